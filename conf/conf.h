@@ -143,6 +143,7 @@ struct conf {
     char *save; /* "seconds changes ..." */
     char *dbfilename;
     bool rdbcompression, stop_writes_on_bgsave_error;
+    bool restore_paused;
     char *import;
     char *import_skip;
     bool import_skip_unsupported;

@@ -198,6 +198,12 @@ static const struct conf_option options[] = {
            "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
            "directory with one of these. The files are not changed.",
            .type = CONF_TEXT, .offset = AT(import), .preset = "", .section = "persistence"),
+    OPTION("restore-paused",
+           "Pause all dehydrators (REDE.PAUSE) if a start loads a snapshot or an import and not\n"
+           "the journal, so that nothing is delivered before you have looked at it.\n"
+           "With appendonly no every start does that. No effect on a replica.",
+           .type = CONF_BOOL, .offset = AT(restore_paused), .preset = "no",
+           .section = "persistence"),
     OPTION(
         "import-skip",
         "Types of values to leave out of an import and of a master's full copy, by the names that\n"

@@ -16,6 +16,7 @@ void tokens_disable(struct tokens *tokens)
 void tokens_distrust(struct tokens *tokens)
 {
     tokens->leaps = true;
+    tokens->closed = false;
 }
 
 void tokens_replace(struct tokens *tokens, const struct tokens *other)

@@ -37,7 +37,7 @@ struct tokens {
 void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
 /* Makes the store grant no tokens, because its counter is not kept. */
 void tokens_disable(struct tokens *tokens);
-/* `last` may lag: the next grant leaps. */
+/* Grants may have been made that the data does not have: the next one leaps. */
 void tokens_distrust(struct tokens *tokens);
 /* Takes the counter of a data set that replaces this one. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);

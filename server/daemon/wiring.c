@@ -42,6 +42,7 @@
 #include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/txn/txn.h"
+#include "store/txn/txn_dehydrator.h"
 
 enum { FREED_MOST = 64 << 20 };
 
@@ -116,6 +117,28 @@ static const struct stream_place *place_of_data(void *ctx)
     return parts->replication != NULL ? replication_place(parts->replication) : NULL;
 }
 
+/* What was granted, claimed and acknowledged after the snapshot is unknown, even if that was
+ * written after a clean stop. */
+static bool on_restored(void *ctx)
+{
+    struct parts *parts = ctx;
+    struct txn txn;
+    size_t paused = 0;
+    tokens_distrust(&parts->store->tokens);
+    if (!parts->conf.restore_paused || parts->conf.replicaof[0] != '\0') return false;
+    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_REPLAY);
+    for (unsigned db = 0; db < parts->store->database_count; db++) {
+        txn_call(&txn, db);
+        paused += txn_rede_pause_all(&txn);
+    }
+    txn_commit(&txn);
+    log_line(LOG_NOTICE,
+             "Paused %zu dehydrator%s of the restored data (restore-paused). REDE.RESUME ends a "
+             "pause",
+             paused, log_plural(paused));
+    return paused > 0;
+}
+
 /* Adds the kinds of background work, in the order in which they get their slices. */
 static bool make_background(struct parts *parts)
 {
@@ -165,6 +188,7 @@ static bool make_event_side(struct parts *parts)
                                                            .works = turn_working,
                                                            .command = on_redis_command,
                                                            .place = place_of_data,
+                                                           .restored = on_restored,
                                                            .ctx = parts });
     if (parts->persist == NULL)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",

@@ -50,6 +50,10 @@ struct persist_wiring {
     /* The place of the data in a replication stream, with all transactions so far; NULL: unknown.
      */
     const struct stream_place *(*place)(void *ctx);
+    /* Called when a start has loaded a snapshot or an import instead of the journal, before a
+     * journal begins with that data. True: it has changed the data, which then has no place in a
+     * stream. NULL: not called. */
+    bool (*restored)(void *ctx);
     void *ctx;
 };
 

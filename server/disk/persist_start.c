@@ -23,6 +23,7 @@ struct loading {
     size_t size;
     uint64_t before;        /* size of the files loaded so far */
     bool imports;           /* an import: files may be Redis', and are not changed */
+    bool is_changed;        /* the data is no longer that of the files */
     bool cuts_torn_end;     /* cut off a torn end in the file itself */
     struct journal_end end; /* of the last segment */
     struct place_marks marks;
@@ -343,6 +344,14 @@ static void note_no_import(const struct persist *persist)
                  persist->w.conf->import);
 }
 
+/* Before a journal begins with the data: a crash must not leave the data as it was in the files. */
+static bool end_restore(struct loading *loading)
+{
+    const struct persist_wiring *w = &loading->persist->w;
+    if (w->restored != NULL) loading->is_changed = w->restored(w->ctx);
+    return true;
+}
+
 /* Without a journal: loads the snapshot, or imports. */
 static bool load_without_journal(struct loading *loading)
 {
@@ -354,7 +363,7 @@ static bool load_without_journal(struct loading *loading)
     case FILE_SNAPSHOT:
         note_no_import(persist);
         if (stat(conf->dbfilename, &stat_of) == 0) persist->load.total = (uint64_t)stat_of.st_size;
-        return load_file(loading, conf->dbfilename, true);
+        return load_file(loading, conf->dbfilename, true) && end_restore(loading);
     case FILE_MISSING:
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF: break;
@@ -363,7 +372,7 @@ static bool load_without_journal(struct loading *loading)
                          "%s/%s is not a snapshot of this server but %s. Set another dbfilename",
                          conf->dir, conf->dbfilename, file_kind_text(kind));
     }
-    if (conf->import[0] != '\0') return load_import(loading);
+    if (conf->import[0] != '\0') return load_import(loading) && end_restore(loading);
     if (persist_refuse_redis(persist, loading->why, loading->size)) return false;
     persist_note_redis(persist);
     return true;
@@ -495,7 +504,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     bool good = load_all(&loading);
     persist->report.loading = false;
     if (!good) return false;
-    if (!loading.imports) persist->loaded = loading.marks;
+    if (!loading.imports && !loading.is_changed) persist->loaded = loading.marks;
     log_loaded(&loading);
     sweep_snapshot(persist->w.conf);
     return true;

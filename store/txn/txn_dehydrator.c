@@ -169,6 +169,21 @@ void txn_rede_pause(struct txn *txn, struct entry *entry, msec until)
     set_pause(txn, entry, until);
 }
 
+size_t txn_rede_pause_all(struct txn *txn)
+{
+    struct dict_iter iter;
+    struct entry *entry;
+    size_t count = 0;
+    /* Pausing neither adds nor removes keys. */
+    dict_iter_begin(&iter, &txn->ks->dict);
+    while ((entry = dict_iter_next(&iter)) != NULL) {
+        if (entry->object.type != TYPE_DEHYDRATOR) continue;
+        txn_rede_pause(txn, entry, INSTANT_MAX);
+        count++;
+    }
+    return count;
+}
+
 /* ---- the end of elements --------------------------------------------------------------------- */
 
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,

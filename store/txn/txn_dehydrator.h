@@ -30,6 +30,8 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* 
 void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);
 /* The dehydrator delivers nothing before `until`. INSTANT_MAX: no end; 0: ends the pause. */
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
+/* Pauses all dehydrators of the database without an end. Returns how many there are. O(keys) */
+size_t txn_rede_pause_all(struct txn *txn);
 /* Pushes the element. An existing one of this id is changed instead, and loses its options and its
  * successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
