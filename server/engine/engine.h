@@ -6,9 +6,10 @@
  * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs the
  * commands of blocked clients again, replay_call runs those of a Redis AOF. Every command runs
  * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
- * work, background shares the time of a turn among slices, store_work and defrag_timer add theirs,
- * long_queries makes replies that take longer than a turn. Depends on the folders inside it,
- * server/disk and server/cmd/call. Start with engine.c, then gates.c. */
+ * work, pace delays expiry for slow subscribers, background shares the time of a turn among slices,
+ * store_work and defrag_timer add theirs, long_queries makes replies that take longer than a turn.
+ * Depends on the folders inside it, server/disk and server/cmd/call. Start with engine.c, then
+ * gates.c. */
 #ifndef SERVER_ENGINE_ENGINE_H
 #define SERVER_ENGINE_ENGINE_H
 
@@ -21,6 +22,7 @@
 #include "server/cmd/call/pause.h"
 #include "server/cmd/call/role.h"
 #include "server/cmd/call/session.h"
+#include "server/engine/pace.h"
 #include "server/engine/settle.h"
 #include "server/engine/react/commit_hooks.h"
 #include "server/engine/observe/stats.h"
@@ -49,6 +51,7 @@ struct engine {
     struct settle *settle;     /* NULL: no request is delayed */
     struct observer *observer; /* NULL: calls are not observed */
     struct pause pause;
+    struct pace pace;
     struct role role;
     struct persist *persist; /* NULL: nothing is persisted */
     struct store_work *work; /* NULL: the clock cannot be moved by CLOCK */
@@ -81,6 +84,12 @@ static inline bool engine_needs_auth(const struct engine *engine, const struct s
 static inline bool engine_keeps_data(struct engine *engine, msec now)
 {
     return engine->role.replica || pause_now(&engine->pause, now) != PAUSE_NONE;
+}
+
+/* May overdue keys stay for long, so that whoever counts keys has to hide them (keyspace_hide)? */
+static inline bool engine_keeps_overdue(struct engine *engine, msec now)
+{
+    return engine_keeps_data(engine, now) || pace_holds(&engine->pace, now);
 }
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply

@@ -21,6 +21,11 @@ static bool is_over_limit(const struct engine *engine)
     return limit > 0 && mem_used() - memory_limit_uncounted(engine) > (uint64_t)limit;
 }
 
+bool memory_limit_exceeded(const struct engine *engine)
+{
+    return mem_is_short() || is_over_limit(engine);
+}
+
 /* For INFO: records for how long memory use has exceeded maxmemory in spite of eviction. */
 static void note_limit(struct engine *engine)
 {

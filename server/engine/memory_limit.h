@@ -11,6 +11,9 @@
 /* Bytes in use that do not count towards maxmemory. */
 size_t memory_limit_uncounted(const struct engine *engine);
 
+/* Does memory use exceed maxmemory, or lack the system memory? */
+bool memory_limit_exceeded(const struct engine *engine);
+
 /* Must the call be refused for lack of memory? Evicts some keys first. No key is evicted while a
  * script runs, so before a script it records whether the script's commands lack memory. */
 bool memory_limit_refuses(struct engine *engine, const struct call *call);

@@ -206,13 +206,13 @@ static void search_call(void *ctx, const struct call *call)
         search->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
-/* Are there too many expired keys to count at once? If they must not be removed, only those that
- * are not hidden yet count. */
+/* Are there too many expired keys to count at once? If they are not removed for now, only those
+ * that are not hidden yet count. */
 static bool counts_slowly(struct engine *engine)
 {
     msec now = clock_now(engine->clock);
     if (engine->loading) return false;
-    if (engine_keeps_data(engine, now))
+    if (engine_keeps_overdue(engine, now))
         return store_count_to_hide(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
     return store_count_due(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
@@ -327,7 +327,8 @@ static bool still_counts_slowly(struct settle *settle)
     msec now = clock_now(engine->clock);
     /* CONFIG RESETSTAT may have reset the total. */
     bool few = expired >= settle->counted_at && expired - settle->counted_at < COUNT_AT_ONCE;
-    if (few && store_next_due(engine->store) <= now && !engine_keeps_data(engine, now)) return true;
+    if (few && store_next_due(engine->store) <= now && !engine_keeps_overdue(engine, now))
+        return true;
     settle->counted_at = expired;
     return counts_slowly(engine);
 }
@@ -338,7 +339,7 @@ bool settle_slice(struct settle *settle, size_t amount)
     struct engine *engine = settle->engine;
     msec now = clock_now(engine->clock);
     /* Hide expired keys for calls that wait to count; there may be more. */
-    if (!TAILQ_EMPTY(&settle->counting) && engine_keeps_data(engine, now) &&
+    if (!TAILQ_EMPTY(&settle->counting) && engine_keeps_overdue(engine, now) &&
         store_hide(engine->store, now, amount) == amount)
         return true;
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))

@@ -82,6 +82,7 @@ static void on_set(void *ctx, msec by)
 {
     struct store_work *work = ctx;
     blocked_clock_set(work->engine->blocked, by);
+    pace_clock_set(&work->engine->pace, by);
     pause_clock_set(&work->engine->pause, by);
     shift_leases(work->engine, by);
     refreshers_shift(work->engine->store, by);
@@ -119,15 +120,34 @@ static bool serve_woken(void *ctx)
     return !blocked_pending(blocked); /* during a pause, keys stay ready */
 }
 
+/* Must work that publishes events wait for subscribers? Not if its data takes memory that others
+ * need. */
+static bool is_paced(struct engine *engine, msec now)
+{
+    return pace_holds(&engine->pace, now) && !memory_limit_exceeded(engine);
+}
+
+static bool may_expire(struct store_work *work, msec now)
+{
+    struct engine *engine = work->engine;
+    if (store_next_due(engine->store) > now) return false;
+    return !engine->loading && !engine_keeps_data(engine, now);
+}
+
 static bool expire_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
+    struct engine *engine = work->engine;
+    struct stopwatch *pacing = &engine->stats->pacing;
     msec now = clock_now(work->clock);
-    struct store *store = work->engine->store;
-    if (store_next_due(store) > now) return false;
-    if (work->engine->loading) return false;
-    if (engine_keeps_data(work->engine, now)) return false;
-    return expiry_run(store, now, amount) > 0;
+    bool may = may_expire(work, now), paced = may && is_paced(engine, now);
+    if (paced) stopwatch_begin(pacing, clock_quick_usec(work->clock));
+    if (!paced && pacing->since_usec != 0) stopwatch_end(pacing, clock_quick_usec(work->clock));
+    if (!may || paced) return false;
+    engine->pace.publishes = true;
+    size_t done = expiry_run(engine->store, now, amount);
+    engine->pace.publishes = false;
+    return done > 0;
 }
 
 /* Only the master removes a replica's expired keys. While the link is down, many may become
@@ -183,8 +203,10 @@ static bool policy_slice(void *ctx, size_t amount)
     struct store *store = work->engine->store;
     if (!policy_walk_pending(store) || work->engine->loading) return false;
     if (engine_keeps_data(work->engine, now)) return false;
-    if (store_next_due(store) <= now) return false;
+    if (store_next_due(store) <= now || is_paced(work->engine, now)) return false;
+    work->engine->pace.publishes = true;
     policy_walk_run(store, now, amount);
+    work->engine->pace.publishes = false;
     return true;
 }
 
@@ -215,6 +237,18 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
+/* The next change of data in the background. While it waits for a subscriber (is_paced), it begins
+ * when that client has read enough, which starts a turn, or when it has waited for long enough. */
+static msec next_change(const struct store_work *work)
+{
+    const struct store *store = work->engine->store;
+    msec due = store_next_due(store), paced = pace_until(&work->engine->pace);
+    if (paced == INT64_MIN || memory_limit_exceeded(work->engine)) return due;
+    if (policy_walk_pending(store)) due = 0;
+    msec end = due_at_expiry(paced).at;
+    return due > end ? due : end;
+}
+
 /* A pause delays changes to data, but not the timeouts of blocked clients. */
 static msec next_due(const struct store_work *work)
 {
@@ -222,7 +256,7 @@ static msec next_due(const struct store_work *work)
     const struct blocked *blocked = work->engine->blocked;
     const struct store *store = work->engine->store;
     msec change = blocked_next_wake(blocked);
-    if (!work->engine->role.replica) change = earlier(change, store_next_due(store));
+    if (!work->engine->role.replica) change = earlier(change, next_change(work));
     /* Work that a pause delays. Without one, background_is_left already starts the next turn. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
     /* Keys that became ready after the background's turn, or that a pause delays. */

@@ -245,6 +245,7 @@ static void client_free(struct client *client)
     handshakes_end(all->handshakes, &client->handshake);
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
     client_forget_memory(client);
+    pace_forget(&client->lag);
     if (client->source != NULL) client->source->gone(client->source->ctx);
     agenda_cancel(&all->soft_ends, &client->soft_end);
     agenda_cancel(&all->penalty_ends, &client->penalty_end);
@@ -279,6 +280,7 @@ void client_list_to_write(struct client *client)
 void client_doom(struct client *client)
 {
     client->all->doomed += !client_is_doomed(client);
+    pace_forget(&client->lag);
     session_end(&client->session);
     client_list_to_write(client);
 }

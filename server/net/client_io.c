@@ -432,6 +432,7 @@ void client_write(struct client *client)
     }
     client_count_memory(client);
     if (client->over_soft_usec != 0) client_watch_soft(client);
+    if (client->lag.state != LAG_NONE) client_check_lag(client);
     if (!client->write_blocked && client->session.state == SESSION_CLOSING) {
         shut_down_gently(client);
         return;

@@ -1,6 +1,6 @@
 /* client_output: client-output-buffer-limit. A client whose unread replies reach the hard limit of
  * its class is closed at once. A timer closes a client that stays above the soft limit for
- * soft_seconds. */
+ * soft_seconds. Expiry waits for a client before its events reach the hard limit (pace.h). */
 #include "server/net/client_state.h"
 
 #include "server/base/log.h"
@@ -105,9 +105,22 @@ void client_check_output(struct client *client)
         return;
     }
     peak_note(&client->all->w.stats->output, client->out.bytes);
-    int64_t hard = output_limit(client)->hard;
-    if (hard > 0 && client->out.len >= (size_t)hard)
+    size_t hard = (size_t)output_limit(client)->hard;
+    if (hard > 0 && client->out.len >= hard) {
         close_over(client, "hard");
-    else
-        client_watch_soft(client);
+        return;
+    }
+    client_watch_soft(client);
+    struct engine *engine = client->all->w.engine;
+    if (engine->pace.publishes && hard > 0 && client->out.len >= hard - hard / 4)
+        pace_filled(&engine->pace, &client->lag, clock_now(client->all->w.clock));
+}
+
+void client_check_lag(struct client *client)
+{
+    size_t hard = (size_t)output_limit(client)->hard;
+    if (hard == 0 || client->out.len == 0)
+        pace_forget(&client->lag);
+    else if (client->out.len <= hard / 2)
+        pace_halved(&client->lag);
 }

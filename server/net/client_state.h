@@ -119,6 +119,7 @@ struct client {
     int64_t born_usec, active_usec; /* monotonic */
     int64_t over_soft_usec;         /* when its output exceeded the soft limit; 0: it does not */
     struct deadline soft_end;       /* when the soft limit closes it; in clients.soft_ends */
+    struct lag lag;                 /* expiry may wait until it has read its events */
     unsigned login_failures;        /* since the last login */
     struct deadline penalty_end; /* its replies are delayed until then; in clients.penalty_ends */
     struct resp_reader reader;
@@ -231,6 +232,8 @@ void client_bound_output(struct client *client);
  * they exceed only the soft limit, arms the timer that will do so. */
 void client_check_output(struct client *client);
 void client_watch_soft(struct client *client); /* checks the soft limit only */
+/* Call when a client that lags has read something. */
+void client_check_lag(struct client *client);
 /* Arms the timer for the earliest of these ends, which are monotonic milliseconds. */
 void clients_arm_timer(const struct agenda *ends, struct loop_timer *timer);
 void clients_close_lagging(void *clients); /* for the timer */

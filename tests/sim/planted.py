@@ -90,16 +90,14 @@ PLANTS = {
     "keys expire one ms early": (
         "Deadlines",
         ("server/engine/store_work.c",
-         "static bool expire_slice(void *ctx, size_t amount)\n{\n    struct store_work *work = ctx;\n"
-         "    msec now = clock_now(work->clock);",
-         "static bool expire_slice(void *ctx, size_t amount)\n{\n    struct store_work *work = ctx;\n"
-         "    msec now = clock_now(work->clock) + 1;"),
+         "    struct stopwatch *pacing = &engine->stats->pacing;\n    msec now = clock_now(work->clock);",
+         "    struct stopwatch *pacing = &engine->stats->pacing;\n    msec now = clock_now(work->clock) + 1;"),
     ),
     "no timer wakes the daemon for a deadline": (
         "Deadlines",
         ("server/engine/store_work.c",
-         "change = earlier(change, store_next_due(store));",
-         "change = earlier(change, NEVER);"),
+         "msec due = store_next_due(store), paced",
+         "msec due = NEVER, paced"),
     ),
     "a read drops an expired key without an event": (
         "Deadlines",
@@ -357,9 +355,8 @@ PLANTS = {
     "a replica expires keys by itself": (
         "replicas Deadlines|Rules|Caching",
         ("server/engine/store_work.c",
-         "    if (engine_keeps_data(work->engine, now)) return false;\n    return expiry_run",
-         "    if (engine_keeps_data(work->engine, now) && !work->engine->role.replica) return false;\n"
-         "    return expiry_run"),
+         "!engine->loading && !engine_keeps_data(engine, now);",
+         "!engine->loading && (engine->role.replica || !engine_keeps_data(engine, now));"),
     ),
     "FAILOVER does not pause writes": (
         "replicas failover",

@@ -1,5 +1,6 @@
 """crowds: how much other clients delay a client: ten thousand connections of which half send one byte
-a second, a value of 512 MB that is written and read, a hundred thousand subscriptions.
+a second, a value of 512 MB that is written and read, a hundred thousand subscriptions, and a burst of
+expiry whose subscriber reads slowly. Of this subscriber it also measures how many events it gets.
 
 Each scenario measures the round trips of a client that sends one GET at a time, first without
 the crowd and then with it. The longest ones include delays of the machine: compare them with those
@@ -20,6 +21,9 @@ SLOW_REQUEST = encode("SET", "slow", "x" * 1000)
 CHANNELS_EACH = 100
 PUBLISH_BATCH = 20
 PATIENCE = 120
+EVENTS = "__keyevent@0__:expired"
+EVENTS_PER_SECOND = 50_000  # that the subscriber of a burst reads
+SETS_BATCH = 1000
 SHARES = {"p50_us": 0.5, "p99_us": 0.99}
 
 
@@ -168,8 +172,51 @@ def crowd_of_subscriptions(bench, server, settings, act):
         return act(publish)
 
 
+def crowd_of_events(_bench, server, settings, act):
+    """Keys that expire at one instant, and a subscriber that reads EVENTS_PER_SECOND."""
+    def name(number):
+        return f"session:{number:08}"
+
+    def read():
+        """Returns the number of whole events, and the seconds until the last of them."""
+        event, got, begin = len(encode("message", EVENTS, name(0))), 0, time.monotonic()
+        last = begin
+        while got < count * event and time.monotonic() < begin + PATIENCE:
+            allowed = int((time.monotonic() - begin) * EVENTS_PER_SECOND) * event - got
+            if allowed <= 0:
+                time.sleep(0.001)
+                continue
+            try:
+                data = link.socket.recv(min(allowed, 1 << 16))
+            except ConnectionError:
+                break
+            if not data:
+                break
+            got += len(data)
+            last = time.monotonic()
+        return got // event, last - begin
+
+    count, events = settings.burst, []
+    server.call("CONFIG", "SET", "notify-keyspace-events", "Ex")
+    link = server.connect()
+    link.socket.settimeout(PATIENCE)
+    link.call("SUBSCRIBE", EVENTS)
+    at = int(time.time() * 1000) + settings.lead_msec + count // 100
+    for begin in range(0, count, SETS_BATCH):
+        batch = [encode("SET", name(i), "x", "PXAT", at) for i in range(begin, min(begin + SETS_BATCH, count))]
+        server.link.socket.sendall(b"".join(batch))
+        for _ in batch:
+            server.link.reply()
+    time.sleep(max(0.0, at / 1000 - time.time()))
+    try:
+        found = act(lambda: events.extend(read()))
+    finally:
+        link.close()
+    return {**found, "events": events[0], "of": count, "seconds": events[1]}
+
+
 SCENARIOS = {"connections": crowd_of_connections, "bytes": crowd_of_bytes,
-             "subscriptions": crowd_of_subscriptions}
+             "subscriptions": crowd_of_subscriptions, "events": crowd_of_events}
 
 
 def titles(settings):
@@ -178,6 +225,8 @@ def titles(settings):
                        "byte a second",
         "bytes": f"a value of {settings.large_value >> 20} MB is written and read",
         "subscriptions": f"{settings.subscriptions:,} subscriptions, 4,000 messages a second",
+        "events": f"{settings.burst:,} keys expire at once, and a subscriber reads {EVENTS_PER_SECOND:,} "
+                  "events a second",
     }
 
 
@@ -210,5 +259,7 @@ def measure(bench, settings, say):
             alone, beside = found["alone"], found["beside"]
             say(f"crowds: {what}, {name}: p99 {alone['p99_us']:.0f} us alone, "
                 f"{beside['p99_us']:.0f} us beside; longest {alone['max_us']:.0f} us, "
-                f"{beside['max_us']:.0f} us")
+                f"{beside['max_us']:.0f} us" +
+                (f"; {beside['events']:,} of {beside['of']:,} events in {beside['seconds']:.1f} s"
+                 if "events" in beside else ""))
     return {"names": titles(settings), "found": result}

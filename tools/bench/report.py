@@ -205,6 +205,13 @@ def crowds_table(results, names):
         for what, found in results["found"].items()])
 
 
+def events_table(results, names):
+    """What the slow subscriber of a burst of expiry received."""
+    rows = [[name, f"{beside['events']:,} of {beside['of']:,}", f"{beside['seconds']:.1f} s"]
+            for name in names for beside in [results["found"]["events"][name]["beside"]]]
+    return table(["", "events received", "the last one after"], rows)
+
+
 def stampede_table(results):
     heads = ["", "loads", "requests", "CPU of the server", "a client has it after", "the last one"]
     return table(heads, [
@@ -498,6 +505,7 @@ def sections(results, names):
         found["stalls"] = stalls_table(results["stalls"], names)
     if results.get("crowds"):
         found["crowds"] = crowds_table(results["crowds"], names)
+        found["crowds_events"] = events_table(results["crowds"], names)
     if results.get("growth"):
         found["growth"] = growth_table(results["growth"], names)
     if results.get("many"):

@@ -47,6 +47,7 @@ void info_expiry(struct report *report)
     };
     REPORT_ROWS(report, rows);
     const struct histogram *lag = &store->stats.lag;
+    const struct stopwatch *pacing = &report->context->stats->pacing;
     report_line(report,
                 "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
                 ",max=%" PRId64,
@@ -54,6 +55,7 @@ void info_expiry(struct report *report)
                 histogram_percentile(lag, 99), histogram_percentile(lag, 99.9), lag->max);
     const struct info_row more[] = {
         COUNT("lag_count", store->stats.lag.total),
+        NUMBER("paced_msec", stopwatch_total(pacing, report->mono_usec) / USEC_PER_MSEC),
         COUNT("policies", store->policies.count),
         COUNT("policies_pending", store->policies.pending),
         COUNT("expired_log_errors", store->stats.expired_log_errors),

@@ -38,6 +38,7 @@ struct stats {
 
     uint64_t expiry_usec;         /* of the slices that remove expired data */
     uint64_t expiry_cut;          /* turns whose budget was spent while data was still overdue */
+    struct stopwatch pacing;      /* expiry waits for subscribers that read too slowly */
     struct stopwatch over_memory; /* maxmemory exceeded, and eviction did not end that at once */
     struct stopwatch defragging;
 

@@ -246,7 +246,9 @@ def the_driver_measures_crowds():
     shows(output_of("crowds", "--quick", "--no-bare"),
           "| 500 connections, 250 of them send a byte a second | ",
           "| a value of 16 MB is written and read | ",
-          "| 5,000 subscriptions, 4,000 messages a second | ")
+          "| 5,000 subscriptions, 4,000 messages a second | ",
+          "| 5,000 keys expire at once, and a subscriber reads 50,000 events a second | ",
+          "| expired | 5,000 of 5,000 | ", "| redis | 5,000 of 5,000 | ")
 
 
 @test

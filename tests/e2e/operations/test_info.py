@@ -12,7 +12,7 @@ from monitor_fields import ABSENT, DATADOG, EXPORTER, OPENTELEMETRY
 OWN = set("""
     acl_access_denied_tls_cert clock dead_letter_errors expired_log_errors expired_members
     expired_version keys_with_deadlines lag_count lag_msec mem_pool_waste next_due_in_msec
-    next_due_msec overdue_keys overdue_members policies policies_pending
+    next_due_msec overdue_keys overdue_members paced_msec policies policies_pending
     reclaim_pending replica_copy_cow_size tls_port
     """.split())
 LATER = set("""

@@ -1,0 +1,63 @@
+/* pace: makes expiry wait for clients that can't read its events as fast as it writes them.
+ *
+ * A burst of expiry publishes hundreds of thousands of events a second. A subscriber that reads
+ * some tens of thousands a second would soon have more unread output than its limit allows, and
+ * lose its connection and the rest of the events. So expiry waits for it: overdue data costs
+ * nothing while it waits, because no command sees it. For each client that background work has
+ * brought near its limit there is a lag:
+ *
+ *            events fill 3/4 of its limit         the time is over
+ *   LAG_NONE ---------------------------> LAG_HOLDS -------------> LAG_IGNORED
+ *                                          |     ^
+ *                      it has read down to |     | events fill 3/4 again
+ *                                 one half v     |
+ *                                         LAG_READS
+ *
+ * From each state back to LAG_NONE: it has read everything, or is closed. Expiry waits while a
+ * client is in LAG_HOLDS. The time, PACE_MSEC, begins when a client leaves LAG_NONE. So a client
+ * that reads too slowly, or not at all, can delay expiry by that time at most, and its limit then
+ * closes it.
+ *
+ * Knows neither sockets nor the limits: server/net reports what a client has read. All zero: no
+ * client lags. */
+#ifndef SERVER_ENGINE_PACE_H
+#define SERVER_ENGINE_PACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "store/base/instant.h"
+
+enum { PACE_MSEC = 10 * 1000 };
+
+enum lag_state { LAG_NONE, LAG_HOLDS, LAG_READS, LAG_IGNORED };
+
+/* Embedded in a client; all zero at first. */
+struct lag {
+    LIST_ENTRY(lag) next; /* in every state but LAG_NONE */
+    enum lag_state state;
+    msec until; /* the last instant at which expiry waits for it */
+};
+
+struct pace {
+    LIST_HEAD(, lag) lags;
+    bool publishes; /* background work that can wait is running: its events are reported */
+};
+
+/* Events have filled three quarters of the client's limit. */
+void pace_filled(struct pace *pace, struct lag *lag, msec now);
+/* The client has read down to half of its limit. */
+void pace_halved(struct lag *lag);
+/* The client has read everything, has no limit any more, or is closed. */
+void pace_forget(struct lag *lag);
+
+/* Must background work that publishes events wait? O(lags) */
+bool pace_holds(struct pace *pace, msec now);
+/* The last instant at which it must wait if nothing is read; INT64_MIN: it need not wait. O(lags)
+ */
+msec pace_until(const struct pace *pace);
+/* Call when the system clock is set: the times keep their lengths. */
+void pace_clock_set(struct pace *pace, msec by);
+
+#endif
