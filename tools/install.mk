@@ -10,6 +10,7 @@ BINDIR = $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+GENERATORDIR = $(UNITDIR)-generators
 CONFDIR = $(SYSCONFDIR)/expired
 SCRIPTDIR = $(PREFIX)/lib/expired
 CLIENTDIR = $(PREFIX)/share/expired/clients
@@ -17,7 +18,7 @@ CLIENTDIR = $(PREFIX)/share/expired/clients
 PROGRAMS := expired $(INSTALLED_TOOLS)
 PAGES := expired.8 expired.conf.5 $(addsuffix .1,$(INSTALLED_TOOLS))
 UNITS := $(notdir $(wildcard $(addprefix tools/systemd/*.,service socket timer)))
-SYSTEMD := $(addprefix $(UNITDIR)/,$(UNITS)) \
+SYSTEMD := $(addprefix $(UNITDIR)/,$(UNITS)) $(GENERATORDIR)/expired-generator \
     $(if $(wildcard tools/systemd/expired.sysusers),$(PREFIX)/lib/sysusers.d/expired.conf) \
     $(if $(wildcard tools/systemd/expired.tmpfiles),$(PREFIX)/lib/tmpfiles.d/expired.conf)
 MANUAL = $(B)/manual
@@ -37,7 +38,7 @@ $(MANUAL)/.made: $(B)/tools/manual
 source_of = tools/systemd/$(if $(filter %.conf,$1),expired.$(notdir $(patsubst %.d/expired.conf,%,$1)),$(notdir $1))
 define install_unit
 sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@SYSCONFDIR@|$(SYSCONFDIR)|g' $(call source_of,$(1)) | \
-    install -D -m 644 /dev/stdin $(DESTDIR)$(1)
+    install -D -m $(if $(filter %-generator,$1),755,644) /dev/stdin $(DESTDIR)$(1)
 
 endef
 

@@ -19,7 +19,8 @@ from process import die_with_parent, wait_for  # noqa: E402
 PLACE = os.path.join(ROOT, "build", "service")
 SUITE = "bookworm"
 MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
-PACKAGES = ("systemd", "systemd-sysv", "dbus", "libevent-core-2.1-7", "liblz4-1",
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "libevent-core-2.1-7", "libevent-extra-2.1-7",
+            "libevent-openssl-2.1-7", "liblz4-1",
             "libluajit-5.1-2", "lua-cjson", "libjemalloc2", "libssl3", "redis-tools")
 NSPAWN_DIR = "/run/systemd/nspawn"
 BOOT_SECONDS, COMMAND_SECONDS = 120, 60

@@ -14,6 +14,7 @@ from daemon import (BINARY, Daemon, REPLY_SECONDS, die_with_parent, equal, folde
                     test, wait_for)
 
 WATCHDOG_USEC = 400_000
+GENERATOR = os.path.join(sys.path[0], "../../../tools/systemd/expired-generator")
 
 
 class Manager:
@@ -574,6 +575,50 @@ def a_start_that_fails_is_one_line_of_json():
         equal((done.returncode, done.stderr), (1, ""))
         message = [json.loads(line)["message"] for line in done.stdout.splitlines()][-1]
         equal(message, "Can't start: Configured to not listen anywhere")
+
+
+def generated(where, files):
+    """The drop-ins that the generator makes for these files of /etc/expired, by the folder of their unit."""
+    conf, made = (os.path.join(where, name) for name in ("expired", "made"))
+    os.mkdir(conf)
+    os.mkdir(made)
+    for name, text in files.items():
+        write(os.path.join(conf, name), text.replace("CONF", conf))
+    with open(GENERATOR, encoding="utf-8") as source:
+        script = write(os.path.join(where, "generator"), source.read().replace("@SYSCONFDIR@", where))
+    done = subprocess.run(["sh", script, made, made, made], capture_output=True, text=True,
+                          timeout=REPLY_SECONDS, check=False)
+    equal((done.returncode, done.stdout + done.stderr), (0, ""))
+    found = {}
+    for unit in os.listdir(made):
+        with open(os.path.join(made, unit, "network-online.conf"), encoding="utf-8") as file:
+            found[unit] = file.read()
+    return found
+
+
+@test
+def a_unit_waits_for_the_network_if_it_binds_to_an_address():
+    waits = ("bind 10.0.0.7", "\tBIND  127.0.0.1\t10.0.0.7", 'bind "10.0.0.7"', "bind '::1 fe80::1'",
+             "bind db1", "metrics-bind 10.0.0.7", "include CONF/common\nport 1", "include CONF/comm*n",
+             "include CONF/second.conf\ninclude CONF/common", "bind 10.0.0.7\r\nport 1\r\n", "bind 10.0.0.7 -::1")
+    others = ("", "bind 127.0.0.1 -::1", "bind *", "bind * ::*", "bind 0.0.0.0", 'bind ""', "bind localhost ::1",
+              "# bind 10.0.0.7", "bind -10.0.0.7 127.0.0.53", "bind-source-addr 10.0.0.7", "bind *\r\n",
+              "include CONF/nosuch", "include CONF", "include CONF/second.conf")
+    for text in waits + others:
+        with folder() as where:
+            made = generated(where, {"expired.conf": "port 6379\nbind * -::*\n", "second.conf": text,
+                                     "common": "include CONF/other", "other": "bind 10.0.0.7", "README": "bind 10.0.0.7"})
+            equal(list(made), ["expired@second.service.d"] * (text in waits), text)
+    with folder() as where:
+        made = generated(where, {"expired.conf": "bind 10.0.0.7"})
+        equal(made, {"expired.service.d":
+                     "[Unit]\nWants=network-online.target\nAfter=network-online.target\n"})
+
+
+@test
+def without_files_no_unit_waits():
+    with folder() as where:
+        equal(generated(where, {}), {})
 
 
 main()
