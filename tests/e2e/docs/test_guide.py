@@ -358,42 +358,6 @@ def a_failed_job_is_queued_again_and_a_repeated_one_goes_on():
 
 
 @own
-def workers_claim_again_after_the_server_has_restarted():
-    """Each is killed in its wait or between two of them."""
-    text = text_of("queues")
-    python = only_block(text, "python").split("def main():")[0] + """
-client = expired.Redis.from_url(URL, decode_responses=True)
-done = []
-print("ready", flush=True)
-work(client, lambda *job: done.append(job), lambda: bool(client.ping()) and bool(done))
-"""
-    js = only_block(text, "js").split("const client = await")[0] + """
-const client = await createClient({ url: URL, modules: { expired } }).on('error', () => {}).connect();
-let done = 0;
-console.log('ready');
-await work(client, async () => { done++; }, async () => await client.ping() && done > 0);
-await client.close();
-"""
-    for kind, program in (("python", python), ("js", js)):
-        port = str(free_port())  # the same after the restart
-        with Daemon("--appendonly", "yes", "--port", port) as daemon:
-            worker = subprocess.Popen(
-                RUN[kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLIENTS,
-                env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{port}", "PYTHONPATH": PYTHON},
-                preexec_fn=die_with_parent)
-            with worker:
-                worker.stdin.write(program)
-                worker.stdin.close()
-                equal(worker.stdout.readline(), "ready\n", kind)
-                daemon.kill()
-                daemon.start()
-                with daemon.redis() as client:
-                    client.execute_command("REDE.PUSH", "jobs", 0, "mail", "mail:1")
-                equal(worker.stdout.readline(), "mail: done at delivery 1\n", kind)
-                equal(worker.wait(PROGRAM_SECONDS), 0, kind)
-
-
-@own
 def a_job_of_a_stream_comes_back_at_its_millisecond_and_moves_aside():
     with Program("retry-queues") as page:
         page.names["print"] = lambda *words: None
@@ -418,6 +382,186 @@ def a_job_of_a_stream_comes_back_at_its_millisecond_and_moves_aside():
         fields = page.client.xrange("jobs:failed")[0][1]
         equal(fields, {"payload": "report", "origin": "jobs", "group": "mailers", "deliveries": "3"})
         equal(page.client.xpending("jobs", "mailers")["pending"], 0)
+
+
+# --- the server restarts under a program -------------------------------------------------------
+
+
+# What follows the definitions of a page. A worker ends when it has handled "last".
+BEGIN = {"python": """
+import sys
+
+client = globals().get("expired", redis).Redis.from_url(URL, decode_responses=True)
+
+def handle(name, *_):
+    print("handled", name, flush=True)
+    if name == "last":
+        sys.exit()
+
+""", "js": """
+console.error = () => {}; // what the client says of each attempt
+const client = await (typeof connect === 'undefined'
+    ? createClient({ url: URL, modules: typeof expired === 'undefined' ? {} : { expired } })
+        .on('error', () => {}).connect()
+    : connect());
+
+function handle(name) {
+    console.log('handled', name);
+    if (name === 'last') process.exit();
+}
+
+"""}
+
+
+def program_with(page, kind, end):
+    """The definitions of a page, with another end than its own."""
+    start_of_main = {"python": "\ndef main():", "js": "\nconst client = await"}[kind]
+    return only_block(text_of(page), kind).split(start_of_main)[0] + BEGIN[kind] + end
+
+
+def start_program(daemon, kind, program):
+    worker = subprocess.Popen(
+        RUN[kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CLIENTS,
+        env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{daemon.fixed_port}", "PYTHONPATH": PYTHON},
+        preexec_fn=die_with_parent)
+    worker.stdin.write(program)
+    worker.stdin.close()
+    return worker
+
+
+def daemon_with_journal():
+    """It has the same port after a restart."""
+    port = free_port()
+    daemon = Daemon("--appendonly", "yes", "--notify-keyspace-events", "Ex", "--port", str(port))
+    daemon.fixed_port = port
+    return daemon
+
+
+def handled(worker, last):
+    """What a worker handles, until it has handled `last`."""
+    found = set()
+    while last not in found:
+        line = worker.stdout.readline()
+        assert line != "", f"the worker has ended after {found}"
+        if line.startswith("handled "):
+            found.add(line.split()[1])
+    return found
+
+
+def survives(page, python, js, send, before=()):
+    """A worker goes on when the server has been killed and started again under it."""
+    for kind, end in (("python", python), ("js", js)):
+        with daemon_with_journal() as daemon:
+            with daemon.redis() as client:
+                for command in before:
+                    client.execute_command(*command)
+            with start_program(daemon, kind, program_with(page, kind, end)) as worker:
+                with daemon.redis() as client:
+                    send(client, "first")
+                equal(handled(worker, "first"), {"first"}, kind)
+                daemon.kill()
+                daemon.start()
+                with daemon.redis() as client:
+                    send(client, "again")
+                    send(client, "last")
+                # Its acknowledgement of the first one may have been lost.
+                equal(handled(worker, "last") - {"first"}, {"again", "last"}, kind)
+                equal(worker.wait(PROGRAM_SECONDS), 0, kind)
+
+
+@own
+def workers_of_a_queue_survive_a_restart():
+    survives("queues", "work(client, handle, lambda: not client.ping())",
+             "await work(client, handle, async () => !await client.ping());",
+             lambda client, name: client.execute_command("REDE.PUSH", "jobs", 0, name, name))
+
+
+@own
+def workers_of_a_stream_survive_a_restart():
+    survives("retry-queues", "set_up(client)\nwork(client, 'worker-1', handle, lambda: not client.ping())",
+             "await setUp(client);\nawait work(client, 'worker-1', handle, async () => !await client.ping());",
+             lambda client, name: client.xadd("jobs", {"payload": name}))
+
+
+@own
+def workers_that_end_sessions_survive_a_restart():
+    survives("sessions", "work(client, lambda value: handle(value['user']), lambda: not client.ping())",
+             "await work(client, ({ user }) => handle(user), async () => !await client.ping());",
+             lambda client, name: client.execute_command(
+                 "REDE.PUSH", "sessions", 0, json.dumps({"user": name}), name))
+
+
+@own
+def receivers_of_alarms_survive_a_restart():
+    survives("timers", "repeat(lambda: call_next_alarm(client, handle), lambda: not client.ping())",
+             "await repeat(() => callNextAlarm(client, handle), async () => !await client.ping());",
+             lambda client, name: client.execute_command("REDE.PUSH", "alarms", 0, "payload", name))
+
+
+@own
+def subscribers_survive_a_restart():
+    def send(client, name):
+        channel = "__keyevent@0__:expired"
+        assert wait_for(lambda: client.pubsub_numsub(channel)[0][1] == 1)
+        client.set(f"timer:{name}", "", px=1)
+    survives("timers", "events = listen(client)\nrepeat(lambda: call_next(events, handle), lambda: not client.ping())",
+             "await listen(handle);", send)
+
+
+@own
+def listeners_of_a_log_survive_a_restart():
+    def send(client, name):
+        client.hset(f"session:{name}", mapping={"user": name})
+        client.pexpire(f"session:{name}", 1)
+    survives("expiry-log", "listen(client, lambda fields: handle(fields['field:user']), 60_000)",
+             "await listen(client, (fields) => handle(fields['field:user']), 60_000);", send,
+             [("POLICY", "SET", "session:*", "EXPIRED", "TO", "ended", "VALUE"),
+              ("XGROUP", "CREATE", "ended", "mail", "$", "MKSTREAM")])
+
+
+@own
+def those_who_wait_for_a_lock_and_hold_one_survive_a_restart():
+    """The server stops in good order: after a crash it would grant nothing for a while."""
+    python = """
+with lease(client, "report", wait=60):
+    handle("taken")
+    insist(lambda: client.blpop("go", 60))
+handle("last")
+"""
+    js = """
+await lease(client, 'report', async () => {
+    handle('taken');
+    await insist(() => client.blPop('go', 60));
+}, { wait: 60 });
+handle('last');
+"""
+    for kind, end in (("python", python), ("js", js)):
+        with daemon_with_journal() as daemon:
+            with daemon.redis() as client:
+                token = client.execute_command("LEASE.TAKE", "report", "test", 60_000)[0]
+
+            def restart(client):
+                client.close()
+                daemon.stop()
+                daemon.start()
+
+            def waits(client):
+                assert wait_for(lambda: client.info("clients")["blocked_clients"] == 1)
+            with start_program(daemon, kind, program_with("locks", kind, end)) as worker:
+                with daemon.redis() as client:
+                    waits(client)
+                    restart(client)
+                with daemon.redis() as client:
+                    waits(client)
+                    equal(client.execute_command("LEASE.DROP", "report", token), 1)
+                    equal(handled(worker, "taken"), {"taken"}, kind)
+                    waits(client)
+                    restart(client)
+                with daemon.redis() as client:
+                    client.rpush("go", "now")
+                    equal(handled(worker, "last"), {"last"}, kind)
+                    equal(worker.wait(PROGRAM_SECONDS), 0, kind)
+                    equal(client.execute_command("LEASE.TAKE", "report", "test", 1, "WAIT", 60)[0] > token, True)
 
 
 main(150)
