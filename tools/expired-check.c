@@ -27,6 +27,7 @@ struct check {
     msec now;
     struct store *store; /* holds the data of the current set with --deep; else NULL */
     unsigned set;
+    struct journal_end before; /* of the file before in the set; zeros: not a journal, or damaged */
     bool cut_set;  /* a journal of this set was cut, so the next ones no longer continue it */
     bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
     enum verdict worst;
@@ -147,6 +148,7 @@ static bool cut_at(const struct data_file *file, uint64_t at)
     struct cut cut;
     int error = cut_check_unused(file->path);
     if (error == 0) error = cut_and_keep(file->path, at, &cut);
+    if (error == 0) error = data_file_lower_synced(file, at);
     return report_cut(error, at, &cut);
 }
 
@@ -196,6 +198,7 @@ static void begin_set(struct check *check, unsigned set)
     end_store(check);
     check->set = set;
     check->cut_set = check->unjudged = false;
+    check->before = (struct journal_end){ 0 };
     if (check->deep) check->store = store_new(DATABASES_MAX);
 }
 
@@ -203,7 +206,8 @@ static void check_file(struct check *check, const struct data_file *file)
 {
     if (check->files == 0 || file->set != check->set) begin_set(check, file->set);
     struct judgement found;
-    judge_file(file, check->unjudged ? NULL : check->store, check->now, &found);
+    judge_file(file, check->unjudged ? NULL : check->store, check->now, &check->before, &found);
+    check->before = found.end;
     print_file_kind(file, &found);
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;

@@ -70,11 +70,13 @@ static void print_file(const struct data_file *file)
     fputs(": ", stderr);
 }
 
-/* Returns EXIT_GOOD or EXIT_TORN. */
-static int load_file(struct store *store, const struct data_file *file, msec now)
+/* Returns EXIT_GOOD or EXIT_TORN. `end`: of the file before in the set, then of this one. */
+static int load_file(struct store *store, const struct data_file *file, msec now,
+                     struct journal_end *end)
 {
     struct judgement found;
-    judge_file(file, store, now, &found);
+    judge_file(file, store, now, end, &found);
+    *end = found.end;
     if (found.verdict == WHOLE && file->kind != DATA_RDB && file->kind != DATA_AOF)
         return EXIT_GOOD;
     print_file(file);
@@ -114,6 +116,7 @@ static unsigned choose_set(const struct data_files *all)
 static int load(struct export *export, const char *path)
 {
     struct data_files all = { 0 };
+    struct journal_end end = { 0 };
     int status = EXIT_GOOD;
     bool found = data_files_find(&all, path);
     if (!found || all.count == 0)
@@ -121,7 +124,7 @@ static int load(struct export *export, const char *path)
     unsigned set = choose_set(&all);
     for (size_t i = 0; i < all.count; i++) {
         if (all.files[i].set != set) continue;
-        int one = load_file(export->store, &all.files[i], export->now);
+        int one = load_file(export->store, &all.files[i], export->now, &end);
         if (one > status) status = one;
     }
     data_files_drop(&all);

@@ -19,6 +19,7 @@
 #include "server/disk/syncer.h"
 #include "server/disk/format/record.h"
 #include "store/base/ensure.h"
+#include "store/base/random.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -58,7 +59,10 @@ struct journal {
     size_t fresh;  /* bytes that came behind unsummed ones since the last flush: of each record
                       FRESH_MAX at most */
     bool uncut;
-    bool retiring; /* the previous segment is being synced: do not write to this one yet */
+    bool retiring;   /* the previous segment is being synced: do not write to this one yet */
+    uint32_t id;     /* of the segment, in its marks; 0: its next record will tell one */
+    uint64_t marked; /* the segment is known to be synced up to here */
+    struct journal_end before; /* of the previous segment; length 0: there is none */
 
     enum journal_sync_mode mode;
     enum journal_state state;
@@ -128,6 +132,14 @@ static void empty_buffer(struct journal *journal)
     journal->unsummed.first = journal->unsummed.count = 0;
 }
 
+/* Records are now those of another segment, which continues the one with this end. */
+static void name_segment(struct journal *journal, uint32_t id, const struct journal_end *before)
+{
+    journal->id = id;
+    journal->before = *before;
+    journal->marked = HEADER_LENGTH;
+}
+
 static void take_segment(struct journal *journal, int fd, const struct journal_end *end)
 {
     journal->fd = fd;
@@ -153,8 +165,14 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
         if (error != 0) return error;
     }
     take_segment(journal, fd, end != NULL ? end : &fresh);
+    name_segment(journal, end != NULL ? end->id : 0, &(struct journal_end){ 0 });
     journal->state = JOURNAL_OK;
     return 0;
+}
+
+void journal_follow(struct journal *journal, const struct journal_end *before)
+{
+    if (journal->length == HEADER_LENGTH) journal->before = *before;
 }
 
 /* ---- records ---- */
@@ -209,10 +227,36 @@ static void sum_later(struct journal *journal, size_t text)
     memset(outbuf_reserve(&journal->waiting, RECORD_SUM_LINE), 0, RECORD_SUM_LINE);
 }
 
+/* The length of the segment up to which it is known to be synced; 0: unknown. */
+static uint64_t synced_length(const struct journal *journal)
+{
+    uint64_t unsynced = journal->written - journal->synced;
+    bool is_known = journal->state != JOURNAL_NEEDS_BASE && !journal->retiring;
+    return is_known && unsynced < journal->length ? journal->length - unsynced : 0;
+}
+
+/* Adds the mark to the record that is due in it, if any (segment_mark.h). */
+static void mark_record(struct journal *journal)
+{
+    char mark[SEGMENT_MARK_MAX];
+    uint64_t synced = synced_length(journal);
+    size_t len = 0;
+    if (journal->id == 0) {
+        while (journal->id == 0)
+            random_fill(&journal->id, sizeof(journal->id));
+        len = segment_mark_begin(mark, journal->id, &journal->before);
+    } else if (synced > journal->marked) {
+        len = segment_mark_synced(mark, synced, journal->id);
+        journal->marked = synced;
+    }
+    if (len > 0) outbuf_append(&journal->waiting, mark, len);
+}
+
 void journal_end_record(struct journal *journal)
 {
+    if (journal_text(journal) == 0) return;
+    mark_record(journal);
     size_t text = journal_text(journal);
-    if (text == 0) return;
     if (has_unsummed(journal)) journal->fresh += text < FRESH_MAX ? text : FRESH_MAX;
     if (text <= SLICE && !has_unsummed(journal))
         sum_record(journal, text);
@@ -485,8 +529,10 @@ int journal_rotate(struct journal *journal, int fd)
     if (!syncer_retire(journal->syncer, journal->fd, journal->written, last)) return EBUSY;
     journal->retiring = unsynced;
     journal->asked = journal->written;
-    struct journal_end fresh = journal_begun();
+    struct journal_end fresh = journal_begun(), end = { journal->length, journal->sum, 0 };
+    end = journal_end_to_follow(&end, &journal->before);
     take_segment(journal, fd, &fresh);
+    name_segment(journal, 0, &end);
     return 0;
 }
 
@@ -499,6 +545,7 @@ void journal_restart_begin(struct journal *journal)
     journal->restarting = true;
     journal->restart_from = journal->position;
     journal->sum = header_sum();
+    name_segment(journal, 0, &(struct journal_end){ 0 });
 }
 
 void journal_restart_cancel(struct journal *journal)

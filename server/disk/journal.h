@@ -14,6 +14,10 @@
  * memory: it needs a base with all data, and a new segment, and writes nothing until then. The old
  * segment is left unchanged, since it may be complete.
  *
+ * Records tell how far syncs have come, and the first record of a segment tells where the one
+ * before it ends (segment_mark.h), so that a start does not take damage for the torn end that a
+ * crash leaves.
+ *
  * Bytes are written even while a sync runs. Redis delays such a write for up to two seconds,
  * because some file systems make it wait. Here replies wait for the write, so a delay would make
  * every writer wait for every sync, which takes 10 ms and more. Without the delay nearly all writes
@@ -31,6 +35,7 @@
 #include <stdint.h>
 
 #include "server/disk/format/record.h"
+#include "server/disk/format/segment_mark.h"
 #include "store/mem/outbuf.h"
 
 struct journal;
@@ -40,12 +45,6 @@ enum journal_state {
     JOURNAL_OK,
     JOURNAL_CANNOT_WRITE, /* journal_flush tries again */
     JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
-};
-
-/* The end of the last complete record of a segment, and the checksum of all bytes before it. */
-struct journal_end {
-    uint64_t length;
-    uint32_t sum;
 };
 
 /* Creates a segment with only its header and syncs it (not its name, which the manifest does).
@@ -61,6 +60,9 @@ void journal_free(struct journal *journal); /* without writing anything */
 /* Sets the first segment: cuts the file at `end` and continues there; NULL: it was just created.
  * Takes ownership of `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, const struct journal_end *end);
+/* The segment continues the one with this end, which is synced; length 0: it continues none. The
+ * first record tells that, so there is no effect if the segment has one. */
+void journal_follow(struct journal *journal, const struct journal_end *before);
 
 /* Writes and syncs everything, waits for it, and closes the file. 0, or the errno if some bytes are
  * not on the medium. */

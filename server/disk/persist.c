@@ -67,6 +67,19 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     return persist;
 }
 
+/* Notes in the manifest that the closed journal is synced: the next start then knows that no end of
+ * it is torn. */
+static void note_synced(struct persist *persist)
+{
+    persist_await_files(persist);
+    int error = manifest_note_synced(&persist->manifest);
+    if (error != 0)
+        log_line(LOG_NOTICE,
+                 "Can't note in the manifest that the journal is complete: %s. If its end is "
+                 "damaged before the next start, this will look like a crash",
+                 strerror(error));
+}
+
 /* Writes, syncs and closes the journal. 0 or an errno. */
 static int close_journal(struct persist *persist)
 {
@@ -75,6 +88,7 @@ static int close_journal(struct persist *persist)
     persist_end_record(persist);
     uint64_t safe = persist_safe_position(persist);
     persist->before += journal_position(persist->journal);
+    bool is_lasting = journal_state(persist->journal) != JOURNAL_NEEDS_BASE;
     int error = journal_close(persist->journal);
     persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
     persist->journal = NULL;
@@ -82,6 +96,7 @@ static int close_journal(struct persist *persist)
     persist->listens = persist->opened = false;
     persist->base_error = 0;
     persist->committed = 0;
+    if (is_lasting && error == 0) note_synced(persist);
     return error;
 }
 

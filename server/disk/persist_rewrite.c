@@ -176,6 +176,10 @@ static void rotate(struct persist *persist)
 {
     persist_end_record(persist);
     uint64_t length = journal_report(persist->journal).segment_length;
+    /* The base has replaced all segments before the current one, which is listed before the new
+     * one: so the next start will not know their end. */
+    if (manifest_segments(&persist->manifest) == 2)
+        journal_follow(persist->journal, &(struct journal_end){ 0 });
     int error = journal_rotate(persist->journal, persist->pending_segment);
     if (error == EBUSY) return;
     persist->step = STEP_NONE;

@@ -21,11 +21,13 @@ struct loading {
     struct store *store;
     char *why;
     size_t size;
-    uint64_t before;        /* size of the files loaded so far */
-    bool imports;           /* an import: files may be Redis', and are not changed */
-    bool is_changed;        /* the data is no longer that of the files */
-    bool cuts_torn_end;     /* cut off a torn end in the file itself */
-    struct journal_end end; /* of the last segment */
+    uint64_t loaded;           /* size of the files loaded so far */
+    uint64_t synced;           /* bytes of the next file that were synced; 0: unknown */
+    bool imports;              /* an import: files may be Redis', and are not changed */
+    bool is_changed;           /* the data is no longer that of the files */
+    bool cuts_torn_end;        /* cut off a torn end in the file itself */
+    struct journal_end end;    /* of the last segment */
+    struct journal_end before; /* of the segment before it; length 0: there is none */
     struct place_marks marks;
     int64_t began_usec;
 };
@@ -49,7 +51,7 @@ static void report_load_progress(void *ctx, uint64_t done)
         if (persist->w.works != NULL) persist->w.works(persist->w.ctx);
         return;
     }
-    persist->load.done = loading->before + done;
+    persist->load.done = loading->loaded + done;
     progress_log(&persist->load, clock_mono_usec());
     persist->w.progress(persist->w.ctx);
 }
@@ -60,7 +62,7 @@ static void report_inside(void *ctx, uint64_t done)
     struct loading *loading = ctx;
     struct persist *persist = loading->persist;
     if (persist->report.loading) {
-        persist->load.done = loading->before + done;
+        persist->load.done = loading->loaded + done;
         progress_log(&persist->load, clock_mono_usec());
     }
     if (persist->w.works != NULL) persist->w.works(persist->w.ctx);
@@ -115,8 +117,9 @@ static bool check_segment_end(struct loading *loading, const char *path, bool is
     case REPLAY_WHOLE: return true;
     case REPLAY_UNREADABLE: return fail_load(loading, "%s can't be read: %s", path, file->reason);
     case REPLAY_DAMAGED:
-        return fail_load(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on it",
-                         path, file->bad, file->reason);
+        return fail_load(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",
+                         path, file->bad, file->reason,
+                         loading->before.length > 0 ? loading->persist->manifest.dir : "it");
     case REPLAY_TORN: break;
     }
     if (!is_last)
@@ -148,12 +151,14 @@ static bool load_segment(struct loading *loading, const char *path, bool is_last
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, loading->store, clock_now(persist->w.clock));
     replay->marks = loading->marks;
+    replay->synced = loading->synced;
+    replay->before = loading->before;
     replay_records(replay, fd, &progress, &file);
     loading->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
     close(fd);
-    loading->end = (struct journal_end){ file.good, file.sum };
+    loading->end = (struct journal_end){ file.good, file.sum, file.id };
     return check_segment_end(loading, path, is_last, &file);
 }
 
@@ -222,7 +227,8 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
 {
     struct stat stat_of;
     bool good;
-    loading->end = (struct journal_end){ 0, 0 };
+    loading->before = journal_end_to_follow(&loading->end, &loading->before);
+    loading->end = (struct journal_end){ 0 };
     enum file_kind kind = file_kind(path);
     switch (kind) {
     case FILE_SNAPSHOT: good = load_base(loading, path); break;
@@ -249,7 +255,7 @@ static bool load_file(struct loading *loading, const char *path, bool is_last)
         break;
     default: good = fail_unknown_file(loading, path); break;
     }
-    if (stat(path, &stat_of) == 0) loading->before += (uint64_t)stat_of.st_size;
+    if (stat(path, &stat_of) == 0) loading->loaded += (uint64_t)stat_of.st_size;
     return good;
 }
 
@@ -266,30 +272,13 @@ static void count_total(const struct manifest *manifest, struct progress *load)
             load->total += (uint64_t)stat_of.st_size;
 }
 
-/* A crash after a new segment was listed and before its first record was written can tear the
- * segment before it. */
-static size_t last_with_records(const struct manifest *manifest)
-{
-    char path[DISK_PATH_MAX];
-    struct stat stat_of;
-    size_t last = manifest->count;
-    for (size_t i = 0; i < manifest->count; i++) {
-        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
-        bool has_records = manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
-                           stat(path, &stat_of) == 0 &&
-                           stat_of.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
-        if (has_records || last == manifest->count) last = i;
-    }
-    return last;
-}
-
 static bool load_manifest(struct loading *loading, const struct manifest *manifest)
 {
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     bool starts = loading->store == persist->w.store;
     if (starts) count_total(manifest, &persist->load);
-    size_t last = last_with_records(manifest);
+    size_t first_torn = manifest_first_torn(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
         int error = manifest_file_path(manifest, &manifest->files[i], path);
@@ -299,12 +288,13 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
         if (manifest->files[i].type == MANIFEST_BASE && !loading->imports &&
             file_kind(path) == FILE_EMPTY)
             return fail_load(loading, "%s is damaged at byte 0: it is empty", path);
-        if (!load_file(loading, path, i >= last)) return false;
+        loading->synced = manifest->files[i].synced;
+        if (!load_file(loading, path, i >= first_torn)) return false;
         if (!starts) continue;
         if (manifest->files[i].type == MANIFEST_BASE)
-            persist->report.base_bytes = loading->before;
+            persist->report.base_bytes = loading->loaded;
         else if (i + 1 < manifest->count)
-            persist->segments_bytes = loading->before - persist->report.base_bytes;
+            persist->segments_bytes = loading->loaded - persist->report.base_bytes;
     }
     return true;
 }
@@ -423,6 +413,7 @@ static bool open_journal(struct loading *loading, bool continues)
         if (error == 0) error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
         if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
+        if (error == 0) journal_follow(persist->journal, &loading->before);
         persist->marks = loading->marks;
     } else if (error == 0) {
         error = persist_begin_journal(persist);
@@ -474,7 +465,7 @@ static void log_loaded(const struct loading *loading)
     persist->flush_seen = persist->w.store->flushed_at;
     if (persist->load.total == 0) return;
     log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
-             log_plural(keys), loading->before,
+             log_plural(keys), loading->loaded,
              (double)(clock_mono_usec() - loading->began_usec) / 1e6);
 }
 

@@ -250,7 +250,7 @@ class Kept(Daemon):
         """The path of the journal's last segment."""
         with open(os.path.join(self.journal_dir, "appendonly.aof.manifest"),
                   encoding="ascii") as manifest:
-            names = [line.split()[1] for line in manifest if line.rstrip().endswith("type i")]
+            names = [line.split()[1] for line in manifest if " type i" in line]
         return os.path.join(self.journal_dir, names[-1])
 
 

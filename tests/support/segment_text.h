@@ -9,10 +9,12 @@
 #include "server/disk/journal.h"
 
 struct segment_text {
-    char *text; /* of all complete records, without checksums; the test frees it */
+    char *text; /* of all complete records, without checksums and marks; the test frees it */
     size_t records;
-    struct journal_end end; /* of the last complete record */
-    bool torn;              /* bytes follow the last complete record */
+    struct journal_end end;    /* of the last complete record */
+    struct journal_end before; /* of the previous segment, as the first record says */
+    uint64_t synced;           /* the last mark says that the segment is synced up to here */
+    bool torn;                 /* bytes follow the last complete record */
 };
 
 /* A wrong checksum fails the test. */

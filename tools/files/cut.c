@@ -70,7 +70,7 @@ int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
     int fd, error = disk_open(path, &fd);
     if (error != 0) return error;
     error = count_end(fd, at, cut);
-    if (error == 0) error = disk_keep_end(fd, path, at, cut->kept);
+    if (error == 0 && cut->bytes > 0) error = disk_keep_end(fd, path, at, cut->kept);
     if (error == 0) error = cut_file(fd, at);
     disk_close(fd);
     return error;

@@ -12,6 +12,7 @@
 #include "store/mem/mem.h"
 
 #define MANIFEST_SUFFIX ".manifest"
+#define SEGMENT_SUFFIX  ".incr.aof"
 #define TEMPORARY       "temp-"
 
 static char *copy_text(const char *text)
@@ -74,27 +75,42 @@ static bool ends_with(const char *text, const char *suffix)
 static void add_parts(struct data_files *all, const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
-    struct data_file *last = NULL;
+    size_t first_torn = manifest_first_torn(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *part = &manifest->files[i];
         if (part->type == MANIFEST_HISTORY || manifest_file_path(manifest, part, path) != 0)
             continue;
-        last = add_file(all, path);
-        last->is_named = true;
+        struct data_file *file = add_file(all, path);
+        file->is_named = true;
+        file->is_last = i >= first_torn;
+        file->synced = part->synced;
     }
-    if (last != NULL) last->is_last = true;
+}
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The manifest of this folder's path and of files whose names begin with the first `len` bytes of
+ * the path's name. */
+static void init_manifest(struct manifest *manifest, const char *path, size_t len)
+{
+    size_t before = (size_t)(name_in(path) - path);
+    char *dir = copy_text(before == 0 ? "." : path), *prefix = copy_text(path + before);
+    if (before > 0) dir[before > 1 ? before - 1 : 1] = '\0';
+    prefix[len] = '\0';
+    manifest_init(manifest, dir, prefix);
+    mem_free(dir);
+    mem_free(prefix);
 }
 
 static void add_manifest(struct data_files *all, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash == NULL ? copy_text(".") : copy_text(path);
-    if (slash != NULL) dir[slash > path ? slash - path : 1] = '\0';
-    char *prefix = copy_text(slash != NULL ? slash + 1 : path);
-    prefix[strlen(prefix) - strlen(MANIFEST_SUFFIX)] = '\0';
     struct manifest manifest;
     char why[MANIFEST_WHY_MAX];
-    manifest_init(&manifest, dir, prefix);
+    init_manifest(&manifest, path, strlen(name_in(path)) - strlen(MANIFEST_SUFFIX));
     all->sets++;
     struct data_file *file = append_file(all, path, DATA_MANIFEST);
     switch (manifest_load(&manifest, why)) {
@@ -104,8 +120,32 @@ static void add_manifest(struct data_files *all, const char *path)
     case MANIFEST_NONE: file->why = copy_text("No such file"); break;
     }
     manifest_drop(&manifest);
-    mem_free(dir);
-    mem_free(prefix);
+}
+
+/* Loads the manifest that lists this segment, by its name PREFIX.N.incr.aof. Returns its entry, or
+ * NULL; the caller drops the manifest. */
+static const struct manifest_file *find_entry(struct manifest *manifest, const char *path)
+{
+    char why[MANIFEST_WHY_MAX];
+    const char *name = name_in(path), *end = strstr(name, SEGMENT_SUFFIX);
+    while (end != NULL && end > name && end[-1] >= '0' && end[-1] <= '9')
+        end--;
+    bool has_number = end != NULL && end > name + 1 && end[-1] == '.';
+    init_manifest(manifest, path, has_number ? (size_t)(end - 1 - name) : 0);
+    if (!has_number || manifest_load(manifest, why) != MANIFEST_LOADED) return NULL;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (strcmp(manifest->files[i].name, name) == 0) return &manifest->files[i];
+    return NULL;
+}
+
+int data_file_lower_synced(const struct data_file *file, uint64_t length)
+{
+    struct manifest manifest;
+    int error = 0;
+    if (find_entry(&manifest, file->path) != NULL)
+        error = manifest_lower_synced(&manifest, name_in(file->path), length);
+    manifest_drop(&manifest);
+    return error;
 }
 
 /* ---- a folder -------------------------------------------------------------------------------- */
@@ -119,7 +159,13 @@ static bool is_folder(const char *path)
 static void add_single_file(struct data_files *all, const char *path)
 {
     all->sets++;
-    add_file(all, path)->is_last = true;
+    struct data_file *file = add_file(all, path);
+    file->is_last = true;
+    if (file->kind != DATA_JOURNAL) return;
+    struct manifest manifest;
+    const struct manifest_file *entry = find_entry(&manifest, path);
+    if (entry != NULL) file->synced = entry->synced;
+    manifest_drop(&manifest);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum data_kind {
     DATA_MANIFEST,
@@ -19,10 +20,11 @@ enum data_kind {
 struct data_file {
     char *path;
     enum data_kind kind;
-    unsigned set;  /* files with the same number are one data set, the manifest first, in order */
-    bool is_named; /* by a manifest */
-    bool is_last;  /* no file continues it, so a torn end is not damage */
-    char *why;     /* why it can't be read or is a bad manifest; else NULL */
+    unsigned set;    /* files with the same number are one data set, the manifest first, in order */
+    bool is_named;   /* by a manifest */
+    bool is_last;    /* no file continues it, so a torn end is not damage */
+    uint64_t synced; /* bytes of a journal that were synced, as its manifest says; 0: unknown */
+    char *why;       /* why it can't be read or is a bad manifest; else NULL */
 };
 
 /* All zero: empty. */
@@ -37,5 +39,9 @@ struct data_files {
  * itself. False: the path can't be read; see errno. */
 bool data_files_find(struct data_files *all, const char *path);
 void data_files_drop(struct data_files *all);
+
+/* Call after a journal was cut to `length`: its manifest must not say that more was synced. 0 or an
+ * errno. */
+int data_file_lower_synced(const struct data_file *file, uint64_t length);
 
 #endif

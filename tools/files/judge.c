@@ -35,7 +35,7 @@ static void judge_replay(struct judgement *found, bool is_last)
 }
 
 static void judge_journal(const struct data_file *data, struct store *store, msec now,
-                          struct judgement *found)
+                          const struct journal_end *before, struct judgement *found)
 {
     int fd, error = disk_open_to_read(data->path, &fd);
     if (error != 0) {
@@ -44,6 +44,8 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     }
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, store, now);
+    replay->synced = data->synced;
+    replay->before = *before;
     replay_records(replay, fd, NULL, &found->journal);
     found->commands = replay->commands;
     found->effects = replay->effects;
@@ -51,6 +53,9 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     mem_free(replay);
     disk_close(fd);
     judge_replay(found, data->is_last);
+    const struct replay_file *file = &found->journal;
+    struct journal_end end = { file->good, file->sum, file->id };
+    if (found->verdict <= TORN) found->end = journal_end_to_follow(&end, before);
 }
 
 /* False: the header is bad, and `found` has the reason. */
@@ -82,14 +87,14 @@ static void judge_snapshot(const struct data_file *data, struct store *store, ms
 }
 
 void judge_file(const struct data_file *file, struct store *store, msec now,
-                struct judgement *found)
+                const struct journal_end *before, struct judgement *found)
 {
     struct stat status;
     *found = (struct judgement){ .verdict = WHOLE };
     if (stat(file->path, &status) == 0) found->size = (uint64_t)status.st_size;
     switch (file->kind) {
     case DATA_SNAPSHOT: judge_snapshot(file, store, now, found); break;
-    case DATA_JOURNAL: judge_journal(file, store, now, found); break;
+    case DATA_JOURNAL: judge_journal(file, store, now, before, found); break;
     case DATA_UNREADABLE: set_verdict(found, UNREADABLE, 0, file->why); break;
     case DATA_UNKNOWN:
         set_verdict(found, file->is_named ? DAMAGED : UNREADABLE, 0,

@@ -17,12 +17,14 @@ struct judgement {
     uint64_t bad;               /* offset of the first bad byte */
     char reason[256];
     struct replay_file journal; /* of a journal */
+    struct journal_end end;     /* of a journal that is whole or torn: the next file continues it */
     struct snapshot_info info;  /* of a snapshot; zero if its header is bad */
 };
 
 /* Reads the whole file and loads it into the store, unless that is NULL. `now` becomes the keys'
- * time of last use. Redis' own files are not read and count as WHOLE. */
+ * time of last use. `before`: the end of the file before it in its set; zeros: not a journal.
+ * Redis' own files are not read and count as WHOLE. */
 void judge_file(const struct data_file *file, struct store *store, msec now,
-                struct judgement *found);
+                const struct journal_end *before, struct judgement *found);
 
 #endif

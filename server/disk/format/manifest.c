@@ -61,13 +61,18 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
     return error != 0 ? error : disk_path(path, manifest->dir, name);
 }
 
+/* Is the file longer than a segment without records? */
+static bool is_long(const char *path)
+{
+    struct stat what;
+    return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+}
+
 /* A segment that the manifest does not list may be the only copy of data, if the manifest was
  * restored or edited. Segments of this server's own unfinished changes have no records yet. */
 static bool has_records(const char *path)
 {
-    struct stat what;
-    return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1) &&
-           file_kind(path) == FILE_JOURNAL;
+    return is_long(path) && file_kind(path) == FILE_JOURNAL;
 }
 
 /* History may be a base or a segment, so its numbers count for both. */
@@ -158,10 +163,8 @@ static bool holds_data(const struct manifest *manifest, const char *name)
     if (end == NULL) return false;
     if (strncmp(end, ".base.", sizeof(".base.") - 1) == 0) return true;
     char path[DISK_PATH_MAX];
-    struct stat what;
     if (strcmp(end, SEGMENT_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
-    return file_check(path, FILE_SET_OURS) != 0 ||
-           (stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1));
+    return file_check(path, FILE_SET_OURS) != 0 || is_long(path);
 }
 
 /* `before`: TEMPORARY or "". */
@@ -306,8 +309,7 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment)
     ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
     struct manifest next = without_files(manifest);
     for (size_t i = 0; i < manifest->count; i++)
-        manifest_add_file(&next, manifest->files[i].name, manifest->files[i].seq,
-                          manifest->files[i].type);
+        manifest_copy_file(&next, &manifest->files[i]);
     int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
     if (error == 0) return save_manifest(manifest, &next);
     manifest_drop_files(&next);
@@ -322,8 +324,8 @@ static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segme
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
         bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
-        manifest_add_file(&next, file->name, file->seq,
-                          stays ? MANIFEST_SEGMENT : MANIFEST_HISTORY);
+        manifest_copy_file(&next, file);
+        if (!stays) next.files[next.count - 1].type = MANIFEST_HISTORY;
     }
     if (error == 0 && manifest_last_segment(&next) == 0)
         error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
@@ -340,6 +342,71 @@ int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment)
 {
     return replace_base(manifest, base, segment, true);
+}
+
+/* ---- what was synced ---- */
+
+size_t manifest_first_torn(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    size_t first = manifest->count;
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->type != MANIFEST_SEGMENT) continue;
+        bool has_more = manifest_file_path(manifest, file, path) == 0 && is_long(path);
+        if (has_more || first == manifest->count) first = i;
+    }
+    return first;
+}
+
+/* The same list, to change what was synced. */
+static struct manifest copy_files(const struct manifest *manifest)
+{
+    struct manifest next = without_files(manifest);
+    next.blank = manifest->blank;
+    for (size_t i = 0; i < manifest->count; i++)
+        manifest_copy_file(&next, &manifest->files[i]);
+    return next;
+}
+
+static int save_if(struct manifest *manifest, struct manifest *next, bool changed)
+{
+    if (changed) return save_manifest(manifest, next);
+    manifest_drop_files(next);
+    return 0;
+}
+
+int manifest_note_synced(struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    struct manifest next = copy_files(manifest);
+    bool changed = false;
+    int error = 0;
+    for (size_t i = 0; i < next.count && error == 0; i++) {
+        struct stat what;
+        struct manifest_file *file = &next.files[i];
+        if (file->type != MANIFEST_SEGMENT) continue;
+        error = manifest_file_path(manifest, file, path);
+        if (error == 0 && stat(path, &what) != 0) error = errno;
+        if (error != 0 || file->synced == (uint64_t)what.st_size) continue;
+        file->synced = (uint64_t)what.st_size;
+        changed = true;
+    }
+    int failed = save_if(manifest, &next, changed && error == 0);
+    return error != 0 ? error : failed;
+}
+
+int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length)
+{
+    struct manifest next = copy_files(manifest);
+    bool changed = false;
+    for (size_t i = 0; i < next.count; i++) {
+        struct manifest_file *file = &next.files[i];
+        if (strcmp(file->name, name) != 0 || file->synced <= length) continue;
+        file->synced = length;
+        changed = true;
+    }
+    return save_if(manifest, &next, changed);
 }
 
 /* ---- deleting ---- */
@@ -399,8 +466,7 @@ static int remove_history(struct manifest *manifest)
         const struct manifest_file *file = &manifest->files[i];
         int failed = file->type == MANIFEST_HISTORY ? remove_file(manifest, file->name) : 0;
         error = first_error(error, failed);
-        if (file->type != MANIFEST_HISTORY || failed != 0)
-            manifest_add_file(&next, file->name, file->seq, file->type);
+        if (file->type != MANIFEST_HISTORY || failed != 0) manifest_copy_file(&next, file);
     }
     if (next.count < manifest->count) return first_error(error, save_manifest(manifest, &next));
     manifest_drop_files(&next);

@@ -7,7 +7,8 @@
  * manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the checksum of the
  * lines before it; one with that first line and no checksum at its end is damaged. Unknown pairs of
  * words in a line are ignored, as in Redis, so that later versions can add pairs that earlier ones
- * need not understand.
+ * need not understand. A pair "synced N" in a segment's line: its first N bytes were synced, so a
+ * file without them is damaged. A clean stop adds it.
  *
  * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
@@ -40,6 +41,7 @@ struct manifest_file {
     char *name;
     uint64_t seq;
     enum manifest_type type;
+    uint64_t synced; /* bytes of a segment that were synced; 0: unknown */
 };
 
 struct manifest {
@@ -65,6 +67,7 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
 uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
+size_t manifest_segments(const struct manifest *manifest);                  /* their number */
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
@@ -81,6 +84,16 @@ int manifest_make_segment(const struct manifest *manifest, manifest_create *crea
 int manifest_make_folder(const struct manifest *manifest);
 /* Repeats a sync of the folder that failed. Call before relying on a change. */
 int manifest_sync_again(struct manifest *manifest);
+
+/* The first file that a crash may have torn: the last segment with records, or the first segment if
+ * none has any. A new segment gets records once the one before it is synced. Without segments, the
+ * number of files. */
+size_t manifest_first_torn(const struct manifest *manifest);
+
+/* Call when all segments are synced and closed: notes their lengths. */
+int manifest_note_synced(struct manifest *manifest);
+/* The same after the file was cut to `length`. No effect if less was noted. */
+int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length);
 
 /* Adds a segment at the end of the data. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment);

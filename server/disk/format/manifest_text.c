@@ -36,15 +36,21 @@ void manifest_drop_files(struct manifest *manifest)
     manifest->blank = false;
 }
 
-void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
-                       enum manifest_type type)
+struct manifest_file *manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
+                                        enum manifest_type type)
 {
     size_t size = (manifest->count + 1) * sizeof(*manifest->files);
     struct manifest_file *files = realloc(manifest->files, size);
     if (files == NULL) mem_exhausted(size);
     manifest->files = files;
-    manifest->files[manifest->count++] =
-        (struct manifest_file){ .name = manifest_copy_text(name), .seq = seq, .type = type };
+    struct manifest_file *file = &manifest->files[manifest->count++];
+    *file = (struct manifest_file){ .name = manifest_copy_text(name), .seq = seq, .type = type };
+    return file;
+}
+
+void manifest_copy_file(struct manifest *manifest, const struct manifest_file *file)
+{
+    manifest_add_file(manifest, file->name, file->seq, file->type)->synced = file->synced;
 }
 
 bool manifest_lists_file(const struct manifest *manifest, const char *name)
@@ -59,6 +65,14 @@ const struct manifest_file *manifest_base(const struct manifest *manifest)
     for (size_t i = 0; i < manifest->count; i++)
         if (manifest->files[i].type == MANIFEST_BASE) return &manifest->files[i];
     return NULL;
+}
+
+size_t manifest_segments(const struct manifest *manifest)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < manifest->count; i++)
+        count += manifest->files[i].type == MANIFEST_SEGMENT;
+    return count;
 }
 
 uint64_t manifest_last_segment(const struct manifest *manifest)
@@ -93,8 +107,17 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
 /* The fields of a line, before they are checked. */
 struct fields {
     const char *name, *type;
-    uint64_t seq;
+    uint64_t seq, synced;
 };
+
+/* Parses a positive number. */
+static bool parse_number(struct reading *reading, const char *text, uint64_t *number)
+{
+    size_t len = strspn(text, "0123456789");
+    bool fits = len <= strlen("999999999999999999") && text[len] == '\0';
+    *number = fits ? strtoull(text, NULL, 10) : 0;
+    return *number > 0 || fail_manifest(reading, "'%s' is not a number", text);
+}
 
 static bool parse_pair(struct reading *reading, struct fields *fields, const char *key,
                        const char *value)
@@ -106,10 +129,9 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
             return fail_manifest(reading, "'%s' is not a file name", value);
         fields->name = value;
     } else if (strcasecmp(key, "seq") == 0) {
-        size_t len = strspn(value, "0123456789");
-        bool fits = len <= strlen("999999999999999999") && value[len] == '\0';
-        fields->seq = fits ? strtoull(value, NULL, 10) : 0;
-        if (fields->seq == 0) return fail_manifest(reading, "'%s' is not a number", value);
+        return parse_number(reading, value, &fields->seq);
+    } else if (strcasecmp(key, "synced") == 0) {
+        return parse_number(reading, value, &fields->synced);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
         if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
@@ -134,7 +156,7 @@ static bool parse_words(struct reading *reading, const struct conf_words *words)
         return fail_manifest(reading, "'%s' is out of order", fields.name);
     if (manifest_lists_file(manifest, fields.name))
         return fail_manifest(reading, "duplicate file '%s'", fields.name);
-    manifest_add_file(manifest, fields.name, fields.seq, type);
+    manifest_add_file(manifest, fields.name, fields.seq, type)->synced = fields.synced;
     return true;
 }
 
@@ -207,7 +229,9 @@ static void write_files(FILE *to, const struct manifest *manifest, enum manifest
         if (file->type != type) continue;
         fputs("file ", to);
         conf_word_write(to, file->name);
-        fprintf(to, " seq %" PRIu64 " type %c\n", file->seq, (char)type);
+        fprintf(to, " seq %" PRIu64 " type %c", file->seq, (char)type);
+        if (file->synced > 0) fprintf(to, " synced %" PRIu64, file->synced);
+        putc('\n', to);
     }
 }
 

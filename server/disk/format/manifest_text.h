@@ -6,8 +6,9 @@
 #include "server/disk/format/manifest.h"
 
 char *manifest_copy_text(const char *text); /* freed with free */
-void manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
-                       enum manifest_type type);
+struct manifest_file *manifest_add_file(struct manifest *manifest, const char *name, uint64_t seq,
+                                        enum manifest_type type);
+void manifest_copy_file(struct manifest *manifest, const struct manifest_file *file);
 bool manifest_lists_file(const struct manifest *manifest, const char *name);
 void manifest_drop_files(struct manifest *manifest); /* empties the list */
 

@@ -1,6 +1,7 @@
 /* replay: see replay.h. Applies commands to the store; replay_records.c reads a journal's file. */
 #include "server/disk/format/replay.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "store/txn/apply.h"
@@ -23,6 +24,7 @@ void replay_drop(struct replay *replay)
 void replay_restart(struct replay *replay)
 {
     replay->reader.db = 0;
+    replay->id = 0;
     replay->carried = (struct request_progress){ 0 };
 }
 
@@ -60,6 +62,26 @@ static bool apply_command(struct replay *replay)
 
 /* ---- several commands ------------------------------------------------------------------------ */
 
+/* Takes a line that begins with #. False: it is a mark that does not fit the segment before. */
+static bool read_comment(struct replay *replay, const char *line, size_t len)
+{
+    const struct journal_end *there = &replay->before;
+    struct journal_end before;
+    uint32_t id;
+    if (!segment_mark_read_begin(line, len, &id, &before)) {
+        replay->marked |= place_marks_read(&replay->marks, line, len);
+        return true;
+    }
+    replay->id = id;
+    if (before.length == 0 || there->length == 0) return true;
+    if (before.length == there->length && before.sum == there->sum) return true;
+    snprintf(replay->error, sizeof(replay->error),
+             "it continues a file of %" PRIu64 " bytes with checksum %08" PRIx32
+             ", but the file before it has %" PRIu64 " bytes with %08" PRIx32,
+             before.length, before.sum, there->length, there->sum);
+    return false;
+}
+
 static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
     const struct replay_progress *progress = replay->progress;
@@ -75,7 +97,7 @@ static bool apply_commands(struct replay *replay, const char *data, size_t len, 
             const char *end = memchr(data + at, '\n', len - at);
             if (end == NULL) return true;
             size = (size_t)(end + 1 - (data + at));
-            replay->marked |= place_marks_read(&replay->marks, data + at, size);
+            if (!read_comment(replay, data + at, size)) return false;
             continue;
         }
         enum request_status status = request_read(&replay->request, data + at, len - at, &size);

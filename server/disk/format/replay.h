@@ -12,6 +12,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
+#include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_place.h"
 #include "store/mem/buffer.h"
 #include "store/txn/txn.h"
@@ -31,6 +32,10 @@ struct replay {
                                      replay */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
+    /* Set these before replay_records, if they are known: */
+    uint64_t synced;           /* this many bytes of the file were synced */
+    struct journal_end before; /* the end of the segment that the file continues */
+
     /* private */
     struct store *store;
     struct txn txn;
@@ -39,7 +44,8 @@ struct replay {
     struct request request;
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
     uint64_t record_at;                     /* where it begins in the file */
-    bool marked;                            /* the record has a mark */
+    bool marked;                            /* the record has the mark of a place */
+    uint32_t id;                            /* of the segment */
     struct request_progress carried;        /* of replay_carry's first command */
 };
 
@@ -65,15 +71,17 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is one of:
  *
- * Torn: no good record follows the bad one, or a hole of zeros before it shows that neither was
- * synced. A crash can leave such a record: it is cut off, has a wrong checksum, or has bytes that
- * are not commands, because some blocks never reached the disk. Cut the file at `good` and
- * continue.
+ * Torn: nothing after `good` was ever synced, and no good record follows the bad one, or a hole of
+ * zeros before it shows that neither was synced. A crash can leave such a record: it is cut off,
+ * has a wrong checksum, or has bytes that are not commands, because some blocks never reached the
+ * disk. Cut the file at `good` and continue.
  *
- * Damaged: a good record follows, and there is no hole. A good record is recognized by two checksum
+ * Damaged: bytes after `good` were synced, as the caller knows or a mark of the segment behind them
+ * says; or a good record follows, and there is no hole. A good record is recognized by two checksum
  * lines anywhere after `good`: the second one must be correct, given the first, or given what the
- * first would be if that line alone is damaged. A record with a
- * correct checksum that does not fit the data is also damage. */
+ * first would be if that line alone is damaged. If the file ends within a command, a value of that
+ * command may contain such lines, so the last of these records must end the file. Also damaged: a
+ * record with a correct checksum that does not fit the data, or the segment before it. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
     REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */
@@ -86,6 +94,7 @@ struct replay_file {
     uint64_t size;    /* of the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
     uint32_t sum;     /* of all bytes before `good`; the next record continues it */
+    uint32_t id;      /* of the segment; 0: no good record tells it */
     uint64_t records; /* good ones */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];

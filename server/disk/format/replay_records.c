@@ -29,6 +29,7 @@ struct reading {
      * before a # line, and where a command is malformed. Bytes from the record's start, rising. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
+    bool is_unfinished; /* the file ends within a command of the bad record */
     uint64_t reported;
 };
 
@@ -126,7 +127,8 @@ struct search {
     uint64_t ends[CANDIDATES]; /* the file's offset after each candidate's line */
     unsigned count;            /* number of candidates so far */
     uint64_t summed;           /* the file's offset up to which the sums go */
-    uint64_t found;            /* where a good record begins */
+    uint64_t found;            /* where the first good record begins; 0: none was found */
+    uint64_t found_end;        /* where the last one ends */
 };
 
 static void sum_bytes(struct search *search, const char *data, size_t len)
@@ -142,56 +144,58 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* Is the line with this checksum the end of a good record? */
-static bool ends_good_record(struct search *search, uint32_t sum)
+/* Where the record begins that ends with this checksum in a line here; 0: it does not end a good
+ * record. */
+static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
-    for (unsigned i = 0; i < kept; i++) {
-        if (search->sums[i] != sum) continue;
-        search->found = search->ends[i];
-        return true;
-    }
+    for (unsigned i = 0; i < kept; i++)
+        if (search->sums[i] == sum) return search->ends[i];
     for (unsigned i = 0; i < search->seed_count; i++) {
         const struct seed *seed = &search->seeds[i];
-        if (search->summed <= seed->end || seed->sum != sum) continue;
-        search->found = seed->end;
-        return true;
+        if (search->summed > seed->end && seed->sum == sum) return seed->end;
     }
+    return 0;
+}
+
+static void take_candidate(struct search *search, uint32_t sum)
+{
+    uint64_t start = start_of_good_record(search, sum), end = search->summed + RECORD_SUM_LINE;
+    if (search->found == 0) search->found = start;
+    if (start > 0) search->found_end = end;
     unsigned next = search->count++ % CANDIDATES;
     search->sums[next] = sum;
-    search->ends[next] = search->summed + RECORD_SUM_LINE;
-    return false;
+    search->ends[next] = end;
 }
 
 /* Searches data, which follows the bytes summed so far. Adds it to the sums, except for the end
- * that may be an incomplete line. */
-static bool search_bytes(struct search *search, const char *data, size_t len, size_t *done)
+ * that may be an incomplete line. Returns how many bytes it added. */
+static size_t search_bytes(struct search *search, const char *data, size_t len)
 {
-    *done = 0;
+    size_t done = 0;
     for (size_t at = 0; at + RECORD_SUM_LINE <= len; at++) {
         const char *hash = memchr(data + at, '#', len - at);
         if (hash == NULL) break;
         at = (size_t)(hash - data);
         uint32_t sum;
         if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
-        sum_bytes(search, data + *done, at - *done);
-        *done = at;
-        if (ends_good_record(search, sum)) return true;
+        sum_bytes(search, data + done, at - done);
+        done = at;
+        take_candidate(search, sum);
     }
     size_t rest = len >= RECORD_SUM_LINE ? len - RECORD_SUM_LINE + 1 : 0;
-    if (rest > *done) {
-        sum_bytes(search, data + *done, rest - *done);
-        *done = rest;
+    if (rest > done) {
+        sum_bytes(search, data + done, rest - done);
+        done = rest;
     }
-    return false;
+    return done;
 }
 
 /* Disks write sectors, in any order, so after a power failure the file may have its full length
  * while some sectors are missing. Such a sector reads as zeros from the end of its synced bytes on.
  * A write ends at the end of a record. So zeros from the last good record to the end of its sector,
- * or a whole sector of zeros before the next good record, prove that nothing after them was ever
- * synced, or acknowledged as synced, and the end may be cut off. Only damage to a record whose
- * value contains such a sector can be mistaken for this. */
+ * or a whole sector of zeros before the next good record, show that nothing after them was ever
+ * synced, or acknowledged as synced, unless a mark behind them says that it was. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];
@@ -222,8 +226,16 @@ static void plant_seeds(const struct reading *in, struct search *search)
     }
 }
 
-/* Searches the rest of the file for a good record: REPLAY_DAMAGED if there is one, and no hole
- * before it; else REPLAY_TORN. */
+/* Does a good record follow, without a hole before it? */
+static bool proves_damage(const struct reading *in, const struct search *search)
+{
+    if (search->found == 0 || has_hole(in, search->found)) return false;
+    /* The file ends within a command: these records may be part of its value. Cut anywhere, such a
+     * value hardly ever ends just after one. */
+    return !in->is_unfinished || search->found_end == in->file->size;
+}
+
+/* Searches the rest of the file for a good record. */
 static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good };
@@ -234,13 +246,51 @@ static enum replay_end search_good_record(struct reading *in)
         ssize_t got = read_at(in, in->buffer + in->end, in->cap - in->end,
                               search.summed + (in->end - in->start));
         if (got < 0) return REPLAY_UNREADABLE;
-        if (got == 0) return REPLAY_TORN;
-        in->end += (size_t)got;
-        size_t done;
-        if (search_bytes(&search, in->buffer, in->end, &done))
-            return has_hole(in, search.found) ? REPLAY_TORN : REPLAY_DAMAGED;
-        in->start += done;
+        if (got > 0) {
+            in->end += (size_t)got;
+            in->start += search_bytes(&search, in->buffer, in->end);
+        }
+        bool has_found = search.found > 0 && !in->is_unfinished;
+        if (got == 0 || has_found) return proves_damage(in, &search) ? REPLAY_DAMAGED : REPLAY_TORN;
     }
+}
+
+/* Finds a mark in the rest of the file that says that bytes after the good ones were synced.
+ * Without the segment's ID, because the record with it is damaged too, marks with any ID count. */
+static enum replay_end search_mark(struct reading *in)
+{
+    uint64_t at = in->file->good;
+    in->start = in->end = 0;
+    for (ssize_t got = 1; got > 0;) {
+        make_buffer_room(in);
+        got = read_at(in, in->buffer + in->end, in->cap - in->end, at + in->end);
+        if (got < 0) return REPLAY_UNREADABLE;
+        in->end += (size_t)got;
+        while (in->start < in->end) {
+            uint64_t offset;
+            uint32_t id;
+            size_t left = in->end - in->start;
+            const char *from = in->buffer + in->start, *hash = memchr(from, '#', left);
+            in->start = hash != NULL ? (size_t)(hash - in->buffer) : in->end;
+            if (hash == NULL) break;
+            left = in->end - in->start;
+            if (got > 0 && left < SEGMENT_MARK_MAX) break; /* read the whole line first */
+            if (segment_mark_read_synced(hash, left, &offset, &id) && offset > in->file->good &&
+                offset <= at + in->start && (id == in->replay->id || in->replay->id == 0))
+                return REPLAY_DAMAGED;
+            in->start++;
+        }
+        at += in->start;
+    }
+    return REPLAY_TORN;
+}
+
+/* Bytes after the good ones can't be applied: is that the torn end that a crash leaves? */
+static enum replay_end judge_end(struct reading *in)
+{
+    enum replay_end end = search_good_record(in);
+    if (end == REPLAY_TORN && in->replay->synced > in->file->good) end = REPLAY_DAMAGED;
+    return end == REPLAY_TORN ? search_mark(in) : end;
 }
 
 /* Stops at the bad record after the good ones; `bad` is the place of the error. */
@@ -252,7 +302,7 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     va_start(values, format);
     vsnprintf(reason, sizeof(reason), format, values);
     va_end(values);
-    enum replay_end end = search_good_record(in);
+    enum replay_end end = judge_end(in);
     if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
     return stop_reading(in, end, bad, "%s", reason);
 }
@@ -262,6 +312,7 @@ static bool stop_short(struct reading *in, enum fill why)
 {
     uint64_t at = in->file->good + (in->end - in->start);
     if (why == FAILED) return stop_unreadable(in, at);
+    in->is_unfinished = true;
     return stop_bad(in, in->file->good, "record has no end");
 }
 
@@ -344,7 +395,9 @@ static bool read_first_line(struct reading *in)
     size_t here = in->end < line.len ? in->end : line.len;
     if (memcmp(in->buffer, line.data, here) != 0)
         return stop_reading(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
-    if (here < line.len) return stop_reading(in, REPLAY_TORN, 0, "first line is incomplete");
+    if (here < line.len)
+        return stop_reading(in, in->replay->synced > 0 ? REPLAY_DAMAGED : REPLAY_TORN, 0,
+                            "first line is incomplete");
     accept_bytes(in, line.len, crc32c(0, line.data, line.len));
     return true;
 }
@@ -367,7 +420,12 @@ static bool replay_record(struct reading *in)
 {
     size_t len, applied;
     uint32_t written = 0;
-    if (in->file->good == in->file->size) return false;
+    if (in->file->good == in->file->size) {
+        if (in->replay->synced <= in->file->size) return false;
+        return stop_reading(in, REPLAY_DAMAGED, in->file->size,
+                            "the file ends here, but %" PRIu64 " bytes of it were synced",
+                            in->replay->synced);
+    }
     if (!find_end(in, &len, &written)) return false;
     const char *record = in->buffer + in->start;
     uint32_t sum = in->file->sum;
@@ -403,5 +461,6 @@ void replay_records(struct replay *replay, int fd, const struct replay_progress 
     if (read_first_line(&in))
         while (replay_record(&in))
             continue;
+    file->id = replay->id;
     mem_free(in.buffer);
 }

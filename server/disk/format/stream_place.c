@@ -7,8 +7,9 @@
 
 #include "store/base/number.h"
 
-#define STEP "#+"
-#define END  "\r\n"
+#define STEP  "#+"
+#define WHOLE "#STREAM "
+#define END   "\r\n"
 
 /* Are both places in the same stream, so that a distance describes the second one? */
 static bool is_further(const struct stream_place *from, const struct stream_place *to)
@@ -31,10 +32,9 @@ static size_t print_step(char *to, uint64_t bytes)
 static size_t print_whole(char to[STREAM_MARK_MAX], const struct stream_place *place)
 {
     const struct history *history = &place->history;
-    return (size_t)snprintf(to, STREAM_MARK_MAX,
-                            "#STREAM %s %" PRIu64 " %s %" PRIu64 " %" PRIu64 " %u" END, history->id,
-                            place->offset, history->old_id, history->old_end, place->effects_from,
-                            place->db);
+    return (size_t)snprintf(
+        to, STREAM_MARK_MAX, WHOLE "%s %" PRIu64 " %s %" PRIu64 " %" PRIu64 " %u" END, history->id,
+        place->offset, history->old_id, history->old_end, place->effects_from, place->db);
 }
 
 size_t place_marks_print(struct place_marks *marks, const struct stream_place *place,
@@ -57,11 +57,12 @@ static bool read_whole(struct stream_place *place, const char *line, size_t len)
     char text[STREAM_MARK_MAX + 1];
     int used = 0;
     struct history *history = &place->history;
-    if (len > STREAM_MARK_MAX) return false;
+    if (len > STREAM_MARK_MAX || len < sizeof(WHOLE) || memcmp(line, WHOLE, sizeof(WHOLE) - 1) != 0)
+        return false;
     memcpy(text, line, len);
     text[len] = '\0';
     int found = sscanf(
-        text, "#STREAM %40[0-9a-fA-F] %" SCNu64 " %40[0-9a-fA-F] %" SCNu64 " %" SCNu64 " %u\r\n%n",
+        text, WHOLE "%40[0-9a-fA-F] %" SCNu64 " %40[0-9a-fA-F] %" SCNu64 " %" SCNu64 " %u\r\n%n",
         history->id, &place->offset, history->old_id, &history->old_end, &place->effects_from,
         &place->db, &used);
     return found == 6 && (size_t)used == len && strlen(history->id) == HISTORY_ID &&

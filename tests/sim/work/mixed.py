@@ -194,7 +194,9 @@ class Mixed:
         last = [path.name in line for line in lines].index(True)
         if lines[last].rstrip().endswith("type h"):
             return  # a newer base is listed already, with what follows the mark
-        manifest.write_text("".join(line for line in lines[:last + 1] if not line.startswith("#")))
+        # A crash at that time would have left a manifest that notes no later stop.
+        manifest.write_text("".join(re.sub(r" synced \d+", "", line) for line in lines[:last + 1]
+                                    if not line.startswith("#")))
         # Nothing that was there at that time may expire before the clock is set to it.
         other.set_clock(clock - other.wall - 5000)
         yield from run.start(other)

@@ -546,6 +546,48 @@ START_TEST(a_cut_segment_continues_after_its_last_complete_record)
 }
 END_TEST
 
+START_TEST(a_record_tells_how_far_its_segment_is_synced)
+{
+    struct journal *journal = begin_journal(JOURNAL_SYNC_EVERY_SECOND);
+    add_record(journal, "one\n");
+    add_record(journal, "two\n");
+    journal_flush(journal, SECOND);
+    struct segment_text unsynced = segment_text_read("segment");
+    ck_assert_uint_eq(unsynced.synced, 0);
+    ck_assert_uint_ne(unsynced.end.id, 0);
+    await_report(journal);
+    add_record(journal, "three\n");
+    add_record(journal, "four\n");
+    journal_flush(journal, SECOND);
+    struct segment_text synced = segment_text_read("segment");
+    ck_assert_str_eq(synced.text, "one\ntwo\nthree\nfour\n");
+    ck_assert_uint_eq(synced.synced, unsynced.end.length);
+    ck_assert_uint_eq(synced.end.id, unsynced.end.id);
+    free(unsynced.text);
+    free(synced.text);
+    end_journal(journal);
+}
+END_TEST
+
+START_TEST(a_segment_tells_which_end_it_continues_past_empty_ones)
+{
+    struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
+    add_record(journal, "one\n");
+    ck_assert_int_eq(journal_rotate(journal, new_segment("empty")), 0);
+    await_report(journal);
+    ck_assert_int_eq(journal_rotate(journal, new_segment("last")), 0);
+    add_record(journal, "two\n");
+    ck_assert_int_eq(journal_close(journal), 0);
+    struct segment_text first = segment_text_read("segment"), last = segment_text_read("last");
+    ck_assert_uint_eq(last.before.length, first.end.length);
+    ck_assert_uint_eq(last.before.sum, first.end.sum);
+    ck_assert_uint_ne(last.end.id, first.end.id);
+    free(first.text);
+    free(last.text);
+    disk_world_end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -572,6 +614,8 @@ Suite *test_suite(void)
         close_leaves_an_incomplete_record_out,
         close_during_a_rotation_finishes_both_segments,
         a_cut_segment_continues_after_its_last_complete_record,
+        a_record_tells_how_far_its_segment_is_synced,
+        a_segment_tells_which_end_it_continues_past_empty_ones,
         NULL,
     };
     return suite_of("journal", tests);

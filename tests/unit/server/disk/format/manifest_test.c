@@ -519,6 +519,42 @@ START_TEST(a_sweep_that_fails_is_made_good_by_the_next)
 }
 END_TEST
 
+/* What the manifest on disk says of the segment with this number. */
+static uint64_t synced_of(uint64_t seq)
+{
+    struct manifest other;
+    uint64_t synced = 0;
+    manifest_init(&other, disk_world_dir(), PREFIX);
+    ck_assert_int_eq(manifest_load(&other, why), MANIFEST_LOADED);
+    for (size_t i = 0; i < other.count; i++)
+        if (other.files[i].seq == seq) synced = other.files[i].synced;
+    manifest_drop(&other);
+    return synced;
+}
+
+START_TEST(lengths_that_were_synced_are_kept_until_files_are_cut)
+{
+    begin(PREFIX);
+    add_segment(1);
+    add_segment(2);
+    ck_assert_uint_eq(synced_of(1), 0);
+    disk_world_write(PREFIX ".2.incr.aof", RECORD_FIRST_LINE "text", 24);
+    ck_assert_int_eq(manifest_note_synced(&manifest), 0);
+    add_segment(3);
+    put_base(1, 2);
+    ck_assert_uint_eq(synced_of(2), 24);
+    ck_assert_uint_eq(synced_of(3), 0);
+    ck_assert_int_eq(manifest_lower_synced(&manifest, PREFIX ".2.incr.aof", 30), 0);
+    ck_assert_uint_eq(synced_of(2), 24);
+    ck_assert_int_eq(manifest_lower_synced(&manifest, PREFIX ".2.incr.aof", 20), 0);
+    ck_assert_uint_eq(synced_of(2), 20);
+    disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_WRITE, .error = ENOSPC });
+    ck_assert_int_eq(manifest_note_synced(&manifest), ENOSPC);
+    ck_assert_uint_eq(synced_of(2), 20);
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -542,6 +578,7 @@ Suite *test_suite(void)
         manifest_of_redis_is_never_replaced,
         new_files_get_unused_numbers,
         manifest_is_ours_by_its_first_line_its_sum_or_its_files,
+        lengths_that_were_synced_are_kept_until_files_are_cut,
         NULL,
     };
     return suite_of("manifest", tests);

@@ -124,6 +124,81 @@ START_TEST(a_length_beyond_all_bounds_costs_no_memory)
 }
 END_TEST
 
+#define SET_K "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n"
+
+/* A record, sectors of zeros, and two records, the second one with this mark. */
+static void assert_hole_before_mark(enum replay_end end, const char *mark)
+{
+    static const char zeros[2048];
+    char text[128];
+    journal_begin();
+    add_text(SET_K "#segment 0000abcd\r\n");
+    append(zeros, sizeof(zeros));
+    add_text(SET_K);
+    snprintf(text, sizeof(text), SET_K "%s", mark);
+    add_text(text);
+    assert_ends(end, 1);
+    journal_end();
+}
+
+START_TEST(a_hole_is_damage_if_its_segment_has_a_mark_behind_it)
+{
+    assert_hole_before_mark(REPLAY_TORN, "");
+    assert_hole_before_mark(REPLAY_DAMAGED, "#synced 300 0000abcd\r\n");
+    assert_hole_before_mark(REPLAY_TORN, "#synced 300 1234abcd\r\n"); /* of another segment */
+    assert_hole_before_mark(REPLAY_TORN, "#synced 50 0000abcd\r\n");
+    assert_hole_before_mark(REPLAY_TORN, "#synced 9999999 0000abcd\r\n");
+    assert_hole_before_mark(REPLAY_TORN, "#synced 300 0000ABCD\r\n");
+}
+END_TEST
+
+/* Replays the journal, of which `synced` bytes were synced, after a segment with this end. */
+static void assert_ends_with(enum replay_end end, uint64_t synced, struct journal_end before)
+{
+    struct replay replay;
+    replay_init(&replay, NULL, 1);
+    replay.synced = synced;
+    replay.before = before;
+    replay_records(&replay, journal.fd, NULL, &result);
+    replay_drop(&replay);
+    ck_assert_msg(result.end == end, "%d: %s", (int)result.end, result.reason);
+}
+
+START_TEST(what_was_synced_is_never_torn)
+{
+    struct journal_end none = { 0 };
+    journal_begin();
+    add_text(SET_K);
+    assert_ends_with(REPLAY_WHOLE, journal.size, none);
+    assert_ends_with(REPLAY_DAMAGED, journal.size + 1, none);
+    ck_assert_uint_eq(result.good, journal.size);
+    uint64_t good = journal.size;
+    append("*3\r\n", 4);
+    assert_ends_with(REPLAY_TORN, good, none);
+    assert_ends_with(REPLAY_DAMAGED, good + 1, none);
+    ensure(ftruncate(journal.fd, 5) == 0, "a cut");
+    assert_ends_with(REPLAY_TORN, 0, none);
+    assert_ends_with(REPLAY_DAMAGED, 5, none);
+    journal_end();
+}
+END_TEST
+
+START_TEST(a_segment_that_continues_another_end_is_damage)
+{
+    struct journal_end before = { 1234, 0xabc, 0 };
+    journal_begin();
+    add_text(SET_K "#segment 0000abcd after 1234 00000abc\r\n");
+    assert_ends_with(REPLAY_WHOLE, 0, before);
+    ck_assert_uint_eq(result.id, 0xabcd);
+    assert_ends_with(REPLAY_WHOLE, 0, (struct journal_end){ 0 });
+    before.length--;
+    assert_ends_with(REPLAY_DAMAGED, 0, before);
+    before = (struct journal_end){ 1234, 0xabd, 0 };
+    assert_ends_with(REPLAY_DAMAGED, 0, before);
+    journal_end();
+}
+END_TEST
+
 START_TEST(a_read_error_is_not_reported_as_damage)
 {
     journal_begin();
@@ -288,6 +363,9 @@ Suite *test_suite(void)
         a_missing_repeated_or_moved_record_is_damage,
         a_record_that_does_not_fit_the_data_is_damage,
         a_length_beyond_all_bounds_costs_no_memory,
+        a_hole_is_damage_if_its_segment_has_a_mark_behind_it,
+        what_was_synced_is_never_torn,
+        a_segment_that_continues_another_end_is_damage,
         a_read_error_is_not_reported_as_damage,
         invalid_effects_are_refused_without_harm,
         NULL,

@@ -1,0 +1,47 @@
+/* segment_mark: comment lines in a journal segment that tell how much of the journal must be there.
+ * Depends on record.h alone.
+ *
+ * A crash leaves a torn end, and so may damage look. What was synced is never torn, so the writer
+ * notes how far syncs have come, and where each segment continues the one before it:
+ *
+ *     #segment ID after LENGTH SUM\r\n   in a segment's first record: the last segment with records
+ *                                        before it was synced, had this length, and this checksum
+ *                                        at its end. It may be gone, because a base replaced it
+ *     #segment ID\r\n                    the same without such a segment, or in a later record if
+ * an earlier version began the segment #synced OFFSET ID\r\n              in later records: the
+ * file was synced up to OFFSET
+ *
+ * ID and SUM have eight hexadecimal digits. The ID is random, so that a value can't contain a mark
+ * that is taken for one of its segment. Readers that know nothing of marks skip them. */
+#ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
+#define SERVER_DISK_FORMAT_SEGMENT_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SEGMENT_MARK_MAX = 64 }; /* bytes of a line */
+
+/* The end of the last complete record of a segment, and the checksum of all bytes before it. */
+struct journal_end {
+    uint64_t length; /* 0: there is no segment */
+    uint32_t sum;
+    uint32_t id; /* of the segment; 0: none yet */
+};
+
+/* The end that the segment behind this one continues: its own, or if it has no records, the one
+ * that it continues itself, if any. */
+struct journal_end journal_end_to_follow(const struct journal_end *end,
+                                         const struct journal_end *before);
+
+/* Print the line, without NUL, and return its length. */
+size_t segment_mark_begin(char to[SEGMENT_MARK_MAX], uint32_t id, const struct journal_end *before);
+size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t id);
+
+/* Parse a line that begins with #, including its line end; `len` may be more. False: it is another
+ * line. Without a segment before it, before->length is 0. */
+bool segment_mark_read_begin(const char *line, size_t len, uint32_t *id,
+                             struct journal_end *before);
+bool segment_mark_read_synced(const char *line, size_t len, uint64_t *offset, uint32_t *id);
+
+#endif
