@@ -32,9 +32,7 @@ static struct entry *find_target(struct txn *txn, const struct entry *entry, enu
 
 static bool takes_entry(struct txn *txn, struct entry *target, struct stream_id *id)
 {
-    bool fits = target->object.type == TYPE_STREAM && txn_stream_next_id(txn, target, id);
-    if (!fits) txn->store->stats.dead_letter_errors++;
-    return fits;
+    return target->object.type == TYPE_STREAM && txn_stream_next_id(txn, target, id);
 }
 
 static struct bytes print_number(char number[NUMBER_INT64_MAX_CHARS], uint64_t value)
@@ -52,7 +50,10 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
     if (!stream_walk_next(&walk, &source) || !stream_id_equal(source.id, pending->id))
         return DEAD_LETTER_MISSING;
     struct entry *target = find_target(txn, entry, TYPE_STREAM);
-    if (!takes_entry(txn, target, &id)) return DEAD_LETTER_REFUSED;
+    if (!takes_entry(txn, target, &id)) {
+        txn->store->stats.dead_letter_errors++;
+        return DEAD_LETTER_REFUSED;
+    }
 
     char number[NUMBER_INT64_MAX_CHARS];
     size_t count = 0;
@@ -88,17 +89,34 @@ static bool add_to_stream(struct txn *txn, struct entry *target, const struct en
     return true;
 }
 
+/* How many elements the dehydrator `key`, which has `count`, can take; SIZE_MAX: any number. */
+static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)
+{
+    const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
+    if (policy == NULL || policy->max_len == 0) return SIZE_MAX;
+    return count < policy->max_len ? (size_t)policy->max_len - count : 0;
+}
+
+/* How many elements the target of the entry's policy can take. An element of an id that it has
+ * already needs no room, but stays until there is some. */
+static size_t room_at_target(struct txn *txn, const struct entry *entry)
+{
+    struct stream_id id;
+    struct bytes key = limiting_policy(txn, entry)->dead_to;
+    struct entry *target = txn_peek(txn, key);
+    if (target == NULL) return room_in_dehydrator(txn, key, 0);
+    if (target->object.type == TYPE_DEHYDRATOR)
+        return room_in_dehydrator(txn, key, dehydrator_count(target->object.dehydrator));
+    return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
+}
+
 static bool add_to_dehydrator(struct txn *txn, struct entry *target, const struct element *element)
 {
     const struct stage due = { .at = txn->now };
     struct dehydrator *dehydrator = target->object.dehydrator;
-    const struct policy *policy = txn_policy_of(txn, target);
-    uint64_t most = policy != NULL ? policy->max_len : 0;
-    if (most > 0 && dehydrator_count(dehydrator) >= most &&
-        dehydrator_find(dehydrator, element_id(element)) == NULL) {
-        txn->store->stats.dead_letter_errors++;
+    if (room_in_dehydrator(txn, entry_key(target), dehydrator_count(dehydrator)) == 0 &&
+        dehydrator_find(dehydrator, element_id(element)) == NULL)
         return false;
-    }
     txn_rede_replace(txn, target, element_id(element), element_payload(element), &due);
     return true;
 }
@@ -121,21 +139,35 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
     struct element *found[DEAD_ELEMENTS_MAX];
     uint64_t limit = dead_letter_limit(txn, entry);
     const struct dehydrator *dehydrator = entry->object.dehydrator;
-    size_t due = dehydrator_count_due(dehydrator, txn->now), dead = 0, others = 0;
+    size_t due = dehydrator_count_due(dehydrator, txn->now);
     if (dehydrator_count_redelivered(dehydrator) == 0 && limit > 1)
         return due < wanted ? due : wanted;
+
+    /* Elements for which the target has no room are delivered again. So a claim that finds it full
+     * looks at no more elements than it delivers. */
+    size_t room = room_at_target(txn, entry), dead = 0, claimable = 0, kept = 0;
     struct dehydrator_walk walk;
     dehydrator_walk_begin(&walk, dehydrator);
-    for (; due > 0 && others < wanted && dead < DEAD_ELEMENTS_MAX; due--) {
+    for (; due > 0 && claimable < wanted; due--) {
         msec at;
         struct element *element = dehydrator_walk_next(&walk, &at);
-        if (dehydrator_stage(dehydrator, element).deliveries < limit)
-            others++;
-        else
-            found[dead++] = element;
+        bool is_dead = dehydrator_stage(dehydrator, element).deliveries >= limit;
+        bool moves = is_dead && dead < room;
+        if (moves && dead == DEAD_ELEMENTS_MAX) break;
+        if (moves) found[dead++] = element;
+        kept += is_dead && !moves;
+        claimable += !moves;
     }
     dehydrator_walk_end(&walk);
-    for (size_t i = 0; i < dead; i++)
-        others += !bury(txn, entry, found[i]);
-    return others < wanted ? others : wanted;
+
+    for (size_t i = 0; i < dead; i++) {
+        bool moved = bury(txn, entry, found[i]);
+        kept += !moved;
+        claimable += !moved;
+    }
+    txn->store->stats.dead_letter_errors += kept;
+    /* Each one that is due was looked at. Some of those that moved may have left a successor that
+     * is due too. */
+    if (due == 0) claimable = dehydrator_count_due(dehydrator, txn->now);
+    return claimable < wanted ? claimable : wanted;
 }

@@ -245,13 +245,17 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 {
     struct successor successor;
     const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
-    const struct push_options options = dehydrator_options(element);
+    struct push_options options = dehydrator_options(element);
     count_event(txn, entry, element, event);
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
         remember_delivered(txn, entry, element);
         succeed(txn, entry, element, &successor, event);
     } else if (options.every > 0) {
         const struct stage stage = { .at = next_of(&options, txn->now) };
+        if (options.first != 0) { /* its burst of pushes with POSTPONE has been delivered */
+            options.first = 0;
+            element = txn_rede_set_options(txn, entry, element, &options);
+        }
         txn_rede_move(txn, entry, element, &stage, event);
     } else {
         txn_rede_take(txn, entry, element, event);

@@ -34,15 +34,14 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
 /* The ids beyond SETTLE_AT_ONCE count as forgotten too, but the timer removes them. */
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
-    if (txn->no_expiry) return entry;
+    if (txn->no_expiry) return object_all_expired(&entry->object, txn->now) ? NULL : entry;
     txn_rede_announce(txn, entry);
-    if (txn->no_purge) return entry;
     txn_rede_end_spans(txn, entry, SETTLE_AT_ONCE);
     if (object_is_emptied(&entry->object)) {
         txn_drop_emptied(txn, entry);
         return NULL;
     }
-    if (!dehydrator_is_over(entry->object.dehydrator, txn->now)) return entry;
+    if (!object_all_expired(&entry->object, txn->now)) return entry;
     txn_key_drop(txn, entry, EVENT_DEL);
     return NULL;
 }

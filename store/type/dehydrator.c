@@ -388,10 +388,10 @@ bool dehydrator_is_spent(const struct dehydrator *dehydrator)
            (dehydrator->extras == NULL || extras_are_empty(dehydrator->extras));
 }
 
-bool dehydrator_is_over(const struct dehydrator *dehydrator, msec now)
+msec dehydrator_over_at(const struct dehydrator *dehydrator)
 {
-    return dehydrator_count(dehydrator) == 0 &&
-           (dehydrator->extras == NULL || extras_are_over(dehydrator->extras, now));
+    if (dehydrator_count(dehydrator) > 0 || dehydrator->extras == NULL) return NEVER;
+    return extras_over_at(dehydrator->extras);
 }
 
 /* ---- changing -------------------------------------------------------------------------------- */

@@ -80,8 +80,9 @@ struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Does it have neither elements nor extras to keep? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
-/* Is it spent, except for remembered ids whose spans are over by now? O(log n) */
-bool dehydrator_is_over(const struct dehydrator *dehydrator, msec now);
+/* The instant from which on it is spent, apart from pauses, remembered ids and a rate that have
+ * ended; NEVER: it has elements, or a pause without end. O(log n) */
+msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,

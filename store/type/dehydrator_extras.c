@@ -103,10 +103,19 @@ bool extras_are_empty(const struct extras *extras)
            extras->paused == 0 && extras->next_usec == 0;
 }
 
-bool extras_are_over(const struct extras *extras, msec now)
+static msec later(msec a, msec b)
 {
-    return dict_count(&extras->successors) == 0 && extras->paused == 0 && extras->next_usec == 0 &&
-           timeline_count_until(&extras->ends, now) == timeline_count(&extras->ends);
+    return a > b ? a : b;
+}
+
+msec extras_over_at(const struct extras *extras)
+{
+    const struct timeline *ends = &extras->ends;
+    uint32_t count = timeline_count(ends);
+    msec at = extras->paused;
+    if (dict_count(&extras->successors) > 0 || at == INSTANT_MAX) return NEVER;
+    if (count > 0) at = later(at, timeline_at(ends, timeline_nth(ends, count - 1)));
+    return extras->next_usec != 0 ? later(at, extras_rate_end(extras)) : at;
 }
 
 size_t extras_bytes(const struct extras *extras)

@@ -45,8 +45,9 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* Are they empty, except for remembered ids that end by now? O(log n) */
-bool extras_are_over(const struct extras *extras, msec now);
+/* The instant from which on, without elements, they keep nothing any more; NEVER: there is a
+ * successor, or a pause without end. O(log n) */
+msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
 

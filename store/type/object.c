@@ -112,6 +112,12 @@ static struct due_at dehydrator_due(const struct object *object)
     return due_at_instant(end < at ? end : at);
 }
 
+/* A dehydrator without elements ends at an instant, a member lives until its deadline is over. */
+static msec dehydrator_all_expire_at(const struct object *object)
+{
+    return due_at_deadline(due_at_instant(dehydrator_over_at(object->dehydrator)));
+}
+
 static size_t dehydrator_notes(const struct object *object)
 {
     const struct extras *extras = dehydrator_extras(object->dehydrator);
@@ -208,6 +214,7 @@ const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .part = "element", .may_have_expiry = true,
                           .has = dehydrator_has, .is_held = dehydrator_is_held,
                           .notes = dehydrator_notes, .next_due = dehydrator_due,
+                          .all_expire_at = dehydrator_all_expire_at,
                           .rewind = dehydrator_rewind_to },
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .part = "entry", .may_have_expiry = true,
                       .may_be_empty = true, .references = stream_references, .notes = stream_notes,
@@ -381,12 +388,16 @@ static bool all_expire(const struct object *object, struct expiring members)
 
 msec object_all_expire_at(const struct object *object)
 {
+    const struct type_row *row = row_of(object->type);
+    if (row->all_expire_at != NULL) return row->all_expire_at(object);
     struct expiring members = expiring_of(object);
     return all_expire(object, members) ? expiring_last(members) : NEVER;
 }
 
 bool object_all_expired(const struct object *object, msec now)
 {
+    const struct type_row *row = row_of(object->type);
+    if (row->all_expire_at != NULL) return instant_expired(row->all_expire_at(object), now);
     struct expiring members = expiring_of(object);
     return all_expire(object, members) && expiring_all_passed(members, now);
 }

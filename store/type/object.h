@@ -133,8 +133,9 @@ const struct agenda *object_agenda(const struct object *object);
  * O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* The deadline of the member that expires last; NEVER if a member has none. O(1), but O(n) once
- * after that member was removed or its deadline changed. */
+/* The deadline of the member that expires last; NEVER if a member has none. A dehydrator without
+ * elements expires with the last thing for which it is kept. O(1), but O(n) once after that member
+ * was removed or its deadline changed. */
 msec object_all_expire_at(const struct object *object);
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
  * was removed or its deadline changed. */

@@ -60,6 +60,8 @@ struct type_row {
     const struct member_ops *members; /* NULL: members have no deadlines */
     /* NULL: derived from the members. */
     struct due_at (*next_due)(const struct object *object);
+    /* NULL: derived from the members. */
+    msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
     /* A type that can hide expired elements in place: hides those that are not hidden yet (false:
      * there are none), and shows them all again. NULL: expired members are moved away instead. */

@@ -7,7 +7,7 @@ import functools
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dataset import BANDS, band_of
 
@@ -349,6 +349,8 @@ class Model:
             at = element.options.phase + max(0, missed + 1) * every
         element.give_back()
         element.deliveries = 0
+        if follows is None:
+            element.options = replace(element.options, first=0)
         self.place(element, at)
         self.tell(db, name, event)
         self.make_ready(db, name, "dehydrator")
@@ -400,8 +402,9 @@ class Model:
         else:
             key.successors.pop(ident, None)
             element = element or key.value.setdefault(ident, Element(payload))
+            first = first or (0 if element.deliveries else element.options.first)
             element.payload, element.deliveries = payload, 0
-            at, element.options = push.place(self.now, at, first or element.options.first)
+            at, element.options = push.place(self.now, at, first)
             self.place(element, at)
             self.make_ready(db, name, "dehydrator")
         self.tell(db, name, "rede.push")
@@ -536,8 +539,8 @@ class Model:
     # -- due elements --
 
     def rede_poll(self, db, name, *options):
-        taken = []
-        for _ in range(self.deliverable(db, name, option(options, "COUNT"))):
+        taken, most = [], option(options, "COUNT")
+        while self.deliverable(db, name) and (most is None or len(taken) < most):
             ident = self.due(self.dbs[db][name])[0]
             taken.append((ident, self.finish(db, name, ident, "rede.poll")))
         return [list(pair) if "WITHIDS" in options else pair[1] for pair in taken]

@@ -109,9 +109,8 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
 
 /* ---- poll ------------------------------------------------------------------------------------ */
 
-static void poll_some(struct call *call, struct entry *entry, size_t count, bool with_ids)
+static void poll_first(struct call *call, struct entry *entry, size_t count, bool with_ids)
 {
-    resp_array(call->out, count);
     note_deliveries(call, entry, count);
     while (count-- > 0) {
         struct element *element = dehydrator_first(entry->object.dehydrator);
@@ -124,13 +123,44 @@ static void poll_some(struct call *call, struct entry *entry, size_t count, bool
     }
 }
 
+/* Polls `count` elements, and then those that have become due meanwhile: successors that took the
+ * places of others. So the replies are collected before their number is known. */
+static void poll_collected(struct call *call, struct entry *entry, size_t count,
+                           const struct take *take)
+{
+    struct resp_writer *out = call->out;
+    struct outbuf elements;
+    outbuf_init(&elements);
+    struct resp_writer writer = resp_writer_to(out, &elements);
+    call->out = &writer;
+    size_t done = 0;
+    for (; count > 0; count = count_deliverable(call, entry, take->limit - (int64_t)done)) {
+        poll_first(call, entry, count, take->with_ids);
+        done += count;
+    }
+    call->out = out;
+    resp_array(out, done);
+    resp_splice(out, &elements);
+}
+
+/* Polls what may be delivered now: `count` elements, and their successors. */
+static void poll_some(struct call *call, struct entry *entry, size_t count, const struct take *take)
+{
+    if (count > 0 && object_notes(&entry->object) > 0) {
+        poll_collected(call, entry, count, take);
+        return;
+    }
+    resp_array(call->out, count);
+    poll_first(call, entry, count, take->with_ids);
+}
+
 static void cmd_rede_poll(struct call *call)
 {
     struct take take = { 0 };
     struct entry *entry;
     if (!parse_take(call, 2, COUNT_0 | WITHIDS, &take)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    poll_some(call, entry, count_deliverable(call, entry, take.limit), take.with_ids);
+    poll_some(call, entry, count_deliverable(call, entry, take.limit), &take);
 }
 
 static void cmd_rede_bpoll(struct call *call)
@@ -142,7 +172,7 @@ static void cmd_rede_bpoll(struct call *call)
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_deliverable(call, source.entry, take.limit);
     if (due > 0)
-        poll_some(call, source.entry, due, take.with_ids);
+        poll_some(call, source.entry, due, &take);
     else
         block_until_due(call, source.entry, take.until, false);
 }

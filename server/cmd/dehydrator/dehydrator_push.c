@@ -114,7 +114,8 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
     return PUSHED;
 }
 
-/* The instant of the first push with POSTPONE, if a successor of this id has it; else `first`. */
+/* The instant at which a burst of pushes with POSTPONE began that was not delivered yet: that of
+ * the id's successor, or else `first`. */
 static msec first_push(const struct push *push, struct bytes id, msec first)
 {
     struct successor successor;
@@ -135,7 +136,8 @@ static void replace_element(struct call *call, const struct push *push, struct e
                             struct bytes id, struct bytes payload)
 {
     struct push_options with, old = dehydrator_options(element);
-    msec first = first_push(push, id, old.first);
+    bool was_delivered = dehydrator_stage(push->entry->object.dehydrator, element).deliveries > 0;
+    msec first = first_push(push, id, was_delivered ? 0 : old.first);
     /* A claim that was given back leaves the successor of its element, which is older than this
      * push. */
     txn_rede_unfollow(call->txn, push->entry, id);

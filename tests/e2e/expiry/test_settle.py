@@ -138,6 +138,21 @@ def reads_in_a_pause_see_no_expired_member():
 
 
 @test
+def a_dehydrator_kept_for_what_has_ended_is_absent_in_a_pause():
+    with Burst() as (daemon, raw):
+        raw.call("POLICY", "SET", "rated", "RATE", "1", "PER", "1000")
+        for words in (("PAUSE", "paused", "UNTIL", NOON + 1000), ("PUSH", "rated", "0", "p", "e"), ("POLL", "rated"),
+                      ("PUSH", "remembers", "0", "p", "e", "REMEMBER", "1000"), ("POLL", "remembers")):
+            assert not raw.call("REDE." + words[0], *words[1:]).startswith(b"-"), words
+        equal(raw.call("EXISTS", "paused", "rated", "remembers"), b":3\r\n")
+        raw.call("CLIENT", "PAUSE", "100000", "WRITE")
+        daemon.hold(NOON + 1001)
+        equal(raw.call("EXISTS", "paused", "rated", "remembers"), b":0\r\n")
+        equal(raw.call("KEYS", "*"), b"*0\r\n")
+        equal(raw.call("DBSIZE"), b":0\r\n")
+
+
+@test
 def a_blocked_client_waits_for_its_key_to_be_settled():
     with Burst() as (daemon, raw), daemon.raw() as first, daemon.raw() as second:
         for begin in range(0, 100_000, BATCH):

@@ -23,7 +23,12 @@ def fill(master, rng):
     for number in range(10):
         calls += [("SET", f"k{number}", "v", "PX", ttl()), ("SET", f"forever{number}", "v"),
                   ("RPUSH", f"l{number}", "a", "b"), ("PEXPIRE", f"l{number}", ttl()),
-                  ("REDE.PUSH", "d", ttl(), "payload", f"e{number}")]
+                  ("REDE.PUSH", "d", ttl(), "payload", f"e{number}"),
+                  # Without elements, these are kept until something else ends.
+                  ("REDE.PAUSE", f"dp{number}", "UNTIL", NOON + ttl()),
+                  ("REDE.PUSH", f"dm{number}", 0, "p", "e", "REMEMBER", ttl()), ("REDE.POLL", f"dm{number}"),
+                  ("POLICY", "SET", f"dr{number}", "RATE", 1, "PER", ttl()),
+                  ("REDE.PUSH", f"dr{number}", 0, "p", "e"), ("REDE.POLL", f"dr{number}")]
         members = [f"m{one}" for one in range(rng.choice((1, 3, 12)))]
         for name in (f"{number}", f"x{number}"):
             calls += [("SADD", "s" + name, *members), ("HSET", "h" + name, *members, *members)]
@@ -53,7 +58,7 @@ def view(server):
              ("SINTERCARD", 2, "s1", "s2"), ("PFCOUNT", "k1"),
              ("MGET", *(f"k{number}" for number in range(10)))]
     for number in range(10):
-        for kind in ("k", "l", "s", "h", "z", "sx", "hx", "zx"):
+        for kind in ("k", "l", "s", "h", "z", "sx", "hx", "zx", "dp", "dm", "dr"):
             key = kind + str(number)
             calls += [("EXISTS", key), ("TYPE", key), ("PTTL", key), ("PEXPIRETIME", key),
                       ("OBJECT", "ENCODING", key)]

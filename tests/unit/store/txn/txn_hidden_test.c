@@ -1,5 +1,6 @@
 /* Tests of txn_hidden: reads of a replica hide expired members and change nothing. */
 #include "store/txn/txn.h"
+#include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
 
 #include <stdio.h>
@@ -207,14 +208,40 @@ START_TEST(a_key_whose_members_all_expired_is_hidden)
 }
 END_TEST
 
+/* A pause, a remembered id and a rate keep a dehydrator without elements until they end. */
+START_TEST(a_dehydrator_that_is_over_is_hidden)
+{
+    for (int kept = 0; kept < 3; kept++) {
+        setup();
+        struct txn *txn = world_begin(&world);
+        size_t others = txn_count(txn);
+        struct entry *entry = txn_create(txn, text("k"), TYPE_DEHYDRATOR);
+        if (kept == 0) txn_rede_pause(txn, entry, 1000005);
+        if (kept == 1) txn_rede_remember(txn, entry, text("id"), 1000005);
+        if (kept == 2) txn_rede_set_next(txn, entry, INT64_C(1000004999));
+        world_commit(&world);
+        world_forget(&world);
+        for (world.now = 1000006; world.now >= 1000004; world.now--) {
+            bool is_there = world.now < 1000005;
+            txn = begin_read();
+            ck_assert_int_eq(txn_find(txn, text("k")) != NULL, is_there);
+            ck_assert_int_eq(txn_exists_in(txn, 0, text("k")), is_there);
+            ck_assert_uint_eq(txn_count(txn), others + is_there);
+            world_commit(&world);
+        }
+        ck_assert_uint_eq(world.effect_count, 0);
+        store_check(world.store);
+        world_drop(&world);
+    }
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        expired_members_are_hidden_and_come_back,
-        a_call_that_names_members_hides_no_others,
-        expired_entries_of_a_stream_are_hidden,
-        a_key_whose_members_all_expired_is_hidden,
-        NULL,
+        expired_members_are_hidden_and_come_back, a_call_that_names_members_hides_no_others,
+        expired_entries_of_a_stream_are_hidden,   a_key_whose_members_all_expired_is_hidden,
+        a_dehydrator_that_is_over_is_hidden,      NULL,
     };
     return suite_of("txn_hidden", tests);
 }

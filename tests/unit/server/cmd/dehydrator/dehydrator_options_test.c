@@ -97,6 +97,53 @@ START_TEST(postpone_moves_the_deadline_up_to_its_limit)
 }
 END_TEST
 
+START_TEST(a_burst_ends_with_the_delivery_of_its_element)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 10 p a POSTPONE ATMOST 25 EVERY 100", OK },
+        { "", "10" },
+        { "REDE.POLL d", "*1|$1|p|" },
+        { "", "50" },
+        { "REDE.PUSH d 10 q a POSTPONE ATMOST 25", OK },
+        { "REDE.TTN d", ":10|" },
+        { "REDE.PUSH e 0 p a POSTPONE ATMOST 25", OK },
+        { "REDE.CLAIM e 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.NACK e 50 a", ":1|" },
+        { "", "40" },
+        { "REDE.PUSH e 10 q a POSTPONE ATMOST 25", OK },
+        { "REDE.TTN e", ":10|" },
+        { "", "10" },
+        { "REDE.PUSH e 100 r a POSTPONE ATMOST 25", OK },
+        { "REDE.TTN e", ":15|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(poll_delivers_due_successors_and_all_behind_them)
+{
+    static const struct step steps[] = {
+        { "REDE.MPUSH d 0 p a 20 r b", ":2|" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 0 q a REPLACE", OK },
+        { "COPY d e", ":1|" },
+        { "COPY d f", ":1|" },
+        { "", "20" },
+        { "REDE.POLL d WITHIDS", "*3|*2|$1|a|$1|p|*2|$1|a|$1|q|*2|$1|b|$1|r|" },
+        { "EXISTS d", ":0|" },
+        { "REDE.POLL e COUNT 2", "*2|$1|p|$1|q|" },
+        { "REDE.LEN e", ":1|" },
+        { "REDE.BPOLL f 1", "*3|$1|p|$1|q|$1|r|" },
+        { "REDE.POLL f", NONE },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_remembered_id_counts_as_present_until_its_end)
 {
     static const struct step steps[] = {
@@ -300,6 +347,8 @@ Suite *test_suite(void)
         replace_takes_the_new_payload_and_deadline,
         a_claimed_element_is_replaced_after_its_acknowledgement,
         postpone_moves_the_deadline_up_to_its_limit,
+        a_burst_ends_with_the_delivery_of_its_element,
+        poll_delivers_due_successors_and_all_behind_them,
         a_remembered_id_counts_as_present_until_its_end,
         an_id_is_remembered_even_if_its_successor_goes_earlier,
         a_generated_id_is_none_that_is_remembered,

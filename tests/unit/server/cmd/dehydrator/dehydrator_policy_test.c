@@ -94,6 +94,47 @@ START_TEST(a_target_that_cannot_take_it_leaves_the_element_deliverable)
 }
 END_TEST
 
+START_TEST(a_refused_dead_letter_counts_once_for_each_delivery)
+{
+    begin();
+    says("POLICY SET d MAXDELIVERIES 1 TO dead", OK);
+    says("SET dead x", OK);
+    for (int i = 0; i < 20; i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "REDE.PUSH d 0 p %d", i);
+        says(line, OK);
+    }
+    server_world_send(&world, 0, "REDE.CLAIM d 10 COUNT 20");
+    server_world_step(&world, world.world.now + 10);
+    says("REDE.CLAIM d 10 COUNT 1", "*1|*3|$1|0|$1|p|:2|");
+    says("REDE.CLAIM d 10 COUNT 2", "*2|*3|$1|1|$1|p|:2|*3|$1|2|$1|p|:2|");
+    ck_assert_uint_eq(world.world.store->stats.dead_letter_errors, 3);
+    says("DEL dead", ":1|");
+    says("POLICY SET dead MAXLEN 1", OK);
+    says("REDE.CLAIM d 10 COUNT 1", "*1|*3|$1|4|$1|p|:2|");
+    says("REDE.LOOK dead 3", "$1|p|");
+    ck_assert_uint_eq(world.world.store->stats.dead_letter_errors, 4);
+    finish();
+}
+END_TEST
+
+START_TEST(a_claim_delivers_the_successor_of_an_element_it_buries)
+{
+    static const struct step steps[] = {
+        { "POLICY SET d MAXDELIVERIES 1 TO dead", OK },
+        { "REDE.PUSH d 0 p a", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 0 q a REPLACE", OK },
+        { "", "10" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|q|:1|" },
+        { "REDE.LOOK dead a", "$1|p|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_blocked_claim_buries_what_falls_due_and_waits_on)
 {
     begin();
@@ -219,6 +260,8 @@ Suite *test_suite(void)
         a_stream_gets_the_payload_and_where_it_came_from,
         the_target_has_no_limit_and_its_element_of_that_id_is_replaced,
         a_target_that_cannot_take_it_leaves_the_element_deliverable,
+        a_refused_dead_letter_counts_once_for_each_delivery,
+        a_claim_delivers_the_successor_of_an_element_it_buries,
         a_blocked_claim_buries_what_falls_due_and_waits_on,
         one_claim_buries_a_thousand_elements,
         a_lease_that_ends_is_followed_by_a_growing_delay,
