@@ -1,6 +1,7 @@
-/* accepted: options of Redis that have no effect here. They are rows of the table rather than
- * errors, so that this server starts with the redis.conf of a Redis server. Values are checked as
- * in Redis, stored and shown by CONFIG GET; one warning at start lists the options that are set. */
+/* accepted: options of Redis and Valkey that have no effect here. They are rows of the table rather
+ * than errors, so that this server starts with the redis.conf of a Redis server. Values are checked
+ * as in Redis, stored and shown by CONFIG GET; one warning at start lists the options that are set.
+ */
 #include "conf/conf.h"
 
 #include <limits.h>
@@ -18,14 +19,35 @@ static const struct conf_choice oom_kinds[] = {
 static const struct conf_choice error_behaviors[] = {
     { "ignore", 0 }, { "panic", 1 }, { "panic-on-replicas", 2 }, { NULL, 0 }
 };
-static const struct conf_choice diskless_loads[] = {
-    { "disabled", 0 }, { "on-empty-db", 1 }, { "swapdb", 2 }, { NULL, 0 }
-};
+static const struct conf_choice diskless_loads[] = { { "disabled", 0 },
+                                                     { "on-empty-db", 1 },
+                                                     { "swapdb", 2 },
+                                                     { "flush-before-load", 3 },
+                                                     { NULL, 0 } };
 static const struct conf_choice sanitizers[] = {
     { "no", 0 }, { "yes", 1 }, { "clients", 2 }, { NULL, 0 }
 };
 
+static const struct conf_choice cluster_saves[] = { { "sync", 0 },
+                                                    { "best-effort", 1 },
+                                                    { NULL, 0 } };
+static const struct conf_choice log_stamps[] = {
+    { "legacy", 0 }, { "iso8601", 1 }, { "milliseconds", 2 }, { NULL, 0 }
+};
+static const struct conf_choice version_checks[] = { { "strict", 0 },
+                                                     { "relaxed", 1 },
+                                                     { NULL, 0 } };
+
 /* ---- values that may be ignored ---- */
+
+/* Ignoring "yes" would lose data: the keys that are being copied to this server would expire. */
+static const char *check_import_mode(const char *value)
+{
+    return strcasecmp(value, "no") == 0
+               ? NULL
+               : "keys expire and are evicted during an import too. Use REPLICAOF or the option "
+                 "import to copy the data";
+}
 
 static const char *check_oom_values(const char *value)
 {
@@ -68,7 +90,9 @@ static void tidy_hz(char *value)
     OPTION(shown, "Accepted for compatibility and ignored.", .use = CONF_ACCEPTED,                 \
            .section = "accepted", __VA_ARGS__)
 
-/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0. */
+/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0; those of
+ * options that it lacks as in Redis 8.0 and Valkey 9.1. A hidden option has no line in CONFIG GET
+ * there either, or takes any value. */
 static const struct conf_option accepted[] = {
     /* Threads, timers and the operating system: threads of io-threads always read, deadlines have
      * timers of their own, and memory is returned without hints. */
@@ -95,6 +119,51 @@ static const struct conf_option accepted[] = {
     ACCEPTED("socket-mark-id", INT, WITHIN(0, UINT32_MAX), .preset = "0", FIXED),
     ACCEPTED("enable-module-command", CHOICE(allowed), .preset = "no", FIXED),
     ACCEPTED("shutdown-timeout", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE),
+    ACCEPTED("server-cpulist", TEXT, .preset = "", FIXED, ALIAS("server_cpulist")),
+    ACCEPTED("bio-cpulist", TEXT, .preset = "", FIXED, ALIAS("bio_cpulist")),
+    ACCEPTED("aof-rewrite-cpulist", TEXT, .preset = "", FIXED, ALIAS("aof_rewrite_cpulist")),
+    ACCEPTED("bgsave-cpulist", TEXT, .preset = "", FIXED, ALIAS("bgsave_cpulist")),
+    ACCEPTED("max-new-connections-per-cycle", INT, WITHIN(1, 1000), .preset = "10", LIVE),
+    ACCEPTED("max-new-tls-connections-per-cycle", INT, WITHIN(1, 1000), .preset = "1", LIVE),
+    ACCEPTED("prefetch-batch-max-size", INT, WITHIN(0, 128), .preset = "16", LIVE),
+    ACCEPTED("events-per-io-thread", TEXT, .preset = "", FIXED, .hidden = true),
+    ACCEPTED("io-threads-always-active", YES_NO, .preset = "no", LIVE, .hidden = true),
+    ACCEPTED("min-io-threads-avoid-copy-reply", INT, WITHIN(0, INT_MAX), .preset = "7", LIVE,
+             .hidden = true),
+    ACCEPTED("min-string-size-avoid-copy-reply", INT, WITHIN(0, INT_MAX), .preset = "16384", LIVE,
+             .hidden = true),
+    ACCEPTED("min-string-size-avoid-copy-reply-threaded", INT, WITHIN(0, INT_MAX),
+             .preset = "65536", LIVE, .hidden = true),
+    ACCEPTED("mptcp", YES_NO, .preset = "no", FIXED),
+    ACCEPTED("rdma-bind", TEXT, .preset = "", LIVE, .many = true),
+    ACCEPTED("rdma-completion-vector", INT, WITHIN(-1, 1024), .preset = "-1", FIXED),
+    ACCEPTED("rdma-port", INT, WITHIN(0, 65535), .preset = "0", LIVE),
+    ACCEPTED("rdma-rx-size", INT, WITHIN(1, INT_MAX), .preset = "1048576", FIXED),
+    /* Reports and the log, which has the names of keys at most. */
+    ACCEPTED("availability-zone", TEXT, .preset = "", LIVE),
+    ACCEPTED("commandlog-request-larger-than", INT, WITHIN(-1, INT64_MAX), .preset = "1048576",
+             LIVE),
+    ACCEPTED("commandlog-large-request-max-len", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE),
+    ACCEPTED("commandlog-reply-larger-than", INT, WITHIN(-1, INT64_MAX), .preset = "1048576", LIVE),
+    ACCEPTED("commandlog-large-reply-max-len", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE),
+    ACCEPTED("extended-redis-compatibility", YES_NO, .preset = "no", LIVE),
+    ACCEPTED("hide-user-data-from-log", YES_NO, .preset = "yes", LIVE),
+    ACCEPTED("locale-collate", TEXT, .preset = "", LIVE),
+    ACCEPTED("log-timestamp-format", CHOICE(log_stamps), .preset = "legacy", LIVE),
+    ACCEPTED("tls-auto-reload-interval", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE),
+    /* For those who develop these servers, and options of Redis 6 and older. */
+    ACCEPTED("debug-context", TEXT, .preset = "", LIVE, .hidden = true),
+    ACCEPTED("enable-debug-assert", YES_NO, .preset = "no", FIXED, .hidden = true),
+    ACCEPTED("key-load-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE, .hidden = true),
+    ACCEPTED("rdb-key-save-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE,
+             .hidden = true),
+    ACCEPTED("loading-process-events-interval-bytes", INT, WITHIN(1024, INT_MAX),
+             .preset = "2097152", LIVE, .hidden = true),
+    ACCEPTED("lua-enable-deprecated-api", YES_NO, .preset = "no", FIXED, .hidden = true),
+    ACCEPTED("lua-enable-insecure-api", YES_NO, .preset = "no", FIXED, .hidden = true),
+    ACCEPTED("lua-replicate-commands", TEXT, .preset = "", FIXED, .hidden = true),
+    ACCEPTED("use-exit-on-panic", YES_NO, .preset = "no", LIVE, .hidden = true),
+    ACCEPTED("watchdog-period", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, .hidden = true),
     /* Data structures: there are no list nodes to size or compress, large values are always freed
      * in slices, and tables grow by one bucket at a time. */
     ACCEPTED("activerehashing", YES_NO, .preset = "yes", LIVE),
@@ -108,6 +177,12 @@ static const struct conf_option accepted[] = {
     ACCEPTED("list-max-ziplist-size", INT, WITHIN(INT_MIN, INT_MAX), .preset = "-2", LIVE,
              ALIAS("list-max-listpack-size")),
     ACCEPTED("list-compress-depth", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE),
+    ACCEPTED("list-max-ziplist-entries", TEXT, .preset = "", FIXED, .hidden = true),
+    ACCEPTED("list-max-ziplist-value", TEXT, .preset = "", FIXED, .hidden = true),
+    ACCEPTED("set-max-listpack-entries", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE),
+    ACCEPTED("set-max-listpack-value", INT, WITHIN(0, INT64_MAX), .preset = "64", LIVE),
+    ACCEPTED("hash-seed", TEXT, .preset = "", FIXED),
+    ACCEPTED("active-defrag-cycle-us", INT, WITHIN(0, 100000), .preset = "500", LIVE),
     ACCEPTED("active-defrag-ignore-bytes", MEMORY, WITHIN(1, INT64_MAX), .preset = "104857600",
              LIVE),
     ACCEPTED("active-defrag-threshold-lower", INT, WITHIN(0, 1000), .preset = "10", LIVE),
@@ -124,6 +199,8 @@ static const struct conf_option accepted[] = {
     ACCEPTED("aof-timestamp-enabled", YES_NO, .preset = "no", LIVE),
     ACCEPTED("aof-disable-auto-gc", YES_NO, .preset = "no", LIVE),
     ACCEPTED("no-appendfsync-on-rewrite", YES_NO, .preset = "no", LIVE),
+    ACCEPTED("rdb-version-check", CHOICE(version_checks), .preset = "strict", LIVE),
+    ACCEPTED("import-mode", YES_NO, .preset = "no", LIVE, .check = check_import_mode),
     /* Replication: copies never need a disk on the master's side. */
     ACCEPTED("replica-lazy-flush", YES_NO, .preset = "no", LIVE),
     ACCEPTED("slave-lazy-flush", YES_NO, .preset = "no", LIVE, ALIAS("replica-lazy-flush")),
@@ -134,6 +211,10 @@ static const struct conf_option accepted[] = {
     ACCEPTED("repl-diskless-sync", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("rdb-del-sync-files", YES_NO, .preset = "no", LIVE),
     ACCEPTED("bind-source-addr", TEXT, .preset = "", LIVE, .many = true),
+    ACCEPTED("dual-channel-replication-enabled", YES_NO, .preset = "no", LIVE),
+    ACCEPTED("repl-rdb-channel", YES_NO, .preset = "yes", LIVE, .hidden = true),
+    ACCEPTED("replica-full-sync-buffer-limit", MEMORY, WITHIN(0, INT64_MAX), .preset = "0", LIVE),
+    ACCEPTED("repl-mptcp", YES_NO, .preset = "no", FIXED),
     /* Cluster: this server is always the only node. */
     ACCEPTED("cluster-allow-pubsubshard-when-down", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("cluster-allow-reads-when-down", YES_NO, .preset = "no", LIVE),
@@ -151,6 +232,25 @@ static const struct conf_option accepted[] = {
              ALIAS("cluster-replica-no-failover")),
     ACCEPTED("cluster-slave-validity-factor", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE,
              ALIAS("cluster-replica-validity-factor")),
+    ACCEPTED("cluster-announce-client-ipv4", TEXT, .preset = "", LIVE),
+    ACCEPTED("cluster-announce-client-ipv6", TEXT, .preset = "", LIVE),
+    ACCEPTED("cluster-announce-client-port", INT, WITHIN(0, 65535), .preset = "0", LIVE),
+    ACCEPTED("cluster-announce-client-tls-port", INT, WITHIN(0, 65535), .preset = "0", LIVE),
+    ACCEPTED("cluster-announce-human-nodename", TEXT, .preset = "", LIVE),
+    ACCEPTED("cluster-blacklist-ttl", INT, WITHIN(INT64_MIN, INT64_MAX), .preset = "60", LIVE),
+    ACCEPTED("cluster-compatibility-sample-ratio", INT, WITHIN(0, 100), .preset = "0", LIVE),
+    ACCEPTED("cluster-config-save-behavior", CHOICE(cluster_saves), .preset = "sync", LIVE),
+    ACCEPTED("cluster-databases", INT, WITHIN(1, INT_MAX), .preset = "1", FIXED),
+    ACCEPTED("cluster-manual-failover-timeout", INT, WITHIN(1, INT_MAX), .preset = "5000", LIVE),
+    ACCEPTED("cluster-message-gossip-perc", INT, WITHIN(1, 100), .preset = "10", LIVE,
+             .hidden = true),
+    ACCEPTED("cluster-ping-interval", INT, WITHIN(0, INT64_MAX), .preset = "0", LIVE,
+             .hidden = true),
+    ACCEPTED("cluster-slot-migration-log-max-len", INT, WITHIN(0, INT64_MAX), .preset = "1000",
+             LIVE),
+    ACCEPTED("cluster-slot-stats-enabled", YES_NO, .preset = "no", LIVE),
+    ACCEPTED("slot-migration-max-failover-repl-bytes", MEMORY, WITHIN(-1, INT64_MAX), .preset = "0",
+             LIVE),
 };
 
 _Static_assert(sizeof(accepted) / sizeof(accepted[0]) <= CONF_KEPT_MAX,

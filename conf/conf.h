@@ -37,7 +37,7 @@ enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_L
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 
-enum { CONF_OPTIONS_MAX = 320, CONF_KEPT_MAX = 160 };
+enum { CONF_OPTIONS_MAX = 384, CONF_KEPT_MAX = 160 };
 
 /* A bit per option, by its index. */
 struct conf_marks {
@@ -62,6 +62,7 @@ struct conf {
     int64_t port, io_threads, tcp_backlog, timeout, tcp_keepalive, maxclients;
     char *unixsocket;
     int64_t unixsocketperm; /* a mode; 0: set by the umask */
+    char *unixsocketgroup;
     bool protected_mode;
     char *requirepass;
     int64_t compat_version; /* enum conf_compat */
@@ -148,7 +149,7 @@ struct conf {
     char *import_skip;
     bool import_skip_unsupported;
     /* process */
-    int64_t loglevel;   /* 0 debug, 1 verbose, 2 notice, 3 warning */
+    int64_t loglevel;   /* 0 debug, 1 verbose, 2 notice, 3 warning, 4 nothing */
     int64_t log_format; /* 0 text, 1 JSON */
     char *logfile, *pidfile;
     bool syslog_enabled;

@@ -18,10 +18,11 @@ static const struct conf_choice policies[] = {
     { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },
     { "allkeys-random", 3 }, { "noeviction", 0 },   { NULL, 0 },
 };
-static const struct conf_choice levels[] = {
-    { "debug", 0 }, { "verbose", 1 }, { "notice", 2 }, { "warning", 3 }, { NULL, 0 }
+static const struct conf_choice levels[] = { { "debug", 0 },   { "verbose", 1 }, { "notice", 2 },
+                                             { "warning", 3 }, { "nothing", 4 }, { NULL, 0 } };
+static const struct conf_choice log_formats[] = {
+    { "text", 0 }, { "json", 1 }, { "legacy", 0 }, { NULL, 0 }
 };
-static const struct conf_choice log_formats[] = { { "text", 0 }, { "json", 1 }, { NULL, 0 } };
 /* The numbers are those of <syslog.h>. */
 static const struct conf_choice syslog_facilities[] = {
     { "user", 1 << 3 },    { "local0", 16 << 3 }, { "local1", 17 << 3 }, { "local2", 18 << 3 },
@@ -149,13 +150,14 @@ static const struct conf_option options[] = {
            "Maximum number of keys to track for CLIENT TRACKING. 0: no limit.", .type = CONF_INT,
            .offset = AT(tracking_table_max_keys), .max = INT64_MAX, .preset = "1000000",
            .live = true, .section = "limits"),
-    OPTION("slowlog-log-slower-than",
-           "Record in SLOWLOG the calls that take at least this many microseconds. -1: none.",
-           .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
-           .preset = "10000", .live = true, .section = "observation"),
-    OPTION("slowlog-max-len", "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
-           .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
-           .section = "observation"),
+    WITH_ALIAS("slowlog-log-slower-than", "commandlog-execution-slower-than",
+               "Record in SLOWLOG the calls that take at least this many microseconds. -1: none.",
+               .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
+               .preset = "10000", .live = true, .section = "observation"),
+    WITH_ALIAS("slowlog-max-len", "commandlog-slow-execution-max-len",
+               "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
+               .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
+               .section = "observation"),
     OPTION("latency-monitor-threshold",
            "Record in LATENCY the events that take at least this many milliseconds. 0: off.",
            .type = CONF_INT, .offset = AT(latency_monitor_threshold), .max = INT64_MAX,
@@ -192,12 +194,14 @@ static const struct conf_option options[] = {
            .preset = "default", .live = true, .section = "process"),
     OPTION("pidfile", "File that holds the process ID while the daemon runs.", .type = CONF_TEXT,
            .offset = AT(pidfile), .preset = "", .section = "process"),
-    OPTION("loglevel", "Lowest level of messages to log: debug, verbose, notice or warning.",
+    OPTION("loglevel",
+           "Lowest level of messages to log: debug, verbose, notice, warning, or nothing.",
            .type = CONF_ENUM, .offset = AT(loglevel), .choices = levels, .preset = "notice",
            .live = true, .section = "process"),
     OPTION("logfile", "Log file. \"\": standard output. SIGHUP reopens the file.",
            .type = CONF_TEXT, .offset = AT(logfile), .preset = "", .section = "process"),
-    OPTION("log-format", "Log format: text, or json for one JSON object per line.",
+    OPTION("log-format",
+           "Log format: text (or legacy, Valkey's name), or json for one JSON object per line.",
            .type = CONF_ENUM, .offset = AT(log_format), .choices = log_formats, .preset = "text",
            .live = true, .section = "process"),
     OPTION("syslog-enabled", "Also log to syslog.", .type = CONF_BOOL, .offset = AT(syslog_enabled),

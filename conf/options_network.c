@@ -69,6 +69,8 @@ static const struct conf_option options[] = {
     OPTION("unixsocketperm", "File mode of the Unix socket, in octal. 0: set by the umask.",
            .type = CONF_OCTAL, .offset = AT(unixsocketperm), .max = 0777, .preset = "0",
            .section = "network"),
+    OPTION("unixsocketgroup", "Group that owns the Unix socket. \"\": that of the process.",
+           .type = CONF_TEXT, .offset = AT(unixsocketgroup), .preset = "", .section = "network"),
     OPTION("timeout", "Close a client that has been idle for this many seconds. 0: never.",
            .type = CONF_INT, .offset = AT(timeout), .max = INT_MAX, .preset = "0", .live = true,
            .section = "network"),

@@ -41,11 +41,11 @@ static const struct conf_option options[] = {
                .type = CONF_TEXT, .offset = AT(replicaof), .preset = "", .many = true,
                .omitted = true, .check = check_replicaof, .tidy = tidy_replicaof,
                .section = "replication"),
-    OPTION("masterauth", "Password to send to the master.", .type = CONF_TEXT,
-           .offset = AT(masterauth), .preset = "", .live = true, .section = "replication"),
-    OPTION("masteruser", "User name to send to the master; \"\": the default user.",
-           .type = CONF_TEXT, .offset = AT(masteruser), .preset = "", .live = true,
-           .section = "replication"),
+    WITH_ALIAS("masterauth", "primaryauth", "Password to send to the master.", .type = CONF_TEXT,
+               .offset = AT(masterauth), .preset = "", .live = true, .section = "replication"),
+    WITH_ALIAS("masteruser", "primaryuser",
+               "User name to send to the master; \"\": the default user.", .type = CONF_TEXT,
+               .offset = AT(masteruser), .preset = "", .live = true, .section = "replication"),
     WITH_ALIAS(
         "replica-read-only", "slave-read-only",
         "Refuse writes of clients while this server is a replica. Changes that clients make to a\n"

@@ -117,8 +117,9 @@ static bool may_set(struct call *call, const struct conf_option *option)
 /* Is the option's value a password? True even for options that CONFIG SET can't set. */
 static bool is_secret(struct bytes name)
 {
-    static const char *const secrets[] = { "requirepass", "user", "masterauth", "tls-key-file-pass",
-                                           "tls-client-key-file-pass" };
+    static const char *const secrets[] = { "requirepass",       "user",
+                                           "masterauth",        "primaryauth",
+                                           "tls-key-file-pass", "tls-client-key-file-pass" };
     for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
         if (bytes_is_word(name, secrets[i])) return true;
     return false;

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -352,12 +353,26 @@ static bool listen_unix(struct net *net, const struct reason *why)
                          sizeof(address.sun_path) - 1);
     memcpy(address.sun_path, path, size);
     remove_stale(&address);
-    const char *step;
-    /* By umask and not by chmod, so that no client can connect between bind() and chmod(). */
+    const char *step, *group = net->conf->unixsocketgroup;
+    const struct group *owner = group[0] != '\0' ? getgrnam(group) : NULL;
+    if (group[0] != '\0' && owner == NULL)
+        return fail_open(why, "Failed opening Unix socket: unixsocketgroup: no group '%s'", group);
+    /* By umask and not by chmod, so that no client can connect between bind() and chmod(); with a
+     * group nobody can until it owns the socket. */
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
-    umask(perm != 0 ? ~perm & 0777 : usual);
+    if (perm == 0) perm = ~usual & 0777;
+    umask(owner != NULL ? 0777 : ~perm & 0777);
     int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
     umask(usual);
+    if (fd >= 0 && owner != NULL &&
+        (chown(path, (uid_t)-1, owner->gr_gid) != 0 || chmod(path, perm) != 0)) {
+        step = "unixsocketgroup";
+        int error = errno;
+        close(fd);
+        unlink(path);
+        errno = error;
+        fd = -1;
+    }
     if (fd < 0)
         return fail_open(why, "Failed opening Unix socket: %s: %s: %s", path, step,
                          strerror(errno));

@@ -142,6 +142,7 @@ def slowlog_hides_the_password_of_a_config_set_that_fails():
     with Daemon("--slowlog-log-slower-than", "0") as daemon, daemon.raw() as raw:
         for request in (["nosuch", "1", "requirepass", "hidden"],
                         ["requirepass", "hidden", "databases", "1"],
+                        ["primaryauth", "hidden", "databases", "1"],
                         ["requirepass", b"hidden\0x"]):
             equal(raw.call("CONFIG", "SET", *request)[:1], b"-")
         log = raw.call("SLOWLOG", "GET", "10")

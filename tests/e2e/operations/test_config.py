@@ -1,8 +1,10 @@
 #!/usr/bin/python3 -B
 """The configuration of Redis servers: Debian's redis.conf, every option of redis-server, renamed
 commands, and lists of faults."""
+import grp
 import os
 import re
+import stat
 import subprocess
 import sys
 
@@ -21,7 +23,7 @@ OTHER_RULES = {
     "port", "bind", "save", "maxmemory-samples", "proto-max-bulk-len", "notify-keyspace-events",
     "activedefrag", "appendonly", "unixsocketperm", "dbfilename", "maxclients",
     "shutdown-on-sigint", "shutdown-on-sigterm", "client-query-buffer-limit",
-    "repl-backlog-size", *REFUSED,
+    "repl-backlog-size", "loglevel", "repl-diskless-load", *REFUSED,
 }
 
 
@@ -112,6 +114,78 @@ def every_option_of_redis_is_known():
     assert not accepted & set(REFUSED), accepted
     assert len(accepted) > 60, accepted
     assert not any(TLS.search(name) for name in accepted), accepted
+
+
+# Redis 7.0 ignores the first three, and leaves the others out of CONFIG GET *.
+IGNORED = {"list-max-ziplist-entries": "512", "list-max-ziplist-value": "64", "lua-replicate-commands": "yes",
+           "key-load-delay": "0", "loading-process-events-interval-bytes": "2097152", "watchdog-period": "0",
+           "lua-enable-deprecated-api": "no", "rdb-key-save-delay": "0", "use-exit-on-panic": "no"}
+
+
+@own
+def options_that_redis_ignores_or_hides_are_accepted():
+    words = [word for name, value in IGNORED.items() for word in ("--" + name, value)]
+    with Oracle(*words) as theirs, Daemon(*words) as ours:
+        equal(accepted_in(ours.log()), set(IGNORED))
+        equal({name for name in IGNORED if name in options_of(theirs)}, set())
+        equal({name for name in IGNORED if name in options_of(ours)}, set())
+
+
+# Lines of Debian's files of Redis 8 and Valkey 9, and of what their operators set; tests/newest/test_newest_config.py
+# has all of them.
+NEWER = """\
+locale-collate ""
+set-max-listpack-entries 128
+replica-full-sync-buffer-limit 1mb
+hide-user-data-from-log yes
+rdb-version-check strict
+dual-channel-replication-enabled no
+commandlog-execution-slower-than 7
+commandlog-slow-execution-max-len 9
+commandlog-large-reply-max-len 128
+server-cpulist 0-1
+primaryauth secret
+loglevel nothing
+log-format legacy
+import-mode no
+"""
+
+
+@own
+def options_of_newer_servers_are_accepted_or_work():
+    with folder() as where:
+        with Daemon(before=[write(os.path.join(where, "newer.conf"), NEWER)]) as daemon:
+            shown = options_of(daemon)
+            equal(daemon.log(), "")
+    equal([shown[name] for name in ("slowlog-log-slower-than", "slowlog-max-len", "masterauth", "server_cpulist",
+                                    "replica-full-sync-buffer-limit", "log-format")],
+          ["7", "9", "secret", "0-1", "1048576", "text"])
+
+
+@own
+def import_mode_is_refused_because_keys_would_expire():
+    lines = refuses("--import-mode", "yes")
+    assert "--import-mode: keys expire and are evicted during an import too" in lines[0], lines
+
+
+def another_group():
+    """The name and number of a group that a file of this process may be given to."""
+    own_group = os.getegid()
+    allowed = [group.gr_gid for group in grp.getgrall()] if os.geteuid() == 0 else os.getgroups()
+    found = next((number for number in allowed if number != own_group), None)
+    if found is None:
+        raise Skipped("this process is in one group only")
+    return grp.getgrgid(found).gr_name, found
+
+
+@own
+def unix_socket_belongs_to_the_group_that_is_named():
+    name, number = another_group()
+    with Daemon("--unixsocketgroup", name, "--unixsocketperm", "770") as daemon:
+        there = os.stat(daemon.path)
+        equal((there.st_gid, stat.S_IMODE(there.st_mode)), (number, 0o770))
+    lines = refuses("--unixsocket", "socket", "--unixsocketgroup", "no-such-group")
+    assert any("unixsocketgroup: no group 'no-such-group'" in line for line in lines), lines
 
 
 @own

@@ -177,7 +177,7 @@ START_TEST(error_for_choice_lists_the_choices)
 {
     conf_init(&conf);
     SET("loglevel", "loud",
-        "argument(s) must be one of the following: debug, verbose, notice, warning");
+        "argument(s) must be one of the following: debug, verbose, notice, warning, nothing");
     SET("loglevel", "WARNING", "ok");
     ck_assert_int_eq(conf.loglevel, 3);
     IS("loglevel", "warning");
