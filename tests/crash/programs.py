@@ -108,7 +108,8 @@ class Program:
             ["REDE.PUSH", key, self.ttl(), self.word(), name],
             ["REDE.PUSH", key, self.rng.choice((0, 5)), self.word(), name],
             ["REDE.PUSHAT", key, self.at(), self.word(), name],
-            ["REDE.PULL", key, name], ["REDE.POLL", key, "COUNT", 1],
+            ["REDE.PUSH", key, 0, self.word(), name, "KEEP", "REMEMBER", self.ttl()],
+            ["REDE.PULL", key, name], ["REDE.PULL", key, name, "FORGET"], ["REDE.POLL", key, "COUNT", 1],
             ["REDE.CLAIM", key, 60000, "COUNT", 2], ["REDE.CLAIM", key, 5, "COUNT", 1],
             ["REDE.XACK", key, name], ["REDE.NACK", key, self.ttl(), name],
             ["REDE.UPDATE", key, name, self.word()], ["REDE.RESCHEDULE", key, self.ttl(), name]))

@@ -452,9 +452,20 @@ class Model:
 
     # -- one by its id --
 
-    def rede_pull(self, db, name, ident):
-        there = self.elements(db, name)
-        return self.take(db, name, ident, "rede.pull") if ident in there else None
+    def rede_pull(self, db, name, ident, forget=None):
+        key = self.find(db, name)
+        if key is None:
+            return None
+        element, was_remembered = key.value.get(ident), ident in key.remembered
+        if forget:
+            key.remembered.pop(ident, None)
+        if element is None:
+            if forget and was_remembered:
+                self.drop_empty(db, name)
+            return None
+        if forget:
+            element.options = Options()
+        return self.take(db, name, ident, "rede.pull")
 
     def rede_look(self, db, name, ident):
         there = self.elements(db, name)

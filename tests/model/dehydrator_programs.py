@@ -8,7 +8,7 @@ the other generators (tests/README.md).
 import re
 
 from daemon import Raw, encode, equal, read_reply
-from dehydrator_model import NO_ARRAY, NOON, WAITS, Model, Refused, Scores, Status, Token
+from dehydrator_model import NO_ARRAY, NOON, WAITS, Made, Model, Refused, Scores, Status, Token
 from random_programs import Kind, shown
 
 TOLD = {"del", "expired", *("rede." + what for what in (
@@ -228,6 +228,12 @@ class Author:
         text = b"payload %d" % self.payload
         return self.rng.choice([text] * 100 + [b""] * 3 + [b"\0" + text, text * 7000])
 
+    def forget(self):
+        """Forgets an id that is remembered, if there is one."""
+        there = [(name, ident) for (_, name), key in self.model.dehydrators() for ident in key.remembered
+                 if not isinstance(ident, Made)]
+        return ["REDE.PULL", *self.rng.choice(there or [self.some()[:2]]), "FORGET"]
+
     def some(self, claimed=False):
         """A key and ids, most of which exist."""
         rng, many = self.rng, self.rng.choice([1, 1, 1, 2, 3, 7])
@@ -310,7 +316,7 @@ class Author:
                                 "LOOK"])
         name, one, *more = self.some(claimed=kind == "NACK")
         if kind in ("PULL", "LOOK"):
-            return ["REDE." + kind, name, one]
+            return ["REDE." + kind, name, one, *(["FORGET"] if kind == "PULL" and self.rng.random() < 0.5 else [])]
         if kind == "UPDATE":
             return ["REDE.UPDATE", name, one, self.new_payload()]
         return ["REDE." + kind, name, *([] if kind == "XACK" else [self.ttl()]), one, *more]
@@ -377,7 +383,7 @@ class Author:
     def command(self, may_wait=True):
         return self.rng.choices([self.push, lambda: self.taking(may_wait), self.by_id,
                                  self.by_token, self.look, lambda: self.times(may_wait), self.keys,
-                                 self.pausing], [32, 22, 16, 10, 10, 15, 4, 4])[0]()
+                                 self.pausing, self.forget], [32, 22, 16, 10, 10, 15, 4, 4, 2])[0]()
 
     def step(self):
         rng, roll = self.rng, self.rng.random()

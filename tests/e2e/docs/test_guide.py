@@ -338,6 +338,26 @@ def a_head_start_overtakes_jobs_that_have_waited_for_less():
 
 
 @own
+def a_claimed_job_stays_with_its_worker_when_it_is_moved():
+    with Program("queues") as page:
+        client = page.client
+        page.submit(client, "mail:1", "waits", 100)
+        equal(client.rede_reschedule("jobs", 5000, "mail:1"), 1)
+        equal(client.rede_range("jobs", "-", "+"), [("mail:1", NOON + 5000)])
+        client.rede_push("jobs", 0, "new", "mail:1", replace=True)
+        [(job_id, payload, _, token)] = client.rede_claim("jobs", page.LEASE_MS, tokens=True)
+        equal((job_id, payload), ("mail:1", "new"))
+
+        equal(client.rede_reschedule("jobs", 10 * page.LEASE_MS, "mail:1"), 1)
+        page.daemon.step(10 * page.LEASE_MS - 1)
+        equal((client.rede_claim("jobs", 1), client.rede_len("jobs", claimed=True)), ([], 1))
+        client.rede_push("jobs", 7000, "next", "mail:1", replace=True)
+        equal(client.rede_ack("jobs", ("mail:1", token)), 1)
+        equal(client.rede_look("jobs", "mail:1"), "next")
+        equal(client.rede_range("jobs", "-", "+"), [("mail:1", NOON + 10 * page.LEASE_MS - 1 + 7000)])
+
+
+@own
 def a_failed_job_is_queued_again_and_a_repeated_one_goes_on():
     with Program("queues") as page:
         client = page.client

@@ -101,6 +101,11 @@ REDE.LOOK o t
 REDE.PULL o t
 REDE.PUSH o 0 v t KEEP
 REDE.PUSH o 0 v t
+REDE.PULL o t FORGOT
+REDE.PULL o t FORGET
+REDE.PUSH o 0 v t REMEMBER 1000000000
+REDE.PULL o t FORGET
+REDE.PUSH o 0 v t KEEP
 REDE.PAUSE o
 REDE.PUSH o 0 w w
 REDE.CLAIM o 1000
@@ -351,6 +356,8 @@ def fill_with_options(client):
     run("REDE.PUSH", "d", 10**9, "late", "post", "POSTPONE", "ATMOST", 10**9)
     run("REDE.PUSH", "d", 0, "once", "once", "REMEMBER", 10**9)
     run("REDE.PULL", "d", "once")
+    run("REDE.PUSH", "d", 0, "back", "back", "REMEMBER", 10**9)
+    run("REDE.PULL", "d", "back")
     run("REDE.PUSH", "d", 0, "first", "busy")
     run("REDE.CLAIM", "d", 10**9)  # `every`, which is due longest
     run("REDE.CLAIM", "d", 10**9)
@@ -367,9 +374,16 @@ def tried(client):
             info[info.index(b"paused-until") + 1]]
 
 
+def forget(client):
+    """One of the remembered ids."""
+    equal(client.execute_command("REDE.PUSH", "d", 0, "again", "back", "KEEP"), None)
+    equal(client.execute_command("REDE.PULL", "d", "back", "FORGET"), None)
+
+
 def finished(client):
-    """The successor of a claimed element and the next multiple take their places."""
+    """The successor of a claimed element and the next multiple take their places, and a forgotten id is free."""
     run = client.execute_command
+    run("REDE.PUSH", "d", 10**9, "again", "back")
     run("REDE.RESUME", "d")
     run("REDE.XACK", "d", "busy", "every")
     ranges = dict(run("REDE.RANGE", "d", "-", "+"))
@@ -388,10 +402,12 @@ def options_of_pushes_and_pauses_survive_files():
             wanted = [client.execute_command("REDE.RANGE", "d", "-", "+"), *WANTED[1:]]
             equal(tried(client), wanted, options)
             if options[0] == "--save":
+                forget(client)
                 client.save()
             else:
                 client.bgrewriteaof()
                 assert wait_for(lambda: not client.info("persistence")["aof_rewrite_in_progress"])
+                forget(client)
             server.kill()
             server.start()
             with server.redis() as again:
@@ -411,6 +427,7 @@ def a_replica_has_options_and_pauses():
             assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
             if not before:
                 fill_with_options(one)
+            forget(one)
             assert wait_for(lambda: one.info("replication")["master_repl_offset"] ==
                             two.info("replication")["slave_repl_offset"])
             equal(two.execute_command("DEBUG", "DIGEST-VALUE", "d"), one.execute_command("DEBUG", "DIGEST-VALUE", "d"))
@@ -424,6 +441,7 @@ def a_replica_has_options_and_pauses():
 def payloads_and_copies_have_options():
     with engine() as (_, client):
         fill_with_options(client)
+        forget(client)
         wanted = [client.execute_command("REDE.RANGE", "d", "-", "+"), *WANTED[1:]]
         payload = client.dump("d")
         client.copy("d", "copy")

@@ -159,6 +159,20 @@ def reschedule_moves_a_deadline_or_the_end_of_a_lease():
         equal(de.run("REDE.POLL", "d"), [b"q"])
 
 
+@own
+def reschedule_keeps_a_claim_and_its_token():
+    with Dehydrators() as de:
+        for later in (100, 30):
+            de.run("REDE.PUSH", "d", 0, "p", "a")
+            [[_, _, _, token]] = de.run("REDE.CLAIM", "d", 50, "TOKENS")
+            equal(de.run("REDE.RESCHEDULE", "d", later, "a"), 1)
+            de.step(later - 1)
+            equal((de.run("REDE.CLAIM", "d", 50), de.run("REDE.LEN", "d", "CLAIMED")), ([], 1))
+            de.step(1)
+            equal((de.run("REDE.LEN", "d", "DUE"), de.run("REDE.LEN", "d", "CLAIMED")), (1, 0))
+            equal(de.run("REDE.ACK", "d", "a", token), 1)
+
+
 # --- looking ---
 
 

@@ -5,6 +5,7 @@ import sys
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import equal, main, own
 from dehydrators import BAD_TTL, DEHYDRATING, WRONGTYPE, Dehydrators
+from replicas import check_same, group
 
 
 @own
@@ -97,6 +98,49 @@ def pull_removes_an_element_due_or_not():
         equal(de.run("REDE.PULL", "d", "b"), b"q")
         equal(de.run("EXISTS", "d"), 0)
         equal(de.run("REDE.PULL", "d", "b"), None)
+
+
+def fill_and_forget(run):
+    """Of the ids that were remembered, `kept` stays so. Key `d` holds an element, `e` goes."""
+    for key in "de":
+        run("REDE.MPUSH", key, 0, "p", "gone", 0, "q", "kept", 0, "r", "there", "REMEMBER", 10 ** 6)
+    run("REDE.PULL", "d", "gone")
+    run("REDE.PULL", "d", "kept")
+    run("REDE.POLL", "e")
+    run("REDE.PULL", "d", "gone", "FORGET")
+    run("REDE.PUSH", "d", 10 ** 6, "s", "pulled", "REMEMBER", 10 ** 6)
+    run("REDE.PULL", "d", "pulled", "FORGET")
+    for name in ("gone", "kept", "there"):
+        run("REDE.PULL", "e", name, "FORGET")
+
+
+def check_forgotten(run):
+    equal((run("REDE.LEN", "d"), run("EXISTS", "e")), (1, 0))
+    for name in ("gone", "pulled"):
+        equal(run("REDE.PUSH", "d", 0, "t", name, "KEEP"), b"OK", name)
+    for name in ("kept", "there"):
+        equal(run("REDE.PUSH", "d", 0, "t", name, "KEEP"), None, name)
+
+
+@own
+def a_forgotten_id_stays_forgotten_in_a_replay_and_a_reload():
+    for command in ("LOADAOF", "RELOAD"):
+        with Dehydrators("--appendonly", "yes") as de:
+            fill_and_forget(de.run)
+            digest = de.run("DEBUG", "DIGEST")
+            equal(de.run("DEBUG", command), b"OK")
+            equal(de.run("DEBUG", "DIGEST"), digest)
+            check_forgotten(de.run)
+
+
+@own
+def a_forgotten_id_is_forgotten_on_replicas():
+    with group(2) as (master, replica):
+        fill_and_forget(master.call)
+        check_same(master, replica)
+        replica.follow(None)
+        with replica.redis() as client:
+            check_forgotten(client.execute_command)
 
 
 @own

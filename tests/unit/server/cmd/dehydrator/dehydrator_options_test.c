@@ -201,6 +201,45 @@ START_TEST(an_id_is_remembered_even_if_its_successor_goes_earlier)
 }
 END_TEST
 
+START_TEST(a_pull_that_forgets_ends_what_is_remembered)
+{
+    static const struct step steps[] = {
+        { "REDE.PULL d a FORGET", NIL },
+        { "REDE.PUSH d 0 p a REMEMBER 50", OK },
+        { "REDE.PULL d a FORGET", "$1|p|" },
+        { "EXISTS d", ":0|" },
+        /* Remembered already, from an earlier delivery. */
+        { "REDE.MPUSH d 0 p a 0 q b REMEMBER 50", ":2|" },
+        { "REDE.POLL d", "*2|$1|p|$1|q|" },
+        { "REDE.PULL d b", NIL },
+        { "REDE.PUSH d 0 r b", EXISTS },
+        { "REDE.PULL d b FORGET", NIL },
+        { "REDE.PUSH d 0 r b", OK },
+        { "REDE.PUSH d 0 r a", EXISTS },
+        { "REDE.PULL d a forget", NIL },
+        { "REDE.PULL d b", "$1|r|" },
+        { "EXISTS d", ":0|" },
+        /* The successor of a claimed element goes too; the id is remembered for its first delivery. */
+        { "REDE.PUSH d 0 p a REMEMBER 50", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 0 q a REPLACE REMEMBER 50", OK },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|q|:1|" },
+        { "REDE.PUSH d 0 r a REPLACE REMEMBER 50", OK },
+        { "REDE.PULL d a FORGET", "$1|q|" },
+        { "EXISTS d", ":0|" },
+        { "REDE.PUSH d 0 s a REMEMBER 50", OK },
+        { "REDE.PULL d a", "$1|s|" },
+        { "COPY d e", ":1|" },
+        { "REDE.PULL d a FORGET", NIL },
+        { "EXISTS d e", ":1|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_generated_id_is_none_that_is_remembered)
 {
     begin();
@@ -351,6 +390,7 @@ Suite *test_suite(void)
         poll_delivers_due_successors_and_all_behind_them,
         a_remembered_id_counts_as_present_until_its_end,
         an_id_is_remembered_even_if_its_successor_goes_earlier,
+        a_pull_that_forgets_ends_what_is_remembered,
         a_generated_id_is_none_that_is_remembered,
         a_recurring_element_is_due_at_the_next_multiple,
         a_recurring_element_is_never_due_after_the_last_instant,
