@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Documentation: every link has a target, doc/README.md lists every page of doc/, and
+"""Documentation: every link has a target and every named file exists, doc/README.md lists every page of doc/, and
 doc/operations.md explains every warning of the log."""
 import glob
 import os
@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import ROOT, equal, main, test
+from daemon import ROOT, equal, folder, main, test
 
 WARNING = re.compile(r'log_line\([^"()]*LOG_WARNING,\s*((?:"(?:[^"\\]|\\.)*"|\s|PRI\w+)+)')
 MAP = os.path.join(ROOT, "doc", "README.md")
@@ -44,6 +44,50 @@ def every_link_has_a_file_and_a_heading():
               for page in pages() for file, anchor in links(page)
               if not os.path.exists(file) or anchor and anchor not in anchors(file)]
     equal(broken, [])
+
+
+def tree():
+    """The names of all files of the sources."""
+    found = set()
+    for _, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in ("build", "data", "node_modules", ".git")]
+        found.update(files)
+    return found
+
+
+def missing_files(path, known):
+    """Words of a page that look like a file or folder of the sources and are none: with a folder that exists,
+    here or at the root, or, outside of programs, the name of a source or a test."""
+    with open(path, encoding="utf-8") as page:
+        words = re.findall(r"(?<![\w./~$:@<>{}-])(?:\w+=)?(?:\./)?([\w.*-]+(?:/[\w.*-]+)*/?)", page.read())
+    for name in sorted({word.rstrip(".") for word in words if "..." not in word}):
+        first, slash, _ = name.partition("/")
+        bases = [base for base in (ROOT, os.path.dirname(path)) if os.path.isdir(os.path.join(base, first))]
+        if slash and first != "build" and re.search(r"\.\w{1,4}$|/$", name):
+            if bases and not any(glob.glob(os.path.join(base, name)) for base in bases):
+                yield name
+    for name in re.findall(r"`(\w+\.[ch]|test_\w+\.(?:py|mjs))`", text_of(path)):
+        if name not in known and "/guide/" not in path:  # there they are the reader's
+            yield name
+
+
+@test
+def every_file_that_a_page_names_exists():
+    known = tree()
+    equal([f"{os.path.relpath(page, ROOT)}: {name}" for page in pages() for name in missing_files(page, known)], [])
+
+
+@test
+def a_name_of_no_file_is_found():
+    with folder() as where:
+        path = os.path.join(where, "page.md")
+        text = ("Run `tests/run`, `TESTS=tests/lib/nosuch.py`, ./tools/deps, store/nosuch/ and `conf.c`; `nosuch.h`, "
+                "/etc/nosuch.conf, build/nosuch.c, other/nosuch.py and `tests/e2e/*/test_nosuch*.py`.\n"
+                "```\npython3 tests/lib/none.py nosuch.c\n```\n")
+        with open(path, "w", encoding="utf-8") as page:
+            page.write(text)
+        equal(list(missing_files(path, {"conf.c"})),
+              ["store/nosuch/", "tests/e2e/*/test_nosuch*.py", "tests/lib/none.py", "tests/lib/nosuch.py", "nosuch.h"])
 
 
 @test
