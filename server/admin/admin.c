@@ -43,6 +43,7 @@ static void make_server_contexts(struct admin *admin, const struct admin_parts *
                                              .acl = parts->engine->acl,
                                              .loading = &parts->engine->loading,
                                              .changed = parts->changed,
+                                             .prepares = parts->prepares,
                                              .try = parts->try,
                                              .ctx = parts->ctx };
     admin->server = (struct server_context){ .clients = parts->clients,

@@ -69,6 +69,12 @@ struct config_fault {
     char text[TLS_WHY_SIZE];
 };
 
+/* An option that CONFIG SET is asked to set. */
+struct config_wish {
+    const struct conf_option *option;
+    struct bytes value;
+};
+
 /* CONFIG. */
 struct config_context {
     struct conf *conf;
@@ -83,6 +89,10 @@ struct config_context {
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
     bool (*changed)(void *ctx);
+    /* Called before any option is set, with those to set and their values. True: setting them would
+     * wait for a disk or a name server; a thread works on that, so ask again when it has ended
+     * something (engine/preparing.h). NULL: never. */
+    bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
     /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
      * directories). False: `fault` has the first error; restore the old values and call it
      * again. NULL: no option can fail. */
@@ -191,6 +201,7 @@ struct admin_parts {
     struct scripting *scripting;     /* NULL: no scripts */
     struct replication *replication; /* NULL: none */
     const char *run_id;
+    bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
     bool (*changed)(void *ctx);
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);

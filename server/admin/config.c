@@ -249,6 +249,21 @@ static bool apply(struct call *call, const struct change *changes, int count)
     return false;
 }
 
+/* Words that are no options are left out: the call will fail. */
+static bool set_prepares(const struct call *call)
+{
+    const struct config_context *context = call->context;
+    struct config_wish wishes[PAIRS_MAX];
+    size_t count = 0;
+    if (context->prepares == NULL || call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX)
+        return false;
+    for (int i = 2; i < call->argc; i += 2) {
+        wishes[count] = (struct config_wish){ option_named(call->argv[i]), call->argv[i + 1] };
+        count += wishes[count].option != NULL && wishes[count].option->live;
+    }
+    return context->prepares(context->ctx, wishes, count);
+}
+
 static void cmd_config_set(struct call *call)
 {
     const struct config_context *context = call->context;
@@ -332,6 +347,7 @@ static const struct command subcommands[] = {
       .summary = "Returns the values of options." },
     { .name = "SET",
       .run = cmd_config_set,
+      .prepares = set_prepares,
       .arity = -4,
       .flags = SYSTEM,
       .tips = "request_policy:all_nodes response_policy:all_succeeded",

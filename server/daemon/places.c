@@ -162,3 +162,17 @@ bool places_try(void *parts, const struct conf_option *const *set, size_t count,
     return try_files(&attempt) && (links == NULL || need_tls(&attempt, links)) &&
            try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
 }
+
+bool places_prepares(void *ctx, const struct config_wish *wishes, size_t count)
+{
+    struct parts *parts = ctx;
+    bool moves = false, appendonly = parts->conf.appendonly;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = wishes[i].option->name;
+        moves |= is_one_of(of_folder, wishes[i].option);
+        if (strcmp(name, "appendonly") == 0) appendonly = bytes_is_word(wishes[i].value, "yes");
+    }
+    /* A journal that is turned on in another folder has nothing to prepare in this one. */
+    return moves ? persist_has_to_wait(parts->persist)
+                 : persist_prepare(parts->persist, appendonly);
+}

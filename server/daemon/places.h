@@ -17,6 +17,9 @@ bool places_has(const struct conf_option *option); /* is it one of these, except
 bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
+/* For CONFIG SET, with the parts: see struct config_context. */
+bool places_prepares(void *parts, const struct config_wish *wishes, size_t count);
+
 /* Listens for HTTP if metrics-port is not 0. False: the reason is in `why`. */
 bool places_open_http(struct parts *parts, char *why, size_t size);
 

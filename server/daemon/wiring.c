@@ -67,6 +67,7 @@ static void add_commands(struct parts *parts)
                                          .replication = parts->replication,
                                          .run_id = parts->run_id,
                                          .changed = lifecycle_apply,
+                                         .prepares = places_prepares,
                                          .try = places_try,
                                          .ctx = parts });
 }
@@ -174,6 +175,12 @@ static bool make_tls(struct parts *parts)
     return true;
 }
 
+static void on_files_done(void *ctx)
+{
+    struct parts *parts = ctx;
+    preparing_ended(&parts->engine);
+}
+
 static bool make_event_side(struct parts *parts)
 {
     parts->loop = loop_new();
@@ -189,6 +196,7 @@ static bool make_event_side(struct parts *parts)
                                                            .command = on_redis_command,
                                                            .place = place_of_data,
                                                            .restored = on_restored,
+                                                           .files_done = on_files_done,
                                                            .ctx = parts });
     if (parts->persist == NULL)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",

@@ -67,6 +67,11 @@ void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx)
     if (!job->has_thread) job_main(job);
 }
 
+bool file_job_runs(const struct file_job *job)
+{
+    return job->run != NULL;
+}
+
 bool file_job_ended(struct file_job *job, int *error)
 {
     uint64_t times;

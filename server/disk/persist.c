@@ -34,7 +34,9 @@ static void on_child(void *ctx)
 static void on_files_done(void *ctx, unsigned what)
 {
     (void)what;
-    persist_take_step(ctx);
+    struct persist *persist = ctx;
+    persist_take_step(persist);
+    if (persist->w.files_done != NULL) persist->w.files_done(persist->w.ctx);
 }
 
 static void on_timer(void *ctx)
@@ -361,6 +363,7 @@ void persist_second(struct persist *persist)
 {
     int64_t now = clock_mono_usec();
     if (persist->report.loading) return;
+    if (!persist->listens) persist_drop_try(persist); /* the client that wanted it has gone */
     if (persist->listens) update_journal_report(persist);
     if (child_runs(persist->child)) {
         persist->at_task.done = child_progress(persist->child).keys;
@@ -379,7 +382,7 @@ static bool find_earlier_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
     persist_await_files(persist);
-    if (persist->manifest.count > 0) return true;
+    if (persist->manifest.count > 0 || persist->tried) return true;
     if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
     log_line(LOG_WARNING, "Can't start the journal: %s", why);
     return false;
@@ -389,6 +392,25 @@ bool persist_own_folder(struct persist *persist)
 {
     if (persist->folder >= 0) return true;
     return disk_lock_dir(".", &persist->folder) != EWOULDBLOCK;
+}
+
+bool persist_has_to_wait(const struct persist *persist)
+{
+    return file_job_runs(persist->files);
+}
+
+bool persist_prepare(struct persist *persist, bool appendonly)
+{
+    char why[MANIFEST_WHY_MAX];
+    if (persist->report.loading || appendonly == persist->listens) return false;
+    if (persist_has_to_wait(persist)) return true;
+    if (!appendonly || persist->tried || persist->step != STEP_NONE) return false;
+    /* persist_configure reports these failures. */
+    if (!persist_own_folder(persist)) return false;
+    if (persist->manifest.count == 0 && persist_find_journal(persist, why) == MANIFEST_BAD)
+        return false;
+    persist_begin_try(persist);
+    return true;
 }
 
 bool persist_configure(struct persist *persist)
@@ -434,6 +456,7 @@ int persist_move(struct persist *persist, const char *folder)
     bool writes = persist->task != TASK_NONE || persist->save_scheduled;
     if (persist->listens || persist->report.loading || writes) return EBUSY;
     persist_await_files(persist); /* its paths are relative to the old folder */
+    persist_drop_try(persist);
     if (chdir(folder) != 0) return errno;
     if (persist->folder >= 0) disk_close(persist->folder);
     persist->folder = -1;

@@ -54,6 +54,9 @@ struct persist_wiring {
      * journal begins with that data. True: it has changed the data, which then has no place in a
      * stream. NULL: not called. */
     bool (*restored)(void *ctx);
+    /* Called when the thread for slow steps has ended one: see persist_has_to_wait. NULL: not
+     * called. */
+    void (*files_done)(void *ctx);
     void *ctx;
 };
 
@@ -87,6 +90,13 @@ void persist_turn(void *persist);
  * transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
+/* Would persist_configure or persist_move now wait for the thread that creates and removes files?
+ */
+bool persist_has_to_wait(const struct persist *persist);
+/* Call before persist_configure with this appendonly. True: call again when the thread has ended a
+ * step, which may be the creation of a new journal's first file. Otherwise persist_configure would
+ * wait for the disk. */
+bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. False: the journal could not be started. */
 bool persist_configure(struct persist *persist);
 

@@ -9,7 +9,7 @@
 
 #include "server/base/log.h"
 
-/* ---- the folder: in a thread, except at a start and for CONFIG SET --------------------------- */
+/* ---- the folder: in a thread, except at a start and for a reload ----------------------------- */
 
 /* Creates a segment, unless one is left from an earlier attempt. */
 static int make_segment(struct persist *persist)
@@ -47,11 +47,27 @@ static int sweep(void *ctx)
     return manifest_sweep(&persist->manifest);
 }
 
+/* In the thread. */
+static int make_folder(void *ctx)
+{
+    struct persist *persist = ctx;
+    return manifest_make_folder(&persist->manifest);
+}
+
+/* In the thread, unless nothing has begun it. */
+static int try_folder(void *ctx)
+{
+    struct persist *persist = ctx;
+    int error = make_folder(persist);
+    return error != 0 ? error : make_segment(persist);
+}
+
 int persist_try_folder(struct persist *persist)
 {
     persist_await_files(persist);
-    int error = manifest_make_folder(&persist->manifest);
-    return error != 0 ? error : make_segment(persist);
+    int error = persist->tried ? persist->try_error : try_folder(persist);
+    persist->tried = false;
+    return error;
 }
 
 static void begin_step(struct persist *persist, enum persist_step step, int (*run)(void *ctx))
@@ -60,9 +76,36 @@ static void begin_step(struct persist *persist, enum persist_step step, int (*ru
     file_job_begin(persist->files, run, persist);
 }
 
+void persist_begin_try(struct persist *persist)
+{
+    begin_step(persist, STEP_TRY, try_folder);
+}
+
+void persist_drop_try(struct persist *persist)
+{
+    if (persist->tried) persist_drop_rewrite(persist); /* which closes its segment */
+}
+
+void persist_log_sweep(int error)
+{
+    if (error != 0)
+        log_line(LOG_WARNING,
+                 "Can't remove files of the old journal: %s. The next rewrite tries again",
+                 strerror(error));
+}
+
 void persist_take_step(struct persist *persist)
 {
-    if (file_job_ended(persist->files, &persist->step_error)) persist->step_ended = true;
+    enum persist_step step = persist->step;
+    if (!file_job_ended(persist->files, &persist->step_error)) return;
+    if (step != STEP_TRY && step != STEP_SWEEP) {
+        persist->step_ended = true;
+        return;
+    }
+    persist->step = STEP_NONE;
+    if (step == STEP_SWEEP) persist_log_sweep(persist->step_error);
+    persist->tried = step == STEP_TRY;
+    persist->try_error = persist->step_error;
 }
 
 void persist_await_files(struct persist *persist)
@@ -233,23 +276,17 @@ bool persist_start_rewrite(struct persist *persist)
         begin_step(persist, STEP_SEGMENT, list_segment);
         return true;
     }
-    persist_end_record(persist);
-    journal_restart_begin(persist->journal);
-    persist_restart_text(persist);
-    int error = manifest_make_folder(&persist->manifest);
-    if (error != 0)
-        fail_rewrite(persist, "folder", error);
-    else
-        begin_base(persist);
+    begin_step(persist, STEP_FOLDER, make_folder);
     return true;
 }
 
-void persist_log_sweep(int error)
+/* The base will hold all changes so far; later records wait for it in memory. */
+static void begin_restart(struct persist *persist)
 {
-    if (error != 0)
-        log_line(LOG_WARNING,
-                 "Can't remove files of the old journal: %s. The next rewrite tries again",
-                 strerror(error));
+    persist_end_record(persist);
+    journal_restart_begin(persist->journal);
+    persist_restart_text(persist);
+    begin_base(persist);
 }
 
 static void end_step(struct persist *persist)
@@ -259,8 +296,11 @@ static void end_step(struct persist *persist)
     if (!persist->step_ended) return;
     persist->step_ended = false;
     persist->step = STEP_NONE;
-    if (step == STEP_SWEEP) {
-        persist_log_sweep(error);
+    if (step == STEP_FOLDER) {
+        if (error != 0)
+            fail_rewrite(persist, "folder", error);
+        else
+            begin_restart(persist);
     } else if (step == STEP_BASE) {
         persist->task = TASK_NONE;
         if (error != 0)
@@ -290,6 +330,8 @@ void persist_continue_rewrite(struct persist *persist)
 
 void persist_drop_rewrite(struct persist *persist)
 {
+    if (persist->step == STEP_TRY) persist_await_files(persist);
+    persist->tried = false;
     if (persist->task == TASK_REWRITE && child_runs(persist->child)) {
         child_cancel(persist->child);
         persist->task_void = true;

@@ -17,6 +17,8 @@ enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };
  * them. */
 enum persist_step {
     STEP_NONE,
+    STEP_TRY,     /* before the journal is turned on: its folder and a segment are created */
+    STEP_FOLDER,  /* of a journal that needs a base: its folder is created, unless it exists */
     STEP_SEGMENT, /* a new segment is created and listed */
     STEP_ROTATE,  /* the segment exists: the journal switches to it at the end of a turn */
     STEP_BASE,    /* the base is listed */
@@ -70,6 +72,8 @@ struct persist {
     struct base_size base_size;
     uint64_t base_seq, segment_seq; /* of the running rewrite */
     int pending_segment;            /* created, but not used yet; -1: none */
+    bool tried;                     /* STEP_TRY has ended, with try_error; not used yet */
+    int try_error;
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
@@ -135,8 +139,12 @@ int persist_begin_journal(struct persist *persist);
 /* After the journal was closed without a base: writes the store as a base with an empty segment. 0
  * or an errno. */
 int persist_write_last_base(struct persist *persist);
-/* Creates the journal's folder and a segment, to see whether that is possible. 0 or an errno. */
+/* Begins to create the journal's folder and a segment, to see whether that is possible. */
+void persist_begin_try(struct persist *persist);
+/* The result of persist_begin_try; without one, does the same at once. 0 or an errno. */
 int persist_try_folder(struct persist *persist);
+/* Drops the result of persist_begin_try if there is one. */
+void persist_drop_try(struct persist *persist);
 /* True: the journal needs a base, and none is being written; it will be tried again. */
 bool persist_waits_for_base(const struct persist *persist);
 /* Begins a rewrite if one is scheduled, or if the journal needs a base. False: none began. */

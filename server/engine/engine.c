@@ -6,6 +6,7 @@
 #include "server/base/log.h"
 #include "server/disk/persist.h"
 #include "server/engine/gates.h"
+#include "server/engine/preparing.h"
 #include "server/engine/serve.h"
 #include "server/engine/store_work.h"
 #include "store/base/ensure.h"
@@ -58,7 +59,7 @@ static bool must_wait(struct engine *engine, const struct call *call)
             return true;
     }
     bool runs = call->session->multi == NULL || (flags & RUNS_QUEUE);
-    return runs && settle_delays(engine, call);
+    return runs && (preparing_delays(engine, call) || settle_delays(engine, call));
 }
 
 /* ---- running -------------------------------------------------------------------------------- */

@@ -6,10 +6,10 @@
  * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs the
  * commands of blocked clients again, replay_call runs those of a Redis AOF. Every command runs
  * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
- * work, pace delays expiry for slow subscribers, background shares the time of a turn among slices,
- * store_work and defrag_timer add theirs, long_queries makes replies that take longer than a turn.
- * Depends on the folders inside it, server/disk and server/cmd/call. Start with engine.c, then
- * gates.c. */
+ * work, preparing those that need a thread first, pace delays expiry for slow subscribers,
+ * background shares the time of a turn among slices, store_work and defrag_timer add theirs,
+ * long_queries makes replies that take longer than a turn. Depends on the folders inside it,
+ * server/disk and server/cmd/call. Start with engine.c, then gates.c. */
 #ifndef SERVER_ENGINE_ENGINE_H
 #define SERVER_ENGINE_ENGINE_H
 
@@ -23,6 +23,7 @@
 #include "server/cmd/call/role.h"
 #include "server/cmd/call/session.h"
 #include "server/engine/pace.h"
+#include "server/engine/preparing.h"
 #include "server/engine/settle.h"
 #include "server/engine/react/commit_hooks.h"
 #include "server/engine/observe/stats.h"
@@ -47,8 +48,9 @@ struct engine {
     struct watch *watch;
     struct blocked *blocked;
     struct stats *stats;
-    struct acl *acl;           /* NULL: every session may run any command */
-    struct settle *settle;     /* NULL: no request is delayed */
+    struct acl *acl;       /* NULL: every session may run any command */
+    struct settle *settle; /* NULL: no request is delayed */
+    struct preparing_list preparing;
     struct observer *observer; /* NULL: calls are not observed */
     struct pause pause;
     struct pace pace;

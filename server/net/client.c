@@ -436,7 +436,8 @@ size_t clients_count(const struct clients *all)
 
 size_t clients_paused(const struct clients *all)
 {
-    return all->paused_count + settle_count(all->w.engine->settle);
+    const struct engine *engine = all->w.engine;
+    return all->paused_count + settle_count(engine->settle) + engine->preparing.count;
 }
 
 size_t client_bytes_being_run(const struct client *client)

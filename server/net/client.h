@@ -81,7 +81,7 @@ void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was o
 /* An id for a connection that is not a client, from the sequence of client ids. */
 uint64_t clients_new_id(struct clients *clients);
 size_t clients_count(const struct clients *clients);
-/* Number of clients whose next request is delayed by a pause or by settle. */
+/* Number of clients whose next request is delayed: by a pause, settle or preparing. */
 size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
 /* Memory of unauthenticated connections, which never causes keys to be evicted. */

@@ -7,8 +7,8 @@ import shutil
 import signal
 import time
 
-from crash import (COME_LATE, CUT, EVER, FIRST_PROCESS, HOLD, REMOVE, SYNC, Daemon, Kept, calls, equal, run,
-                   test, wait_for)
+from crash import (COME_LATE, CUT, EVER, FIRST_PROCESS, HOLD, REMOVE, SYNC, Daemon, Kept, calls, encode,
+                   equal, run, test, wait_for)
 
 SLOW = calls(SYNC, REMOVE)
 OK = b"+OK\r\n"
@@ -88,6 +88,79 @@ def journal_is_turned_off_and_on_amid_each_call():
             daemon.await_quiet()
             equal(len(daemon.files()), 3, daemon.files())
             check_restart(daemon)
+
+
+@contextlib.contextmanager
+def held(daemon, number):
+    """Holds the sync with this number, from now on, of the daemon but its children. The block has to begin it."""
+    daemon.plan.set(number, HOLD, calls(SYNC), whose=FIRST_PROCESS)
+    yield lambda: wait_for(lambda: daemon.plan.acted == 1)
+    daemon.plan.heal()
+
+
+def syncs_of_turning_on(daemon, raw):
+    daemon.plan.count(calls(SYNC), whose=FIRST_PROCESS)
+    equal(raw.call("CONFIG", "SET", "appendonly", "yes"), OK)
+    daemon.await_quiet()
+    return daemon.plan.calls
+
+
+@test
+def turning_the_journal_on_makes_no_other_client_wait_for_a_sync():
+    for exists in (False, True):
+        number = most = 1
+        while number <= most:
+            with Kept(fsync="no", fault=True, appendonly="no") as daemon, daemon.raw() as raw, daemon.raw() as other:
+                equal(raw.call("SET", "k", "v"), OK)
+                if exists:
+                    syncs_of_turning_on(daemon, raw)
+                    equal(raw.call("CONFIG", "SET", "appendonly", "no"), OK)
+                if number == 1:
+                    most = syncs_of_turning_on(daemon, raw)
+                    assert most > 2, most
+                    equal(raw.call("CONFIG", "SET", "appendonly", "no"), OK)
+                    if not exists:
+                        shutil.rmtree(daemon.journal_dir)
+                with held(daemon, number) as begun:
+                    raw.send(encode("CONFIG", "SET", "appendonly", "yes"))
+                    assert begun(), (exists, number, most)
+                    equal(other.call("PING"), b"+PONG\r\n")
+                equal(raw.reply(), OK)
+                equal(other.call("SET", "l", "v"), OK)
+                daemon.await_quiet()
+                daemon.appendonly = "yes"
+                check_restart(daemon)
+            number += 1
+
+
+@test
+def exec_waits_for_the_disk_alone_and_may_be_given_up():
+    turn_on = [("MULTI",), ("SET", "k", "v"), ("CONFIG", "SET", "appendonly", "yes"), ("EXEC",)]
+    with Kept(fsync="no", fault=True, appendonly="no") as daemon, daemon.raw() as other:
+        with held(daemon, 1) as begun:
+            with daemon.raw() as raw:
+                raw.send(b"".join(encode(*words) for words in turn_on))
+                assert begun()
+                equal(other.call("EXISTS", "k"), b":0\r\n")
+            assert wait_for(lambda: other.call("CLIENT", "LIST").count(b"\nid=") == 1)
+        equal((other.call("EXISTS", "k"), daemon.info()["aof_enabled"]), (b":0\r\n", "0"))
+        equal(other.calls(turn_on)[-1], b"*2\r\n+OK\r\n+OK\r\n")
+        daemon.await_quiet()
+        daemon.appendonly = "yes"
+        check_restart(daemon)
+
+
+@test
+def turning_the_journal_off_waits_alone_for_a_step_of_a_rewrite():
+    with kept() as (daemon, raw), daemon.raw() as other:
+        with held(daemon, 1) as begun:
+            equal(raw.call("BGREWRITEAOF")[:1], b"+")
+            assert begun()
+            raw.send(encode("CONFIG", "SET", "appendonly", "no"))
+            assert wait_for(lambda: daemon.info("clients")["blocked_clients"] == "1")
+            equal(other.call("GET", "k1"), b"$1\r\n1\r\n")
+        equal(raw.reply(), OK)
+        equal(daemon.info()["aof_enabled"], "0")
 
 
 @test

@@ -191,6 +191,9 @@ struct command {
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
     /* For COUNTS_KEYS: does this call count keys? NULL: each call does. */
     bool (*counts_keys)(const struct call *call);
+    /* Does a thread have to prepare something first, such as a file, for which running the call
+     * would wait? Begins that, or finds it running. NULL: no call of this row needs that. */
+    bool (*prepares)(const struct call *call);
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces; NULL: none */

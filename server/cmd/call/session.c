@@ -81,5 +81,6 @@ void session_check(const struct session *session)
            session->state, reason);
     ensure(blocked == blocks, "reason %d, blocked: %d", reason, blocked);
     ensure(delayed == (reason == WAIT_SETTLING), "reason %d, delayed: %d", reason, delayed);
+    ensure((session->preparing != NULL) == (reason == WAIT_PREPARING), "reason %d", reason);
     ensure(reason != WAIT_NOTHING || session->forget_wait == NULL, "a wait was not forgotten");
 }

@@ -15,6 +15,7 @@ struct acl_user;       /* acl: its user */
 struct multi;          /* multi: commands queued since MULTI */
 struct watching;       /* watch: keys that this session watches */
 struct delayed;        /* settle: the delay of its next request */
+struct preparing;      /* preparing: the wait of its next request for a thread */
 struct blocked_client; /* blocked: the keys and the command that it is blocked on */
 struct subscriber;     /* pubsub: its subscriptions */
 struct tracker;        /* tracking: how its reads are tracked */
@@ -43,6 +44,7 @@ struct session {
     bool monitoring;                            /* MONITOR: the client gets every command */
     struct blocked_client *blocked; /* WAIT_KEY, WAIT_REPLICAS, WAIT_LONG_REPLY; else NULL */
     struct delayed *delayed;        /* WAIT_SETTLING; else NULL */
+    struct preparing *preparing;    /* WAIT_PREPARING; else NULL */
     struct subscriber *subscriber;  /* NULL: no subscriptions */
     struct tracker *tracker;        /* NULL: CLIENT TRACKING is off */
     struct replica *replica;        /* NULL: not a replica */

@@ -34,6 +34,7 @@ enum wait_reason {
                         addresses of a name */
     WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
+    WAIT_PREPARING,  /* for a thread that prepares its request (engine/preparing.h) */
     WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */
     /* Caused by the client itself; CLIENT LIST does not show it as blocked. */
     WAIT_PENALTY, /* after a failed login, which also delays its replies (net/client_penalty.c) */
