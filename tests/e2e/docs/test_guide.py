@@ -19,6 +19,7 @@ CLIENTS = os.path.join(ROOT, "tests/e2e/clients")
 PYTHON = os.path.join(ROOT, "tools/clients/python")
 sys.path.insert(1, PYTHON)
 import expired
+import redis
 PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
          "timers", "expiry-log", "locks")
 PROGRAM_SECONDS = 60
@@ -121,7 +122,7 @@ def every_link_has_a_file_and_a_heading():
     for page in (*PAGES, "testing", "README"):
         for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
             path, _, anchor = target.partition("#")
-            with open(os.path.join(GUIDE, path), encoding="utf-8") as file:
+            with open(os.path.join(GUIDE, path or page + ".md"), encoding="utf-8") as file:
                 headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
             names = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in headings]
             assert not anchor or anchor in names, f"{page}: {target}"
@@ -335,6 +336,31 @@ def a_head_start_overtakes_jobs_that_have_waited_for_less():
             page.client.rede_pushat("jobs", at, job, job)
         page.client.rede_push("jobs", -9000, "now", "now")
         equal(page.client.rede_poll("jobs"), ["old", "urgent", "new", "now"])
+
+
+@own
+def failed_jobs_are_given_back_by_the_script():
+    with Program("queues") as page:
+        client, script = page.client, only_block(text_of("queues"), "lua")
+        client.policy_set("jobs", maxdeliveries=1, maxdeliveries_to="jobs:failed", maxlen=3)
+        client.rede_push("jobs", 0, "once", "mail:1", keep=True, remember=page.REMEMBER_MS)
+        client.rede_push("jobs", 0, "hourly", "mail:2", every=3_600_000)
+        client.rede_push("jobs", 0, "more", "mail:3")
+        equal(len(client.rede_claim("jobs", 10, count=3)), 3)
+        page.daemon.step(11)
+        equal((client.rede_claim("jobs", 10), client.rede_len("jobs:failed")), ([], 3))
+        try:
+            client.eval(script, 2, "jobs:failed", "jobs")  # there is room for two
+        except redis.ResponseError as error:
+            assert "the dehydrator is full" in str(error), error
+        equal((client.rede_len("jobs"), client.rede_len("jobs:failed")), (3, 1))
+        client.policy_set("jobs", maxlen=100)
+        client.eval(script, 2, "jobs:failed", "jobs")
+        equal(client.exists("jobs:failed"), 0)
+        equal([(payload, count) for _, payload, count in client.rede_claim("jobs", 10)],
+              [("once", 1), ("hourly", 1), ("more", 1)])
+        equal(client.rede_look("jobs", "mail:2"), "hourly", "the repeated one goes on")
+        equal(client.rede_len("jobs"), 4)
 
 
 @own
