@@ -150,7 +150,6 @@ static const struct conf_option accepted[] = {
     ACCEPTED("hide-user-data-from-log", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("locale-collate", TEXT, .preset = "", LIVE),
     ACCEPTED("log-timestamp-format", CHOICE(log_stamps), .preset = "legacy", LIVE),
-    ACCEPTED("tls-auto-reload-interval", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE),
     /* For those who develop these servers, and options of Redis 6 and older. */
     ACCEPTED("debug-context", TEXT, .preset = "", LIVE, .hidden = true),
     ACCEPTED("enable-debug-assert", YES_NO, .preset = "no", FIXED, .hidden = true),

@@ -81,6 +81,7 @@ struct conf {
     char *tls_protocols, *tls_ciphers, *tls_ciphersuites;
     bool tls_prefer_server_ciphers, tls_session_caching;
     int64_t tls_session_cache_size, tls_session_cache_timeout; /* sessions, seconds */
+    int64_t tls_auto_reload_interval;                          /* seconds; 0: never */
     bool tls_replication, tls_cluster;
     char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
     char *aclfile; /* "": none */

@@ -191,6 +191,11 @@ static const struct conf_option options[] = {
     OPTION("tls-session-cache-timeout", "Seconds for which a session can be resumed.",
            .type = CONF_INT, .offset = AT(tls_session_cache_timeout), .max = INT_MAX,
            .preset = "300", .live = true, .section = "tls"),
+    OPTION("tls-auto-reload-interval",
+           "Seconds after which the files of certificates and keys are reread if one has changed.\n"
+           "0: only on SIGHUP, and when CONFIG SET changes a tls option.",
+           .type = CONF_INT, .offset = AT(tls_auto_reload_interval), .max = INT_MAX, .preset = "0",
+           .live = true, .section = "tls"),
     OPTION("tls-replication",
            "Connect to the master over TLS. Its certificate must be signed by an authority of\n"
            "tls-ca-cert-file or tls-ca-cert-dir.",

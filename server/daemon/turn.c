@@ -95,7 +95,11 @@ static void turn_second(void *ctx)
     if (was_short && !parts->memory_short)
         log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
     clients_housekeeping(parts->clients);
-    if (parts->tls != NULL) tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
+    if (parts->tls != NULL) {
+        int64_t now_sec = clock_wall_usec(&parts->clock) / 1000000;
+        tls_refresh(parts->tls, now_sec);
+        tls_remind(parts->tls, now_sec);
+    }
     stats_sample(&parts->stats, clock_mono_usec());
     persist_second(parts->persist);
     replication_second(parts->replication);

@@ -6,6 +6,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "server/base/log.h"
@@ -108,10 +109,27 @@ bool tls_is_wanted(const struct conf *conf)
            (conf->metrics_port != 0 && conf->metrics_tls);
 }
 
+static void stamp_files(const struct conf *conf, struct tls_stamp stamps[TLS_FILES])
+{
+    const char *const paths[TLS_FILES] = {
+        conf->tls_cert_file,       conf->tls_key_file,     conf->tls_client_cert_file,
+        conf->tls_client_key_file, conf->tls_ca_cert_file, conf->tls_ca_cert_dir,
+        conf->tls_dh_params_file,
+    };
+    for (int i = 0; i < TLS_FILES; i++) {
+        struct stat there;
+        stamps[i] = (struct tls_stamp){ 0 };
+        if (paths[i][0] == '\0' || stat(paths[i], &there) != 0) continue;
+        stamps[i] = (struct tls_stamp){ there.st_ctim.tv_sec, there.st_ctim.tv_nsec, there.st_ino,
+                                        (uint64_t)there.st_size };
+    }
+}
+
 struct tls *tls_new(const struct conf *conf, char *why, size_t size)
 {
     struct tls *tls = mem_zalloc(sizeof(*tls));
     tls->conf = conf;
+    stamp_files(conf, tls->files);
     pthread_mutex_init(&tls->lock, NULL);
     if (tls_settings_read(&tls->now, conf, why, size)) return tls;
     tls_free(tls);
@@ -129,7 +147,10 @@ void tls_free(struct tls *tls)
 bool tls_reload(struct tls *tls, char *why, size_t size)
 {
     struct tls_settings fresh;
+    struct tls_stamp files[TLS_FILES];
+    stamp_files(tls->conf, files); /* before reading, so that a later change is noticed */
     if (!tls_settings_read(&fresh, tls->conf, why, size)) return false;
+    memcpy(tls->files, files, sizeof(files));
     pthread_mutex_lock(&tls->lock);
     struct tls_settings old = tls->now;
     tls->now = fresh;
@@ -137,6 +158,24 @@ bool tls_reload(struct tls *tls, char *why, size_t size)
     tls_settings_drop(&old); /* OpenSSL keeps it until its last connection is closed */
     tls->remind_at = 0;
     return true;
+}
+
+void tls_refresh(struct tls *tls, int64_t now_sec)
+{
+    struct tls_stamp files[TLS_FILES];
+    char why[TLS_WHY_SIZE];
+    int64_t every = tls->conf->tls_auto_reload_interval, since = now_sec - tls->looked_at;
+    if (every == 0 || (since >= 0 && since < every)) return;
+    tls->looked_at = now_sec;
+    stamp_files(tls->conf, files);
+    if (memcmp(files, tls->files, sizeof(files)) == 0) return;
+    /* Files that can't be read now, such as a certificate without its new key, are tried again when
+     * they change again. */
+    memcpy(tls->files, files, sizeof(files));
+    if (tls_reload(tls, why, sizeof(why)))
+        log_line(LOG_NOTICE, "Reloaded certificates and keys, whose files have changed");
+    else
+        log_line(LOG_WARNING, "Certificates not reloaded, although a file has changed: %s", why);
 }
 
 /* ---- the certificate's end ------------------------------------------------------------------- */

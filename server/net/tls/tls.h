@@ -39,6 +39,10 @@ void tls_free(struct tls *tls); /* after its connections; streams of libevent ma
  * sessions can't be resumed. False: nothing has changed; `why` as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
+/* As tls_reload, every tls-auto-reload-interval seconds, if the files have changed since they were
+ * read; logs the result. Call about once a second, with seconds since 1970. */
+void tls_refresh(struct tls *tls, int64_t now_sec);
+
 /* Logs a warning if the server's certificate has expired or expires in less than 30 days: when it
  * was read, and then once a day. Call about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);

@@ -10,11 +10,21 @@
 
 enum { TLS_RECORD = 16384 }; /* most bytes in one record */
 
+/* The state of a file when it was read; all 0: there was none. */
+struct tls_stamp {
+    int64_t changed_sec, changed_nsec;
+    uint64_t inode, size;
+};
+
+enum { TLS_FILES = 7 };
+
 struct tls {
     const struct conf *conf;
     struct tls_settings now; /* for new connections; only the main thread replaces it */
     pthread_mutex_t lock;    /* around replacing `now`, and around its use by other threads */
     int64_t remind_at;       /* seconds since 1970 */
+    int64_t looked_at;       /* when tls_refresh last looked at the files, in such seconds */
+    struct tls_stamp files[TLS_FILES];
     _Atomic uint64_t handshakes, resumed, failed;
 };
 

@@ -100,6 +100,7 @@ def the_tls_options_of_redis_exist_with_its_defaults():
         with here.redis() as client:
             got = client.config_get("tls-*")
         equal(got.pop("tls-auth-clients-user"), "off")
+        equal(got.pop("tls-auto-reload-interval"), "0")
         equal(got, wanted)
 
 
@@ -364,6 +365,24 @@ def sighup_reads_the_files_again():
             shutil.copy(files["server2.key"], here["key"])
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(lambda: field_of(raw, "tls_server_cert_serial") == files.serial("server2"))
+            equal(field_of(raw, "tls_server_cert_serial"), files.serial("server2"))
+            assert not is_refused(daemon)
+
+
+@own
+def files_that_have_changed_are_read_again_after_the_interval():
+    files = certificates()
+    with folder() as place:
+        here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
+        for kind, path in here.items():
+            shutil.copy(files["server." + kind], path)
+        with TlsDaemon("--tls-cert-file", here["crt"], "--tls-key-file", here["key"],
+                       "--tls-auto-reload-interval", "1") as daemon, daemon.tls() as raw:
+            shutil.copy(files["server2.crt"], here["crt"])
+            assert wait_for(lambda: "Certificates not reloaded, although a file has changed" in daemon.log())
+            equal(field_of(raw, "tls_server_cert_serial"), files.serial("server"))
+            shutil.copy(files["server2.key"], here["key"])
+            assert wait_for(lambda: "Reloaded certificates and keys" in daemon.log()), daemon.log()
             equal(field_of(raw, "tls_server_cert_serial"), files.serial("server2"))
             assert not is_refused(daemon)
 
