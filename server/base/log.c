@@ -1,4 +1,7 @@
-/* log: see log.h. Writes each line with one write(2).
+/* log: see log.h. Writes each line with one write(2), which must not block: a reader of the
+ * daemon's output that has stopped (a full pipe, a terminal on which Ctrl-S was typed) would stop
+ * all clients. So a line that does not fit at once is dropped, and counted in the next line that
+ * fits. The kernel holds 64 KiB of a pipe, so a slow reader loses nothing in a short burst.
  *
  * As text a line is "pid:M day time mark text", as in Redis' logs; when standard output is the
  * systemd journal, which adds the time itself, it is "<priority>text". As JSON a line is an object
@@ -8,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +34,8 @@ enum {
 
 static int descriptor = STDOUT_FILENO;
 static bool to_journal, to_syslog;
+static bool may_be_full; /* the descriptor is not a regular file */
+static uint64_t lost;    /* lines that were dropped, and not reported yet */
 static enum log_level threshold = LOG_NOTICE;
 static enum log_format form = LOG_TEXT;
 
@@ -54,6 +61,8 @@ bool log_open(const char *path)
     }
     if (descriptor != STDOUT_FILENO) close(descriptor);
     descriptor = fd;
+    struct stat file;
+    may_be_full = fstat(fd, &file) != 0 || !S_ISREG(file.st_mode);
     to_journal = fd == STDOUT_FILENO && stdout_is_journal();
     return true;
 }
@@ -75,7 +84,7 @@ void log_set_format(enum log_format format)
 
 void log_to_syslog(const char *ident, int facility)
 {
-    system_log_open(ident, facility);
+    system_log_open(NULL, ident, facility);
     to_syslog = true;
 }
 
@@ -110,6 +119,43 @@ static size_t put_json_head(char *line, size_t size, enum log_level level)
                             priority, stamp, (int)(clock.now % 1000), names[level], (int)getpid());
 }
 
+/* May a line be written without waiting? A line is shorter than what the kernel then has room for,
+ * except for JSON with several KiB of escapes. */
+static bool has_room(void)
+{
+    struct pollfd polled = { .fd = descriptor, .events = POLLOUT };
+    return !may_be_full || poll(&polled, 1, 0) != 0;
+}
+
+static void report_lost(void)
+{
+    uint64_t count = lost;
+    lost = 0; /* log_line calls this function if it is not 0 */
+    log_line(LOG_WARNING,
+             "%" PRIu64 " line%s of the log lost, because the reader of this output has stopped "
+             "for a while. Keep it reading, or set logfile",
+             count, log_plural(count));
+}
+
+static void write_line(const char *line, size_t size)
+{
+    if (lost > 0 && has_room()) report_lost();
+    if (!has_room()) {
+        lost++;
+        return;
+    }
+    /* Ignore errors: there is no other place to report them. */
+    ssize_t ignored = write(descriptor, line, size);
+    (void)ignored;
+}
+
+static void send_to_syslog(enum log_level level, const char *text)
+{
+    struct clock clock;
+    clock_init(&clock);
+    system_log_line(priorities[level], (time_t)(clock.now / 1000), text);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
     if (level < threshold) return;
@@ -137,9 +183,7 @@ void log_line(enum log_level level, const char *format, ...)
         size += len;
     }
     line[size++] = '\n';
-    /* Ignore errors: there is no other place to report them. */
-    ssize_t ignored = write(descriptor, line, size);
-    (void)ignored;
-    if (to_syslog) system_log_line(priorities[level], text);
+    write_line(line, size);
+    if (to_syslog) send_to_syslog(level, text);
     errno = saved;
 }

@@ -1,5 +1,6 @@
 /* log: writes lines with a level, as text or as JSON, to a file or to standard output, and to
- * syslog if configured. If standard output is the systemd journal, lines carry its priorities. */
+ * syslog if configured. Never waits for a reader of the output or for syslog. If standard output is
+ * the systemd journal, lines carry its priorities. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H
 

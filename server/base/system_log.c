@@ -1,17 +1,80 @@
-/* system_log: see system_log.h. */
+/* system_log: see system_log.h. A line is "<priority>Nov 29 10:00:00 ident[pid]: text" (RFC 3164).
+ * The socket is of datagrams, or, with some daemons, a stream on which a zero byte ends a line. */
 #include "server/base/system_log.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <syslog.h>
+#include <unistd.h>
 
-void system_log_open(const char *ident, int facility)
+enum { LINE_MAX_BYTES = 4096 };
+
+static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static char ident_text[64];
+static int facility_bits;
+static int log_socket = -1;
+static int socket_type;
+
+void system_log_close(void)
 {
-    static char name[64]; /* openlog keeps the pointer */
-    snprintf(name, sizeof(name), "%s", ident);
-    openlog(name, LOG_PID | LOG_NDELAY | LOG_NOWAIT, facility);
+    if (log_socket >= 0) close(log_socket);
+    log_socket = -1;
 }
 
-void system_log_line(int priority, const char *text)
+static bool connect_as(int type)
 {
-    syslog(priority, "%s", text);
+    log_socket = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socket_type = type;
+    if (log_socket >= 0 && connect(log_socket, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return true;
+    int error = errno;
+    system_log_close();
+    errno = error;
+    return false;
+}
+
+static bool connect_to_daemon(void)
+{
+    return log_socket >= 0 || connect_as(SOCK_DGRAM) ||
+           (errno == EPROTOTYPE && connect_as(SOCK_STREAM));
+}
+
+void system_log_open(const char *path, const char *ident, int facility)
+{
+    system_log_close();
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path != NULL ? path : "/dev/log");
+    snprintf(ident_text, sizeof(ident_text), "%s", ident);
+    facility_bits = facility;
+    connect_to_daemon(); /* if it fails, the next line tries again */
+}
+
+/* False: the connection is broken. */
+static bool send_line(const char *line, size_t len)
+{
+    ssize_t sent = send(log_socket, line, len, MSG_NOSIGNAL);
+    if (sent < 0) return errno == EAGAIN || errno == ENOBUFS; /* the line is lost */
+    if ((size_t)sent == len) return true;
+    system_log_close(); /* or the next line would continue this one */
+    return true;
+}
+
+void system_log_line(int priority, time_t now, const char *text)
+{
+    char line[LINE_MAX_BYTES], stamp[32] = "";
+    struct tm local;
+    if (localtime_r(&now, &local) != NULL)
+        strftime(stamp, sizeof(stamp), "%b %e %H:%M:%S ", &local);
+    int len = snprintf(line, sizeof(line), "<%d>%s%s[%d]: %s", facility_bits | priority, stamp,
+                       ident_text, (int)getpid(), text);
+    if (len < 0) return;
+    if ((size_t)len >= sizeof(line)) len = sizeof(line) - 1;
+
+    for (int tries = 0; tries < 2 && connect_to_daemon(); tries++) {
+        if (send_line(line, (size_t)len + (socket_type == SOCK_STREAM))) return;
+        system_log_close();
+    }
 }

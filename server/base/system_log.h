@@ -1,11 +1,17 @@
-/* system_log: writes lines to syslog(3). Not part of log.h, because <syslog.h> uses the same names
- * for other values. */
+/* system_log: sends lines to syslog's socket. Unlike syslog(3) it never waits: a line that the
+ * socket does not take at once is lost, so that a syslog daemon that hangs does not stop this one.
+ * Not part of log.h, because <syslog.h> uses the same names for other values. */
 #ifndef SERVER_BASE_SYSTEM_LOG_H
 #define SERVER_BASE_SYSTEM_LOG_H
 
-/* The facility is a LOG_* constant of <syslog.h>. `ident` is copied. */
-void system_log_open(const char *ident, int facility);
-/* Priorities are those of syslog: 4 warning, 5 notice, 6 info, 7 debug. */
-void system_log_line(int priority, const char *text);
+#include <time.h>
+
+/* The socket; NULL: that of the system. The facility is a LOG_* constant of <syslog.h>. Both texts
+ * are copied. */
+void system_log_open(const char *path, const char *ident, int facility);
+void system_log_close(void);
+/* Priorities are those of syslog: 4 warning, 5 notice, 6 info, 7 debug. Connects again if the
+ * daemon at the other end was restarted. */
+void system_log_line(int priority, time_t now, const char *text);
 
 #endif

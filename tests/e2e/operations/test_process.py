@@ -520,4 +520,39 @@ def journal_that_was_just_turned_on_is_complete_after_a_stop():
             equal(client.mget("a", "b"), [b"1", b"2"], daemon.log())
 
 
+class Piped(Daemon):
+    """Its output goes into a pipe, which is read by `drain` alone."""
+
+    def launch(self):
+        os.mkfifo(self.log_path)
+        self.pipe = os.open(self.log_path, os.O_RDONLY | os.O_NONBLOCK)
+        super().launch()
+
+    def clean(self):
+        super().clean()
+        os.close(self.pipe)
+
+    def drain(self):
+        found = b""
+        while True:
+            try:
+                found += os.read(self.pipe, 1 << 16)
+            except BlockingIOError:
+                return found.decode()
+
+
+@own
+def output_that_nobody_reads_stops_no_client():
+    count, log = 300, "redis.log(redis.LOG_WARNING, ARGV[1])"  # much more than a pipe holds
+    with Piped() as daemon, daemon.raw() as raw:
+        for _ in range(count):
+            equal(raw.call("EVAL", log, 0, "x" * 1000), b"$-1\r\n")
+        kept = daemon.drain().count("x" * 1000)
+        assert 0 < kept < count, kept
+        raw.call("EVAL", log, 0, "later")
+        lost, later = daemon.drain().splitlines()
+        assert f"# {count - kept} lines of the log lost, because" in lost, lost
+        assert later.endswith("# later"), later
+
+
 main()
