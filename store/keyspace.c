@@ -10,6 +10,7 @@
 #include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 #include "store/base/siphash.h"
+#include "store/type/drained.h"
 
 static struct bytes entry_dict_key(const void *element)
 {
@@ -154,6 +155,7 @@ void keyspace_init(struct keyspace *ks, unsigned db)
     ks->hidden = 0;
     ks->db = db;
     ks->refreshers = NULL;
+    ks->drained = NULL;
 }
 
 void keyspace_drop(struct keyspace *ks)
@@ -167,6 +169,7 @@ void keyspace_drop(struct keyspace *ks)
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         agenda_drop(&ks->agendas[kind]);
     if (ks->refreshers != NULL) hash_free(ks->refreshers);
+    drained_free(ks->drained);
 }
 
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key)
@@ -380,6 +383,17 @@ bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec no
     return entry->object.has_expiry && object_all_expired(&entry->object, now);
 }
 
+struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now)
+{
+    const struct entry *entry = keyspace_find(ks, key);
+    bool is_over = entry != NULL && entry->object.type == TYPE_DEHYDRATOR &&
+                   !instant_expired(entry_expires_at(ks, entry), now) &&
+                   object_all_expired(&entry->object, now);
+    if (is_over) return *dehydrator_tally(entry->object.dehydrator);
+    if (entry != NULL || ks->drained == NULL) return (struct delivery_tally){ 0 };
+    return drained_find(ks->drained, key, now);
+}
+
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now)
 {
     ensure(ks->hidden == 0, "%u keys are hidden", ks->hidden);
@@ -506,6 +520,24 @@ static void check_entry(const struct keyspace *ks, const struct entry *entry)
     check_deadline(ks, entry);
 }
 
+static void check_is_gone(void *ctx, struct bytes key, const struct delivery_tally *tally)
+{
+    const struct keyspace *ks = ctx;
+    const struct entry *entry = keyspace_find(ks, key);
+    (void)tally;
+    ensure(entry == NULL || entry->object.type != TYPE_DEHYDRATOR,
+           "kept counts of '%.*s', which exists", (int)key.len, key.data);
+}
+
+static void check_drained(const struct keyspace *ks)
+{
+    uint64_t cursor = 0;
+    drained_check(ks->drained);
+    do {
+        cursor = drained_scan(ks->drained, cursor, INT64_MIN, check_is_gone, (void *)(uintptr_t)ks);
+    } while (cursor != 0);
+}
+
 void keyspace_check(const struct keyspace *ks)
 {
     dict_check(&ks->dict);
@@ -530,7 +562,9 @@ void keyspace_check(const struct keyspace *ks)
            keyspace_volatile(ks));
     ensure(armed == keyspace_count_expiring(ks), "%zu armed nodes, %zu deadlines", armed,
            keyspace_count_expiring(ks));
-    if (ks->refreshers == NULL) return;
-    hash_check(ks->refreshers);
-    ensure(hash_count(ks->refreshers) > 0, "an empty table of refreshers");
+    if (ks->refreshers != NULL) {
+        hash_check(ks->refreshers);
+        ensure(hash_count(ks->refreshers) > 0, "an empty table of refreshers");
+    }
+    if (ks->drained != NULL) check_drained(ks);
 }

@@ -78,6 +78,7 @@ struct keyspace {
     uint32_t hidden;   /* keys */
     unsigned db;
     struct hash *refreshers; /* keys whose values a client makes now; or NULL (refreshers.h) */
+    struct drained *drained; /* counts of dehydrators that became empty; or NULL (drained.h) */
 };
 
 void keyspace_init(struct keyspace *ks, unsigned db);
@@ -122,6 +123,11 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 }
 /* Has the key expired by now: its own deadline, or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
+
+/* What a dehydrator had counted when it became empty: the counts that are kept although its key is
+ * gone (drained.h), or those of a key with nothing left in it that must stay. {0}: there are none.
+ * Borrowed. O(1) */
+struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now);
 
 /* Hides keys that are due by now. Moves at most `most` nodes and returns how many. A result below
  * `most` means that all are hidden. If the clock was set back, it reveals all keys first. O(log n)

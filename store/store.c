@@ -10,6 +10,7 @@ struct store *store_new(unsigned databases)
     ensure(databases > 0, "a store needs at least one database");
     struct store *store = mem_zalloc(sizeof(*store));
     store->database_count = databases;
+    store->keeps_counts = true;
     store->access_log_factor = 10;
     store->access_decay_minutes = 1;
     store->databases = mem_alloc(databases * sizeof(*store->databases));

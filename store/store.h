@@ -66,6 +66,7 @@ struct store {
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct rewind rewind;
+    bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* For LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
     unsigned access_log_factor, access_decay_minutes;

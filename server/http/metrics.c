@@ -245,6 +245,13 @@ static void write_forecast(struct report *report)
 
 /* ---- dehydrators ----------------------------------------------------------------------------- */
 
+static struct prom_labels dehydrator_labels(const struct surveyed *dehydrator)
+{
+    struct prom_labels labels = database_label(dehydrator->db);
+    prom_label(&labels, "key", dehydrator->key);
+    return labels;
+}
+
 struct dehydrator_metric {
     struct report *report;
     size_t offset; /* of a uint64_t in struct surveyed */
@@ -255,9 +262,49 @@ static void write_dehydrator(void *ctx, const struct surveyed *dehydrator)
     const struct dehydrator_metric *metric = ctx;
     uint64_t value;
     memcpy(&value, (const char *)dehydrator + metric->offset, sizeof(value));
-    struct prom_labels labels = database_label(dehydrator->db);
-    prom_label(&labels, "key", dehydrator->key);
+    struct prom_labels labels = dehydrator_labels(dehydrator);
     prom_integer(&metric->report->prom, &labels, value);
+}
+
+static void write_oldest_due(void *ctx, const struct surveyed *dehydrator)
+{
+    struct report *report = ctx;
+    struct prom_labels labels = dehydrator_labels(dehydrator);
+    prom_real(&report->prom, &labels, (double)dehydrator->oldest_due / 1e3);
+}
+
+/* As lag_bounds, but few, because each dehydrator has them, and up to hours. */
+static const char *const late_bounds[] = { "0.001",  "0.004",   "0.016",   "0.064",
+                                           "0.256",  "1.024",   "4.096",   "16.384",
+                                           "65.536", "262.144", "1048.576" };
+static const msec late_limits[] = { 2, 5, 17, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576 };
+enum { LATES = sizeof(late_limits) / sizeof(late_limits[0]) };
+_Static_assert(sizeof(late_bounds) / sizeof(late_bounds[0]) == LATES, "as many bounds");
+
+/* A sum of the smallest values of the buckets is at most 1/32 too small. */
+static void write_lateness(void *ctx, const struct surveyed *dehydrator)
+{
+    struct report *report = ctx;
+    const struct delivery_counts *counts = &dehydrator->counts;
+    if (counts->delivered == 0) return;
+    uint64_t cumulative[LATES], total = 0;
+    double sum = 0;
+    size_t bound = 0;
+    for (size_t i = 0; i < counts->late_count; i++) {
+        for (; bound < LATES && late_limits[bound] <= counts->late[i].floor; bound++)
+            cumulative[bound] = total;
+        total += counts->late[i].count;
+        sum += (double)counts->late[i].floor * (double)counts->late[i].count;
+    }
+    for (; bound < LATES; bound++)
+        cumulative[bound] = total;
+    struct prom_labels labels = dehydrator_labels(dehydrator);
+    prom_histogram(&report->prom, &labels,
+                   &(struct prom_histogram){ .count = LATES,
+                                             .bounds = late_bounds,
+                                             .cumulative = cumulative,
+                                             .total = total,
+                                             .sum = sum / 1e3 });
 }
 
 static void write_dehydrators(struct report *report)
@@ -280,6 +327,8 @@ static void write_dehydrators(struct report *report)
           offsetof(struct surveyed, pushed) },
         { "expired_dehydrator_delivered_total", "Deliveries to consumers.", PROM_COUNTER,
           offsetof(struct surveyed, counts.delivered) },
+        { "expired_dehydrator_acked_total", "Elements that consumers acknowledged.", PROM_COUNTER,
+          offsetof(struct surveyed, counts.acked) },
         { "expired_dehydrator_retried_total", "Claims that consumers gave back.", PROM_COUNTER,
           offsetof(struct surveyed, counts.retried) },
         { "expired_dehydrator_dead_total", "Elements that were delivered too often, and moved.",
@@ -290,6 +339,12 @@ static void write_dehydrators(struct report *report)
         prom_family(&report->prom, metrics[i].name, metrics[i].type, metrics[i].help);
         survey_dehydrators(report->survey, report->now, write_dehydrator, &metric);
     }
+    prom_family(&report->prom, "expired_dehydrator_oldest_due_seconds", PROM_GAUGE,
+                "How long the first due element has waited; 0 if none is due.");
+    survey_dehydrators(report->survey, report->now, write_oldest_due, report);
+    prom_family(&report->prom, "expired_dehydrator_lateness_seconds", PROM_HISTOGRAM,
+                "Time from the deadline of an element, or the end of its lease, to its delivery.");
+    survey_dehydrators(report->survey, report->now, write_lateness, report);
     prom_family(&report->prom, "expired_dehydrators_omitted", PROM_GAUGE,
                 "Dehydrators that match metrics-dehydrators but are not reported.");
     prom_integer(&report->prom, NULL, survey_omitted(report->survey));

@@ -4,12 +4,14 @@
 
 #include "server/http/surveyed_names.h"
 #include "store/mem/mem.h"
+#include "store/type/drained.h"
 #include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_progress.h"
 
 enum {
     STEPS = 256, /* keys and members in about 20 us */
     STEPS_AT_ONCE = 20 * STEPS,
+    BUCKET_STEPS = 16, /* a bucket of drained dehydrators takes as long */
     LEAST_USEC = 1000 * 1000,
     REST = 20, /* the pause, as a multiple of the time that a survey worked */
 };
@@ -17,6 +19,7 @@ enum {
 struct pass {
     struct outlook **outlooks;     /* of each database; NULL: it has no keys */
     struct surveyed_names names;   /* of dehydrators */
+    struct surveyed_names drained; /* of dehydrators that have become empty; not in `names` */
     struct surveyed_names streams; /* that have groups */
     msec began;
 };
@@ -28,6 +31,7 @@ struct survey {
     struct pass result, running;
     bool ready, active;
     unsigned db;                     /* of the running pass: the database that is being counted */
+    uint64_t cursor;                 /* of its scan of drained dehydrators; 0: it has not begun */
     int64_t worked_usec, ended_usec; /* of the last pass; the second one is monotonic */
 };
 
@@ -38,6 +42,7 @@ static void drop_pass(struct survey *survey, struct pass *pass)
         outlook_free(pass->outlooks[db]);
     mem_free(pass->outlooks);
     surveyed_names_drop(&pass->names);
+    surveyed_names_drop(&pass->drained);
     surveyed_names_drop(&pass->streams);
     *pass = (struct pass){ 0 };
 }
@@ -79,12 +84,37 @@ static void begin_pass(struct survey *survey)
     pass->outlooks = mem_zalloc(survey->store->database_count * sizeof(struct outlook *));
     surveyed_names_init(&pass->names, survey->conf->metrics_dehydrators,
                         (size_t)survey->conf->metrics_dehydrators_max);
+    surveyed_names_init(&pass->drained, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
     surveyed_names_init(&pass->streams, survey->conf->metrics_dehydrators,
                         (size_t)survey->conf->metrics_dehydrators_max);
     pass->began = clock_now(survey->clock);
     survey->db = 0;
+    survey->cursor = 0;
     survey->worked_usec = 0;
     survey->active = true;
+}
+
+static void note_drained(void *ctx, struct bytes key, const struct delivery_tally *tally)
+{
+    struct survey *survey = ctx;
+    struct pass *pass = &survey->running;
+    (void)tally;
+    if (!surveyed_names_has(&pass->names, survey->db, key))
+        surveyed_names_note(&pass->drained, survey->db, key);
+}
+
+/* Notes dehydrators of the current database that have become empty. True: all are noted. */
+static bool scan_drained(struct survey *survey, size_t steps)
+{
+    const struct drained *drained = store_database(survey->store, survey->db)->drained;
+    msec now = clock_now(survey->clock);
+    if (drained == NULL) survey->cursor = 0;
+    for (; drained != NULL && steps >= BUCKET_STEPS; steps -= BUCKET_STEPS) {
+        survey->cursor = drained_scan(drained, survey->cursor, now, note_drained, survey);
+        if (survey->cursor == 0) return true;
+    }
+    return drained == NULL;
 }
 
 /* Counts some keys of the current database. After its last key continues with the next database;
@@ -99,6 +129,7 @@ static void step(struct survey *survey, size_t steps)
         outlook_watch(*outlook, note_entry, survey);
     }
     if (*outlook != NULL && !outlook_run(*outlook, steps)) return;
+    if (!scan_drained(survey, steps)) return;
     if (++survey->db < store->database_count) return;
     drop_pass(survey, &survey->result);
     survey->result = survey->running;
@@ -178,35 +209,58 @@ void survey_hour(const struct survey *survey, struct outlook_hour *hour)
             add_hour(hour, outlook_hour(survey->result.outlooks[db]));
 }
 
-/* The key's value, if it still has one of this type. */
+/* The key's value, or NULL. */
 static const struct object *look_up(const struct survey *survey, const struct surveyed_name *name,
-                                    enum type type, msec now)
+                                    msec now)
 {
     const struct keyspace *ks = store_database(survey->store, name->db);
     const struct entry *entry = keyspace_find(ks, blob_view(name->key));
-    if (entry == NULL || entry->object.type != type || entry_expired(ks, entry, now)) return NULL;
-    return &entry->object;
+    return entry == NULL || entry_expired(ks, entry, now) ? NULL : &entry->object;
+}
+
+static void add_dehydrator(struct surveyed *found, const struct dehydrator *dehydrator, msec now)
+{
+    found->length = dehydrator_count(dehydrator);
+    found->due = dehydrator_count_due(dehydrator, now);
+    found->claimed = dehydrator_count_claimed(dehydrator, now);
+    found->redelivered = dehydrator_count_redelivered(dehydrator);
+    found->next = dehydrator_next(dehydrator);
+    if (instant_due(found->next, now)) found->oldest_due = now - found->next;
+    found->paused = dehydrator_paused(dehydrator, now);
+}
+
+/* False: the key has another value, or neither a value nor counts. */
+static bool read_dehydrator(const struct survey *survey, const struct surveyed_name *name, msec now,
+                            struct surveyed *found)
+{
+    const struct object *object = look_up(survey, name, now);
+    struct delivery_tally tally;
+    *found = (struct surveyed){ .db = name->db, .key = blob_view(name->key), .next = NEVER };
+    if (object != NULL) {
+        if (object->type != TYPE_DEHYDRATOR) return false;
+        add_dehydrator(found, object->dehydrator, now);
+        tally = *dehydrator_tally(object->dehydrator);
+    } else {
+        tally = keyspace_drained(store_database(survey->store, name->db), found->key, now);
+        if (tally.pushed == 0 && tally.deliveries == NULL) return false;
+    }
+    found->pushed = tally.pushed;
+    if (tally.deliveries != NULL) found->counts = *tally.deliveries;
+    return true;
 }
 
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx)
 {
-    const struct surveyed_names *names = &survey->result.names;
-    for (size_t i = 0; i < names->count; i++) {
-        const struct object *object = look_up(survey, &names->at[i], TYPE_DEHYDRATOR, now);
-        if (object == NULL) continue;
-        const struct dehydrator *dehydrator = object->dehydrator;
-        const struct delivery_counts none = { 0 }, *counts = dehydrator_counts(dehydrator);
-        visit(ctx, &(struct surveyed){ .db = names->at[i].db,
-                                       .key = blob_view(names->at[i].key),
-                                       .length = dehydrator_count(dehydrator),
-                                       .due = dehydrator_count_due(dehydrator, now),
-                                       .claimed = dehydrator_count_claimed(dehydrator, now),
-                                       .redelivered = dehydrator_count_redelivered(dehydrator),
-                                       .pushed = dehydrator_count_pushed(dehydrator),
-                                       .next = dehydrator_next(dehydrator),
-                                       .paused = dehydrator_paused(dehydrator, now),
-                                       .counts = counts != NULL ? *counts : none });
+    const struct surveyed_names *const lists[] = { &survey->result.names, &survey->result.drained };
+    size_t left = lists[0]->most;
+    for (size_t list = 0; list < 2; list++) {
+        for (size_t i = 0; i < lists[list]->count && left > 0; i++) {
+            struct surveyed found;
+            if (!read_dehydrator(survey, &lists[list]->at[i], now, &found)) continue;
+            visit(ctx, &found);
+            left--;
+        }
     }
 }
 
@@ -216,8 +270,8 @@ void survey_groups(const struct survey *survey, msec now,
     const struct surveyed_names *names = &survey->result.streams;
     size_t left = SURVEY_GROUPS_MAX;
     for (size_t i = 0; i < names->count; i++) {
-        const struct object *object = look_up(survey, &names->at[i], TYPE_STREAM, now);
-        if (object == NULL) continue;
+        const struct object *object = look_up(survey, &names->at[i], now);
+        if (object == NULL || object->type != TYPE_STREAM) continue;
         const struct stream_groups *groups = stream_groups(object->stream);
         const struct stream_group *group = NULL;
         for (; left > 0 && (group = group_next(groups, group)) != NULL; left--)

@@ -46,10 +46,12 @@ struct surveyed {
     struct bytes key; /* UTF-8; borrowed from the survey */
     uint64_t length, due, claimed, redelivered, pushed;
     msec next;                     /* the earliest deadline; NEVER: it is empty */
+    msec oldest_due;               /* how long the first due element has waited; 0: none is due */
     msec paused;                   /* until then; 0: it is not paused */
     struct delivery_counts counts; /* borrowed; all 0: nothing was delivered */
 };
-/* Visits those that exist, in the order of their names. */
+/* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max
+ * allows, those whose counts are kept (drained.h) although they have become empty. */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 

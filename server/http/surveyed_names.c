@@ -43,11 +43,21 @@ static size_t place_of(const struct surveyed_names *names, unsigned db, struct b
     return low;
 }
 
+static bool is_at(const struct surveyed_names *names, size_t place, unsigned db, struct bytes key)
+{
+    return place < names->count && compare(&names->at[place], db, key) == 0;
+}
+
+bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key)
+{
+    return is_at(names, place_of(names, db, key), db, key);
+}
+
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key)
 {
     if (names->pattern == NULL || !bytes_match(blob_view(names->pattern), key)) return;
     size_t place = place_of(names, db, key);
-    if (place < names->count && compare(&names->at[place], db, key) == 0) return;
+    if (is_at(names, place, db, key)) return;
     if (place == names->most || key.len > SURVEY_NAME_MAX || !utf8_valid(key)) {
         names->omitted++;
         return;

@@ -3,6 +3,7 @@
 #ifndef SERVER_HTTP_SURVEYED_NAMES_H
 #define SERVER_HTTP_SURVEYED_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/mem/blob.h"
@@ -25,5 +26,6 @@ void surveyed_names_drop(struct surveyed_names *names);
 /* Adds a name if it matches the pattern, is UTF-8 and not too long, and is among the first. No
  * effect if it is in the list already. O(log n), and O(n) to add */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
+bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key);
 
 #endif

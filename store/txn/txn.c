@@ -34,8 +34,7 @@ void txn_drop_emptied(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
     txn_record_each(txn, entry_key(entry), &effect);
-    txn_forget(txn, entry);
-    reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, entry));
+    reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
 }
 
 void txn_write_expiry_log(struct txn *txn)

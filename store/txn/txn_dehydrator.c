@@ -3,6 +3,7 @@
 
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_token.h"
+#include "store/type/drained.h"
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage)
@@ -85,6 +86,36 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     bool has_extras = dehydrator_extras(entry->object.dehydrator) != NULL;
     if (entry->object.has_expiry || has_extras) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);
+}
+
+/* ---- counts of an empty dehydrator ------------------------------------------------------------
+ */
+
+void txn_rede_keep_counts(struct txn *txn, struct entry *entry)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    if (!txn->store->keeps_counts) return;
+    if (!dehydrator_is_spent(dehydrator) && !object_all_expired(&entry->object, txn->now)) return;
+    struct delivery_tally tally = dehydrator_swap_tally(dehydrator, (struct delivery_tally){ 0 });
+    if (tally.pushed == 0 && tally.deliveries == NULL) return;
+    if (txn->ks->drained == NULL) txn->ks->drained = drained_new();
+    drained_keep(txn->ks->drained, entry_key(entry), tally, txn->now);
+}
+
+void txn_rede_resume_counts(struct txn *txn, struct entry *entry)
+{
+    struct dehydrator *dehydrator = entry->object.dehydrator;
+    if (txn->ks->drained == NULL) return;
+    struct delivery_tally own = dehydrator_swap_tally(dehydrator, (struct delivery_tally){ 0 });
+    struct delivery_tally kept = drained_take(txn->ks->drained, entry_key(entry), txn->now);
+    bool has_own = own.pushed > 0 || own.deliveries != NULL;
+    dehydrator_swap_tally(dehydrator, has_own ? own : kept);
+    if (has_own) delivery_counts_free(kept.deliveries);
+}
+
+struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key)
+{
+    return keyspace_drained(txn->ks, key, txn->now);
 }
 
 /* ---- options of pushes ----------------------------------------------------------------------- */

@@ -43,4 +43,8 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 /* Removes the element for good. Its id is remembered if it has that option. */
 void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event);
 
+/* The counts of a dehydrator that has become empty, so that its key is gone; {0}: none are kept.
+ * Borrowed until the next mutator. O(1) */
+struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key);
+
 #endif

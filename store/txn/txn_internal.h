@@ -31,6 +31,8 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
 /* Replaces the object at key (ownership passes), or adds it. Keeps the deadline; the old entry may
  * be invalid. Records only "new" for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
+/* Removes the entry without an effect; the caller owns the object. */
+struct object txn_key_remove(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
 
@@ -68,6 +70,10 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 /* Ends the pause, the rate (if there are no elements) and the spans of remembered ids that are over
  * by now, about `limit` in total. Returns how many it ended. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
+/* The counts of a dehydrator that is dropped because nothing is left in it are kept for a while,
+ * and a dehydrator that is added at its key continues them, unless it has counts of its own. */
+void txn_rede_keep_counts(struct txn *txn, struct entry *entry);
+void txn_rede_resume_counts(struct txn *txn, struct entry *entry);
 /* Records "rede.due" for elements that are due, if there are any. No journal record. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);
 

@@ -107,11 +107,24 @@ bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct b
     return object_member_deadline(&entry->object, member, &at) && !instant_expired(at, txn->now);
 }
 
+static void note_added(struct txn *txn, struct entry *entry)
+{
+    const struct txn_type *type = txn_type_of(entry);
+    if (type->added != NULL) type->added(txn, entry);
+}
+
+static void note_removing(struct txn *txn, struct entry *entry)
+{
+    const struct txn_type *type = txn_type_of(entry);
+    if (type->removing != NULL) type->removing(txn, entry);
+}
+
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
 {
     struct entry *entry = keyspace_add(txn->ks, key, object);
     access_begin(txn->store, entry, txn->now);
     txn_note(txn, entry, POLICY_CREATED);
+    note_added(txn, entry);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
     return entry;
@@ -121,9 +134,11 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 {
     struct entry *entry = txn_find(txn, key);
     if (entry == NULL) return txn_key_add(txn, key, object);
+    note_removing(txn, entry);
     struct object old = entry->object;
     struct entry *now = keyspace_replace(txn->ks, entry, object);
     if (now != entry) txn_forget(txn, entry);
+    note_added(txn, now);
     reclaim_object(&txn->store->reclaim, old);
     access_note(txn->store, now, txn->now);
     return now;
@@ -132,6 +147,13 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type)
 {
     return txn_key_add(txn, key, object_new(type));
+}
+
+struct object txn_key_remove(struct txn *txn, struct entry *entry)
+{
+    note_removing(txn, entry);
+    txn_forget(txn, entry);
+    return keyspace_remove(txn->ks, entry);
 }
 
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
@@ -144,8 +166,7 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
     }
     bool logged = event == EVENT_EXPIRED && expiry_is_logged(txn, entry);
     bool keeps = logged && expiry_log_key(txn, entry);
-    txn_forget(txn, entry);
-    struct object object = keyspace_remove(txn->ks, entry);
+    struct object object = txn_key_remove(txn, entry);
     if (keeps)
         expiry_log_keep(txn, object);
     else
@@ -188,8 +209,7 @@ static bool vacate_key(struct txn *txn, struct bytes key)
             old = settle_before_drop(txn, old, txn->now);
     }
     if (old == NULL) return false;
-    txn_forget(txn, old);
-    reclaim_object(&txn->store->reclaim, keyspace_remove(txn->ks, old));
+    reclaim_object(&txn->store->reclaim, txn_key_remove(txn, old));
     return true;
 }
 

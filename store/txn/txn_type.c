@@ -114,6 +114,8 @@ const struct txn_type txn_types[TYPE_COUNT] = {
                           .purge = announce_due,
                           .due_stays = true,
                           .adopt = adopt_dehydrator,
+                          .added = txn_rede_resume_counts,
+                          .removing = txn_rede_keep_counts,
                           .spared = SPARED_AS_JOB },
     [TYPE_STREAM] = { .settle = settle_stream, .purge = purge_stream, .cut = cut_stream },
 };

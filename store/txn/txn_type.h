@@ -38,6 +38,10 @@ struct txn_type {
     /* Called for a value from elsewhere (RESTORE, import) before it is recorded: the data set takes
      * note of what it must know of all its values, such as their tokens. NULL: nothing. */
     void (*adopt)(struct txn *txn, const struct object *object);
+    /* Called when a key has got such a value, and before it is removed or replaced. NULL: does
+     * nothing. */
+    void (*added)(struct txn *txn, struct entry *entry);
+    void (*removing)(struct txn *txn, struct entry *entry);
     /* Called when a member gets the deadline `at`. NULL: does nothing. */
     void (*note_end)(struct txn *txn, msec at);
     enum spared spared;

@@ -31,16 +31,15 @@ struct claim {
 
 struct dehydrator {
     struct dict elements;
-    struct timeline timeline;       /* of all elements */
-    size_t bytes;                   /* memory of the elements and this struct */
-    struct timeline leases;         /* of claimed elements, including ended leases */
-    msec announced;                 /* everything due by this instant has been announced */
-    size_t redelivered;             /* elements that were claimed more than once */
-    uint64_t pushed;                /* see dehydrator_count_pushed */
-    int64_t last_token;             /* the largest token of a claim so far */
-    size_t with_options;            /* elements that have room for options */
-    struct extras *extras;          /* NULL: not needed so far */
-    struct delivery_counts *counts; /* NULL: nothing was delivered so far */
+    struct timeline timeline;    /* of all elements */
+    size_t bytes;                /* memory of the elements and this struct */
+    struct timeline leases;      /* of claimed elements, including ended leases */
+    msec announced;              /* everything due by this instant has been announced */
+    size_t redelivered;          /* elements that were claimed more than once */
+    struct delivery_tally tally; /* see dehydrator_tally */
+    int64_t last_token;          /* the largest token of a claim so far */
+    size_t with_options;         /* elements that have room for options */
+    struct extras *extras;       /* NULL: not needed so far */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -236,11 +235,11 @@ struct dehydrator *dehydrator_new(void)
     dehydrator->bytes = mem_size(dehydrator);
     timeline_init(&dehydrator->leases);
     dehydrator->announced = INT64_MIN;
-    dehydrator->redelivered = dehydrator->pushed = 0;
+    dehydrator->redelivered = 0;
+    dehydrator->tally = (struct delivery_tally){ 0 };
     dehydrator->last_token = 0;
     dehydrator->with_options = 0;
     dehydrator->extras = NULL;
-    dehydrator->counts = NULL;
     return dehydrator;
 }
 
@@ -259,7 +258,7 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work)
     if (!timeline_drop_some(&dehydrator->leases, work)) return false;
     if (!extras_free_some(dehydrator->extras, work)) return false;
     dict_drop(&dehydrator->elements);
-    delivery_counts_free(dehydrator->counts);
+    delivery_counts_free(dehydrator->tally.deliveries);
     mem_free(dehydrator);
     return true;
 }
@@ -291,16 +290,6 @@ size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator)
 {
     return dehydrator->redelivered;
-}
-
-uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator)
-{
-    return dehydrator->pushed;
-}
-
-void dehydrator_note_pushed(struct dehydrator *dehydrator)
-{
-    dehydrator->pushed++;
 }
 
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator)
@@ -365,15 +354,29 @@ struct extras *dehydrator_extras_made(struct dehydrator *dehydrator)
     return dehydrator->extras;
 }
 
-const struct delivery_counts *dehydrator_counts(const struct dehydrator *dehydrator)
+const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator)
 {
-    return dehydrator->counts;
+    return &dehydrator->tally;
+}
+
+void dehydrator_note_pushed(struct dehydrator *dehydrator)
+{
+    dehydrator->tally.pushed++;
 }
 
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator)
 {
-    if (dehydrator->counts == NULL) dehydrator->counts = delivery_counts_new();
-    return dehydrator->counts;
+    struct delivery_tally *tally = &dehydrator->tally;
+    if (tally->deliveries == NULL) tally->deliveries = delivery_counts_new();
+    return tally->deliveries;
+}
+
+struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
+                                            struct delivery_tally tally)
+{
+    struct delivery_tally old = dehydrator->tally;
+    dehydrator->tally = tally;
+    return old;
 }
 
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now)
@@ -585,7 +588,7 @@ size_t dehydrator_bytes(const struct dehydrator *dehydrator)
     return dehydrator->bytes + dict_bytes(&dehydrator->elements) +
            timeline_bytes(&dehydrator->timeline) + timeline_bytes(&dehydrator->leases) +
            (dehydrator->extras == NULL ? 0 : extras_bytes(dehydrator->extras)) +
-           (dehydrator->counts == NULL ? 0 : delivery_counts_bytes(dehydrator->counts));
+           delivery_counts_bytes(dehydrator->tally.deliveries);
 }
 
 void dehydrator_check(const struct dehydrator *dehydrator)

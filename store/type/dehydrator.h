@@ -39,9 +39,6 @@ size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after,
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* A statistic: elements that were added since it was created, loaded or copied. O(1) */
-uint64_t dehydrator_count_pushed(const struct dehydrator *dehydrator);
-void dehydrator_note_pushed(struct dehydrator *dehydrator);
 /* The largest token of a claim since it was created or loaded; 0: there was none. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first
@@ -72,9 +69,13 @@ size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* See dehydrator_extras.h; NULL: none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
-/* Counts of its deliveries; NULL: there were none. */
-const struct delivery_counts *dehydrator_counts(const struct dehydrator *dehydrator);
+/* What it has counted since it was created, loaded or copied; valid until it counts more. */
+const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
+void dehydrator_note_pushed(struct dehydrator *dehydrator);
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
+/* Replaces the counts, taking ownership, and returns the old ones to the caller. */
+struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
+                                            struct delivery_tally tally);
 /* The end of its pause, before which it delivers nothing; 0: it is not paused; INSTANT_MAX: the
  * pause has no end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);

@@ -19,6 +19,7 @@ void delivery_counts_free(struct delivery_counts *counts)
 
 size_t delivery_counts_bytes(const struct delivery_counts *counts)
 {
+    if (counts == NULL) return 0;
     return mem_size(counts) + (counts->late == NULL ? 0 : mem_size(counts->late));
 }
 

@@ -1,5 +1,6 @@
 /* delivery_counts: how much a dehydrator has delivered, and how late. Statistics of this server,
- * not data: no effect, snapshot or copy has them. Made at the first delivery. */
+ * not data: no effect, snapshot or copy has them. Made at the first delivery. drained.h keeps them
+ * for a while after the dehydrator's key. */
 #ifndef STORE_TYPE_DELIVERY_COUNTS_H
 #define STORE_TYPE_DELIVERY_COUNTS_H
 
@@ -25,9 +26,15 @@ struct delivery_counts {
     size_t late_count, late_cap;
 };
 
+/* All that a dehydrator counts. */
+struct delivery_tally {
+    uint64_t pushed;                    /* elements that were added */
+    struct delivery_counts *deliveries; /* NULL: there were none */
+};
+
 struct delivery_counts *delivery_counts_new(void);
-void delivery_counts_free(struct delivery_counts *counts); /* NULL: does nothing */
-size_t delivery_counts_bytes(const struct delivery_counts *counts);
+void delivery_counts_free(struct delivery_counts *counts);          /* NULL: does nothing */
+size_t delivery_counts_bytes(const struct delivery_counts *counts); /* NULL: 0 */
 /* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
  * use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);

@@ -4,6 +4,7 @@
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
 #include "store/base/number.h"
+#include "store/txn/txn_dehydrator.h"
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */
 
@@ -53,12 +54,12 @@ static void reply_named_or_null(struct call *call, const char *name, bool has_va
         resp_null(call->out);
 }
 
-static void reply_deliveries(struct call *call, const struct dehydrator *dehydrator)
+static void reply_tally(struct call *call, const struct delivery_tally *tally)
 {
-    const struct delivery_counts none = { 0 }, *counts = dehydrator_counts(dehydrator);
-    if (counts == NULL) counts = &none;
+    const struct delivery_counts none = { 0 };
+    const struct delivery_counts *counts = tally->deliveries != NULL ? tally->deliveries : &none;
     const struct histogram lateness = delivery_lateness(counts);
-    reply_named_count(call, "pushed", dehydrator_count_pushed(dehydrator));
+    reply_named_count(call, "pushed", tally->pushed);
     reply_named_count(call, "delivered", counts->delivered);
     reply_named_count(call, "acked", counts->acked);
     reply_named_count(call, "retried", counts->retried);
@@ -69,7 +70,8 @@ static void reply_deliveries(struct call *call, const struct dehydrator *dehydra
                         histogram_percentile(&lateness, 99));
 }
 
-/* A missing key counts as an empty dehydrator. */
+/* A missing key counts as an empty dehydrator, with the counts that were kept when its last element
+ * was taken. */
 static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
@@ -77,6 +79,8 @@ static void cmd_rede_info(struct call *call)
     if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     struct dehydrator *empty = entry == NULL ? dehydrator_new() : NULL;
     const struct dehydrator *dehydrator = entry == NULL ? empty : entry->object.dehydrator;
+    struct delivery_tally tally =
+        entry == NULL ? txn_rede_drained(call->txn, call->argv[1]) : *dehydrator_tally(dehydrator);
     msec next = dehydrator_next(dehydrator), paused = dehydrator_paused(dehydrator, now);
     resp_map(call->out, 16);
     reply_named_count(call, "length", dehydrator_count(dehydrator));
@@ -88,7 +92,7 @@ static void cmd_rede_info(struct call *call)
     reply_named_count(call, "bytes", entry == NULL ? 0 : dehydrator_bytes(dehydrator));
     reply_named_or_null(call, "paused-until", paused != 0, paused == INSTANT_MAX ? -1 : paused);
     reply_named_or_null(call, "oldest-due-ms", instant_due(next, now), now - next);
-    reply_deliveries(call, dehydrator);
+    reply_tally(call, &tally);
     if (empty != NULL) dehydrator_free(empty);
 }
 

@@ -80,6 +80,7 @@ void lent_keys_init(void)
                                               .ctx = &current };
     store = store_new(1);
     tokens_disable(&store->tokens);
+    store->keeps_counts = false; /* keys of all databases of the host are lent here */
     guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);
 }

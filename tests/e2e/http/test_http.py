@@ -254,6 +254,41 @@ def dehydrators_equal_what_rede_reports():
 
 
 @own
+def counts_of_a_dehydrator_continue_while_it_is_empty():
+    with Port() as daemon:
+        daemon.hold()
+        client = daemon.redis()
+
+        def figures(*names):
+            families = daemon.metrics()
+            return [value_of(families, f"expired_dehydrator_{name}", db="0", key="q") for name in names]
+        client.execute_command("REDE.MPUSH", "q", 0, "payload", "a", 0, "payload", "b")
+        daemon.step(1500)
+        assert wait_for(lambda: daemon.metrics()["expired_dehydrator_elements"].samples, 5)
+        equal(figures("elements", "oldest_due_seconds", "pushed_total"), [2, 1.5, 2])
+        equal(len(daemon.metrics()["expired_dehydrator_lateness_seconds"].samples), 0)
+        client.execute_command("REDE.CLAIM", "q", 10, "COUNT", 1)
+        client.execute_command("REDE.XACK", "q", "a")
+        daemon.step(1500)
+        client.execute_command("REDE.CLAIM", "q", 10, "COUNT", 1)
+        client.execute_command("REDE.XACK", "q", "b")
+        equal(client.exists("q"), 0)
+        wanted = [0, 0, 2, 2, 2, 2]
+        names = ("elements", "oldest_due_seconds", "pushed_total", "delivered_total", "acked_total",
+                 "lateness_seconds_count")
+        equal(figures(*names), wanted)
+        families = daemon.metrics()
+        equal([value_of(families, "expired_dehydrator_lateness_seconds_bucket", db="0", key="q", le=bound)
+               for bound in ("1.024", "4.096", "+Inf")], [0, 2, 2])
+        began = daemon.value("expired_forecast_age_seconds")
+        daemon.step(10000)
+        assert wait_for(lambda: daemon.value("expired_forecast_age_seconds") <= began, 5), "another count"
+        equal(figures(*names), wanted)
+        equal([(one["key"], one["pushed"], one["acked"])
+               for one in json.loads(daemon.ask("/state.json").body)["dehydrators"]], [("q", 2, 2)])
+
+
+@own
 def dehydrators_are_limited_by_number_and_name():
     with Port("--metrics-dehydrators-max", "3") as daemon:
         client = daemon.redis()

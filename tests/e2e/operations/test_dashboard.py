@@ -36,7 +36,7 @@ def served():
             raise Skipped("this daemon has no metrics-port")
     with Daemon("--metrics-port", str(port)) as daemon, daemon.raw() as raw:
         for line in ("SET k v EX 100", "SADDEX s EX 100 MEMBERS 1 a", "REDE.PUSH d 0 element id",
-                     "INCR s"):
+                     "REDE.POLL d", "INCR s"):
             raw.call(*line.split())
 
         def text():

@@ -257,11 +257,87 @@ def info_counts_deliveries_and_how_late_they_were():
         de.run("REDE.PUSH", "d", 0, "p", "acked", "EVERY", 100)
         de.run("REDE.CLAIM", "d", 10)
         de.run("REDE.XACK", "d", "acked")
-        equal(counts(de)[:5], [1, 1, 1, 0, 0])  # the key was empty and has been made anew
+        equal(counts(de)[:5], [101, 102, 1, 1, 1])
         de.run("COPY", "d", "copy")
         equal(counts(de, "copy")[:5], [0, 0, 0, 0, 0])
         de.run("RENAME", "d", "renamed")
-        equal(counts(de, "renamed")[:5], [1, 1, 1, 0, 0])
+        equal(counts(de, "renamed")[:5], [101, 102, 1, 1, 1])
+
+
+def work(de, key="d"):
+    """One job, from the push to its acknowledgement 7 ms late; then the key is gone."""
+    de.run("REDE.PUSH", key, 0, "p", "job")
+    de.step(7)
+    de.run("REDE.CLAIM", key, 10)
+    de.run("REDE.XACK", key, "job")
+    equal(de.run("EXISTS", key), 0)
+
+
+@own
+def info_keeps_the_counts_of_an_empty_dehydrator_for_a_day():
+    with Dehydrators() as de:
+        work(de)
+        equal(counts(de), [1, 1, 1, 0, 0, None, 7, 7])
+        work(de)
+        de.run("REDE.PUSH", "d", 0, "p", "job")
+        equal(counts(de), [3, 2, 2, 0, 0, 0, 7, 7])
+        de.run("REDE.PULL", "d", "job")
+        de.step(24 * 60 * 60 * 1000 - 1)
+        equal(counts(de), [3, 2, 2, 0, 0, None, 7, 7])
+        de.step(1)
+        nothing = [0, 0, 0, 0, 0, None, None, None]
+        equal(counts(de), nothing)
+        work(de)
+        equal(counts(de)[:2], [1, 1])
+        de.says(b"+OK\r\n", "DEBUG", "CHECK")
+
+
+@own
+def counts_end_with_a_key_that_is_not_empty():
+    with Dehydrators() as de:
+        none, one = [0, 0, 0], [1, 1, 1]
+        for end in (("DEL", "d"), ("FLUSHALL",), ("SET", "d", "text"), ("PEXPIRE", "d", 0), ("RENAME", "d", "other")):
+            work(de)
+            equal(counts(de)[:3], one, end)
+            de.run("REDE.PUSH", "d", 0, "p", "job")
+            de.run(*end)
+            de.run("DEL", "d")
+            equal(counts(de)[:3], none, end)
+        work(de)
+        de.run("FLUSHDB")
+        equal(counts(de)[:3], none)
+
+
+@own
+def counts_of_an_empty_dehydrator_belong_to_its_name():
+    with Dehydrators() as de:
+        work(de)
+        de.run("SWAPDB", 0, 1)
+        equal(counts(de)[:3], [0, 0, 0])
+        de.run("SWAPDB", 0, 1)
+        equal(counts(de)[:3], [1, 1, 1])
+        de.run("REDE.MPUSH", "other", 0, "p", "a", 0, "p", "b")
+        de.run("COPY", "other", "d")  # a copy counts nothing itself, so it continues
+        equal(counts(de)[:3], [1, 1, 1])
+        de.run("DEL", "d")
+        work(de)
+        de.run("RENAME", "other", "d")
+        equal(counts(de)[:3], [2, 0, 0])
+        de.says(b"+OK\r\n", "DEBUG", "CHECK")
+
+
+@own
+def paused_dehydrator_keeps_its_counts_when_it_goes():
+    with Dehydrators() as de:
+        de.run("REDE.PAUSE", "d")
+        de.run("REDE.PUSH", "d", 0, "p", "a", "REMEMBER", 50)
+        de.run("REDE.PULL", "d", "a")
+        de.run("REDE.RESUME", "d")
+        de.run("CLIENT", "PAUSE", 1000, "WRITE")  # keeps what is over, and hides it
+        de.step(60)
+        equal((de.run("EXISTS", "d"), counts(de)[0]), (0, 1))
+        de.run("CLIENT", "UNPAUSE")
+        equal((de.run("EXISTS", "d"), counts(de)[0]), (0, 1))
 
 
 @own

@@ -142,5 +142,20 @@ def the_metrics_port_shows_both_ends():
         assert ours["expired_replica_lag_bytes"] <= ours["expired_replication_offset_bytes"], ours
 
 
+
+@own
+def replica_keeps_the_pushes_of_a_dehydrator_that_became_empty():
+    with tcp_daemon(*FAST) as master, replica_of(tcp_daemon, master) as replica:
+        assert wait_for(lambda: is_online(master, replica), 20)
+        client, other = master.redis(), replica.redis()
+        for _ in range(3):
+            client.execute_command("REDE.PUSH", "d", 0, "payload", "id")
+            client.execute_command("REDE.POLL", "d")
+        equal(client.wait(1, 20000), 1)
+        found = other.execute_command("REDE.INFO", "d")
+        counts = dict(zip(found[::2], found[1::2]))
+        equal((other.exists("d"), counts[b"length"], counts[b"pushed"], counts[b"delivered"]), (0, 0, 3, 0))
+
+
 if __name__ == "__main__":
     main()

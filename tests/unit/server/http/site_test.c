@@ -217,6 +217,88 @@ START_TEST(survey_of_few_keys_is_ready_at_once)
 }
 END_TEST
 
+static void append_key(void *ctx, const struct surveyed *dehydrator)
+{
+    char *text = ctx;
+    size_t len = strlen(text);
+    snprintf(text + len, 64 - len, "%.*s %d %d ", (int)dehydrator->key.len, dehydrator->key.data,
+             (int)dehydrator->pushed, (int)dehydrator->counts.acked);
+}
+
+START_TEST(survey_shows_counts_of_empty_dehydrators_last)
+{
+    static const struct {
+        const char *line, *found;
+    } steps[] = {
+        { "REDE.PUSH b 0 p id", "b 1 0 a 1 1 " },
+        { "REDE.MPUSH c 0 p x 0 p y", "b 1 0 c 2 0 " }, /* as many as are reported */
+        { "REDE.XACK b id", "c 2 0 a 1 1 " },
+        { "SET a text", "c 2 0 b 1 1 " },
+        { "FLUSHALL", "" },
+    };
+    char found[64] = "";
+    begin();
+    server_world_hold(&world, 1000000);
+    world.conf.metrics_dehydrators_max = 2;
+    server_world_send(&world, 0, "REDE.PUSH a 0 p id");
+    server_world_send(&world, 0, "REDE.XACK a id");
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        server_world_send(&world, 0, steps[i].line);
+        struct survey *survey = survey_new(world.world.store, &world.conf, &world.clock);
+        survey_ask(survey);
+        while (survey_run(survey, 1))
+            continue;
+        found[0] = '\0';
+        survey_dehydrators(survey, 1000000, append_key, found);
+        ck_assert_str_eq(found, steps[i].found);
+        survey_free(survey);
+    }
+    end();
+}
+END_TEST
+
+/* A dehydrator that becomes empty, or is filled again, after the survey noted it, is shown as it
+ * is. */
+START_TEST(survey_follows_a_dehydrator_that_becomes_empty)
+{
+    char found[64] = "";
+    begin();
+    server_world_hold(&world, 1000000);
+    server_world_send(&world, 0, "REDE.PUSH a 0 p id");
+    survey_ask(site.survey);
+    server_world_send(&world, 0, "REDE.XACK a id");
+    survey_dehydrators(site.survey, 1000000, append_key, found);
+    ck_assert_str_eq(found, "a 1 1 ");
+    server_world_send(&world, 0, "REDE.PUSH a 0 p id");
+    found[0] = '\0';
+    survey_dehydrators(site.survey, 1000000, append_key, found);
+    ck_assert_str_eq(found, "a 2 1 ");
+    end();
+}
+END_TEST
+
+START_TEST(survey_notes_many_empty_dehydrators_in_slices)
+{
+    char line[64];
+    begin();
+    for (int i = 0; i < 1000; i++) {
+        snprintf(line, sizeof(line), "REDE.PUSH q%d 0 p id", i);
+        server_world_send(&world, 0, line);
+        snprintf(line, sizeof(line), "REDE.POLL q%d", i);
+        server_world_send(&world, 0, line);
+    }
+    survey_ask(site.survey);
+    int slices = 0;
+    while (survey_run(site.survey, 1))
+        slices++;
+    ck_assert(survey_ready(site.survey));
+    ck_assert_int_eq(get("/metrics"), 200);
+    ck_assert_ptr_nonnull(
+        strstr(body, "expired_dehydrator_delivered_total{db=\"0\",key=\"q0\"} 1\n"));
+    end();
+}
+END_TEST
+
 START_TEST(survey_of_many_keys_continues_in_the_background)
 {
     char line[64];
@@ -341,6 +423,9 @@ Suite *test_suite(void)
                                    names_are_the_first_that_fit,
                                    survey_of_few_keys_is_ready_at_once,
                                    survey_of_many_keys_continues_in_the_background,
+                                   survey_shows_counts_of_empty_dehydrators_last,
+                                   survey_follows_a_dehydrator_that_becomes_empty,
+                                   survey_notes_many_empty_dehydrators_in_slices,
                                    history_has_the_last_five_minutes,
                                    history_of_lateness_is_that_of_the_last_minute,
                                    state_lists_groups_commands_and_slow_calls,

@@ -1,0 +1,43 @@
+/* drained: the counts of dehydrators that have become empty. An empty dehydrator's key is gone, so
+ * a queue whose workers keep up would hardly ever show what it has done. Its counts are kept for a
+ * day, and if the key is created again, the new dehydrator continues them.
+ *
+ * Statistics of this server, as delivery_counts are, so the table is limited: a full one drops the
+ * counts of the dehydrator that became empty first. Counts that have ended go when further ones
+ * come. */
+#ifndef STORE_TYPE_DRAINED_H
+#define STORE_TYPE_DRAINED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/type/delivery_counts.h"
+
+enum {
+    DRAINED_MOST = 1000,
+    DRAINED_NAME_MAX = 1024, /* bytes of a key whose counts are kept */
+};
+#define DRAINED_SPAN ((msec)24 * 60 * 60 * 1000)
+
+struct drained; /* by key */
+
+struct drained *drained_new(void);
+void drained_free(struct drained *drained); /* NULL: does nothing. O(DRAINED_MOST) */
+
+/* Takes ownership of the counts, and frees them if the key is too long. The table must have none of
+ * this key. O(1), and O(ended ones) */
+void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
+/* Removes the counts of the key and returns them to the caller; {0}: it has none. O(1) */
+struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
+struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
+                                   msec now); /* borrowed */
+/* As dict_scan, without counts that have ended. */
+uint64_t drained_scan(const struct drained *drained, uint64_t cursor, msec now,
+                      void (*visit)(void *ctx, struct bytes key,
+                                    const struct delivery_tally *tally),
+                      void *ctx);
+void drained_check(const struct drained *drained);
+
+#endif
