@@ -160,6 +160,28 @@ def a_worker_that_is_killed_loses_nothing():
 
 
 @own
+def loops_survive_a_restart_of_the_server():
+    """The server is killed while each waits, and delivers what is pushed after its start."""
+    for function, key, payload, printed in (
+            ("work_once", "jobs", "mail", "b'mail'\n"), ("end_due_sessions", "sessions", "cart", "b'id' b'cart'\n"),
+            ("run_next", "schedule", '{"at": 5, "every": 0}', "id 5\n")):
+        with Daemon("--appendonly", "yes") as daemon:
+            loop = Example(function).start(daemon.path)
+            try:
+                for _ in range(2):
+                    with daemon.redis() as client:
+                        waiting(client)
+                        daemon.kill()
+                    daemon.start()
+                with daemon.redis() as client:
+                    client.execute_command("REDE.PUSH", key, 0, payload, "id")
+                equal(loop.stdout.readline(), printed, function)
+            finally:
+                loop.kill()
+                loop.communicate()
+
+
+@own
 def a_worker_without_work_returns_false():
     example = Example("work_once")
     with Daemon() as daemon, daemon.redis() as client:
