@@ -28,8 +28,6 @@ enum conf_compat { CONF_COMPAT_REDIS_7_0, CONF_COMPAT_REDIS_8_0, CONF_COMPAT_VAL
 enum conf_tls_auth { CONF_TLS_AUTH_NO, CONF_TLS_AUTH_YES, CONF_TLS_AUTH_OPTIONAL };
 enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
-/* Whether SIGTERM or SIGINT saves a snapshot; DEFAULT: if there are save points. */
-enum conf_shutdown { CONF_SHUTDOWN_DEFAULT, CONF_SHUTDOWN_SAVE, CONF_SHUTDOWN_NOSAVE };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 /* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
@@ -159,7 +157,7 @@ struct conf {
     bool daemonize;
     int64_t supervised;                                     /* enum conf_supervised */
     int64_t clock;                                          /* enum conf_clock */
-    int64_t shutdown_on_sigint, shutdown_on_sigterm;        /* enum conf_shutdown */
+    char *shutdown_on_sigint, *shutdown_on_sigterm;         /* struct conf_shutdown */
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
 
     union conf_kept kept[CONF_KEPT_MAX]; /* values of the ignored options in accepted.c */
@@ -169,6 +167,14 @@ struct conf {
 };
 
 struct conf_words;
+
+/* How SIGTERM or SIGINT stops the server. */
+struct conf_shutdown {
+    bool saves;  /* writes a snapshot first */
+    bool forced; /* stops even if that fails */
+};
+/* `words`: the value of an option shutdown_on_... */
+struct conf_shutdown conf_shutdown(const struct conf *conf, const char *words);
 
 struct conf_error {
     /* One error per line: "expired.conf:12: port: argument must be between ...". */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
@@ -64,11 +65,75 @@ static const char *check_percentiles(const char *value)
     return NULL;
 }
 
-/* Redis' values "now" and "force" concern replicas and failed saves. They are refused. */
-static const struct conf_choice shutdowns[] = { { "default", CONF_SHUTDOWN_DEFAULT },
-                                                { "save", CONF_SHUTDOWN_SAVE },
-                                                { "nosave", CONF_SHUTDOWN_NOSAVE },
-                                                { NULL, 0 } };
+/* The words of shutdown-on-sigterm, in the order in which CONFIG GET shows them. The last two are
+ * Valkey's: they concern clusters. */
+static const char *const shutdown_words[] = {
+    "save", "nosave", "now", "force", "safe", "failover"
+};
+
+enum { SHUTDOWN_WORDS = sizeof(shutdown_words) / sizeof(shutdown_words[0]) };
+
+static bool is_word(const char *at, size_t len, const char *word)
+{
+    return len == strlen(word) && strncasecmp(at, word, len) == 0;
+}
+
+/* Is `word` among the words of the value? */
+static bool has_word(const char *value, const char *word)
+{
+    for (const char *at = value + strspn(value, " "); *at != '\0'; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        if (is_word(at, len, word)) return true;
+        at += len;
+    }
+    return false;
+}
+
+static bool is_shutdown_word(const char *at, size_t len)
+{
+    bool known = is_word(at, len, "default");
+    for (int i = 0; i < SHUTDOWN_WORDS; i++)
+        known = known || is_word(at, len, shutdown_words[i]);
+    return known;
+}
+
+static const char *check_shutdown(const char *value)
+{
+    int words = 0;
+    bool known = true;
+    for (const char *at = value + strspn(value, " "); *at != '\0'; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        known = known && is_shutdown_word(at, len);
+        at += len;
+        words++;
+    }
+    if (words == 0 || !known)
+        return "argument(s) must be one of the following: default, save, nosave, now, force";
+    return has_word(value, "save") && has_word(value, "nosave")
+               ? "shutdown options SAVE and NOSAVE can't be used simultaneously"
+               : NULL;
+}
+
+static void tidy_shutdown(char *value)
+{
+    bool on[SHUTDOWN_WORDS];
+    for (int i = 0; i < SHUTDOWN_WORDS; i++)
+        on[i] = has_word(value, shutdown_words[i]);
+    char *to = value;
+    for (int i = 0; i < SHUTDOWN_WORDS; i++) {
+        if (!on[i]) continue;
+        if (to > value) *to++ = ' ';
+        to = stpcpy(to, shutdown_words[i]);
+    }
+    if (to == value) memcpy(value, "default", sizeof "default");
+}
+
+struct conf_shutdown conf_shutdown(const struct conf *conf, const char *words)
+{
+    bool by_default = conf->save[0] != '\0' && !has_word(words, "nosave");
+    return (struct conf_shutdown){ .saves = by_default || has_word(words, "save"),
+                                   .forced = has_word(words, "force") };
+}
 
 static const struct conf_option options[] = {
     OPTION("maxclients",
@@ -186,12 +251,13 @@ static const struct conf_option options[] = {
     OPTION("shutdown-on-sigterm",
            "Save a snapshot on SIGTERM: if there are save points (default), always (save), "
            "or never\n"
-           "(nosave).",
-           .type = CONF_ENUM, .offset = AT(shutdown_on_sigterm), .choices = shutdowns,
-           .preset = "default", .live = true, .section = "process"),
+           "(nosave). force: stop even if saving fails. now has no effect: no stop waits for "
+           "replicas.",
+           .type = CONF_TEXT, .offset = AT(shutdown_on_sigterm), .preset = "default", .live = true,
+           .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
     OPTION("shutdown-on-sigint", "Save a snapshot on SIGINT: see shutdown-on-sigterm.",
-           .type = CONF_ENUM, .offset = AT(shutdown_on_sigint), .choices = shutdowns,
-           .preset = "default", .live = true, .section = "process"),
+           .type = CONF_TEXT, .offset = AT(shutdown_on_sigint), .preset = "default", .live = true,
+           .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
     OPTION("pidfile", "File that holds the process ID while the daemon runs.", .type = CONF_TEXT,
            .offset = AT(pidfile), .preset = "", .section = "process"),
     OPTION("loglevel",

@@ -121,7 +121,12 @@ bool lifecycle_end(struct parts *parts)
 void lifecycle_stop(struct parts *parts)
 {
     parts->stops = false;
-    if (!parts->stop_saves || persist_save_at_end(parts->persist) == PERSIST_DONE) {
+    if (!parts->stop_how.saves || persist_save_at_end(parts->persist) == PERSIST_DONE) {
+        loop_stop(parts->loop);
+        return;
+    }
+    if (parts->stop_how.forced) {
+        log_line(LOG_WARNING, "Stopping without a snapshot: can't write it, and `force` is set");
         loop_stop(parts->loop);
         return;
     }
@@ -135,16 +140,15 @@ void lifecycle_stop(struct parts *parts)
 /* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
  * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
  * Otherwise the script is stopped first, if it has not changed data. */
-static void stop_by_signal(struct parts *parts, int64_t how)
+static void stop_by_signal(struct parts *parts, const char *how)
 {
-    parts->stop_saves =
-        how == CONF_SHUTDOWN_SAVE || (how == CONF_SHUTDOWN_DEFAULT && parts->conf.save[0] != '\0');
+    parts->stop_how = conf_shutdown(&parts->conf, how);
     log_line(LOG_NOTICE, "Received a signal to stop");
     /* At the end of the turn: the snapshot must have the changes of all requests that run before.
      */
     parts->stops = true;
     if (!parts->engine.busy) return;
-    if (!parts->stop_saves)
+    if (!parts->stop_how.saves)
         loop_stop(parts->loop);
     else if (!busy_stop(parts->scripting))
         log_line(LOG_WARNING, "Stopping once the running script has ended. Use SHUTDOWN NOSAVE to "

@@ -25,7 +25,8 @@ void lifecycle_fit_maxclients(struct conf *conf);
  */
 bool lifecycle_apply(void *parts);
 
-/* Writes a snapshot if parts->stop_saves, and stops the loop unless that fails. */
+/* Writes a snapshot if parts->stop_how.saves, and stops the loop unless that fails and is not
+ * forced. */
 void lifecycle_stop(struct parts *parts);
 /* Call when the loop has stopped: closes the journal. False: some changes could not be written to
  * the disk. */

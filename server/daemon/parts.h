@@ -67,9 +67,9 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    struct sigaction interrupt; /* of SIGINT, */
-    bool interrupted;           /* while a second one would kill the process */
-    bool stop_saves;            /* lifecycle_stop writes a snapshot first */
+    struct sigaction interrupt;    /* of SIGINT, */
+    bool interrupted;              /* while a second one would kill the process */
+    struct conf_shutdown stop_how; /* what lifecycle_stop does */
     bool stops; /* a signal to stop came: stop at the end of the turn, after any script */
 };
 

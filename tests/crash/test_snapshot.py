@@ -203,4 +203,17 @@ def shutdown_fails_if_its_snapshot_fails():
         equal(daemon.call("DBSIZE"), b":1\r\n")
 
 
+@test
+def forced_stop_ends_without_the_snapshot_that_fails():
+    with Kept("--save", "3600 1", "--shutdown-on-sigterm", "force", appendonly="no", fault=True) as daemon:
+        daemon.call("SET", "a", "1")
+        daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
+        daemon.process.send_signal(signal.SIGTERM)
+        equal(daemon.process.wait(30), 0)
+        assert "Stopping without a snapshot" in daemon.log(), daemon.log()
+        daemon.plan.heal()
+        daemon.start()
+        equal(daemon.call("DBSIZE"), b":0\r\n")
+
+
 run()

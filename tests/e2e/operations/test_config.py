@@ -22,7 +22,7 @@ TLS = re.compile(r"^tls-")  # tests/e2e/access/test_tls.py compares them
 OTHER_RULES = {
     "port", "bind", "save", "maxmemory-samples", "proto-max-bulk-len", "notify-keyspace-events",
     "activedefrag", "appendonly", "unixsocketperm", "dbfilename", "maxclients",
-    "shutdown-on-sigint", "shutdown-on-sigterm", "client-query-buffer-limit",
+    "client-query-buffer-limit",
     "repl-backlog-size", "loglevel", "repl-diskless-load", *REFUSED,
 }
 
@@ -333,12 +333,24 @@ def percentiles_of_latency_are_those_configured():
 
 @own
 def a_signal_saves_as_the_option_requires():
-    for option, saves in (("save", True), ("nosave", False), ("default", False)):
-        with Daemon("--shutdown-on-sigterm", option, "--enable-protected-configs", "yes") as daemon:
+    for option, saves in (("save", True), ("nosave", False), ("default", False), ("save now force", True),
+                          ("now nosave", False), ("now", False)):
+        with Daemon("--shutdown-on-sigterm", *option.split(), "--enable-protected-configs", "yes") as daemon:
             call(daemon, "SET", "k", "v")
             path = os.path.join(daemon.dir, "dump.exp")
             daemon.stop()
             equal(os.path.exists(path), saves, option)
+
+
+@own
+def words_of_a_shutdown_are_shown_and_refused_as_in_redis():
+    with Oracle() as theirs, Daemon() as ours:
+        for words in ("now nosave", "save nosave", "force now", "default now", "NOW", "now now", "save force now",
+                      "x now", "default", ""):
+            replies = [(call(server, "CONFIG", "SET", "shutdown-on-sigint", words),
+                        options_of_one(server, "shutdown-on-sigint")) for server in (ours, theirs)]
+            equal(replies[0], replies[1], words)
+        equal(call(ours, "CONFIG", "SET", "shutdown-on-sigint", "safe failover"), b"+OK\r\n")
 
 
 @own
