@@ -5,8 +5,8 @@
  * timers, signals), clock (the only code that reads clocks, real or stepped), log and system_log,
  * process (daemonizing, pid file, messages to systemd), activation (sockets that systemd has
  * opened), thread, page_thread (touches memory before it is used), resolver (addresses of names),
- * sha (hashes). Depends on store/base and store/mem; knows no client, command or data.
- * Start here, then clock.h. */
+ * host_names (resolved ahead), sha (hashes). Depends on store/base and store/mem; knows no client,
+ * command or data. Start here, then clock.h. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 

@@ -51,7 +51,8 @@ struct parts {
     struct tls *tls; /* NULL: no option needs TLS, see tls_is_wanted */
     struct clients *clients;
     struct net *net;
-    struct http *http; /* NULL: metrics-port is 0 */
+    struct host_names *names; /* of bind and metrics-bind, resolved ahead */
+    struct http *http;        /* NULL: metrics-port is 0 */
     struct background *background;
     struct store_work *store_work;
     struct defrag_timer *defrag_timer;

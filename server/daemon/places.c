@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/base/host_names.h"
 #include "server/base/log.h"
 #include "server/base/process.h"
 #include "server/daemon/lifecycle.h"
@@ -20,11 +21,14 @@
 #include "server/engine/background.h"
 #include "server/net/tls/tls.h"
 
+enum { HOST_SIZE = 256 };
+
 static const char *const of_files[] = { "maxclients", NULL };
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
 static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };
 static const char *const of_links[] = { "tls-replication", NULL };
 static const char *const of_folder[] = { "dir", NULL };
+static const char *const of_prepared[] = { "bind", "metrics-bind", "dir", "appendonly", NULL };
 
 static bool is_one_of(const char *const *names, const struct conf_option *option)
 {
@@ -100,7 +104,7 @@ static bool try_clients(const struct attempt *attempt)
     char why[512];
     if (option == NULL) return true;
     if (!need_tls(attempt, option)) return false;
-    if (net_update(attempt->parts->net, why, sizeof(why))) return true;
+    if (net_update(attempt->parts->net, attempt->parts->names, why, sizeof(why))) return true;
     log_line(LOG_WARNING, "Can't listen on the new %s: %s", option->name, why);
     bool is_bind = strcmp(option->name, "bind") == 0;
     return fail_attempt(attempt, option,
@@ -112,7 +116,7 @@ bool places_open_http(struct parts *parts, char *why, size_t size)
 {
     if (parts->conf.metrics_port == 0) return true;
     parts->http = http_open(parts->loop, &parts->admin.server,
-                            parts->conf.metrics_tls ? parts->tls : NULL, why, size);
+                            parts->conf.metrics_tls ? parts->tls : NULL, parts->names, why, size);
     if (parts->http == NULL) return false;
     struct background_work work = http_work(parts->http);
     background_add(parts->background, &work);
@@ -126,7 +130,7 @@ static bool try_metrics(const struct attempt *attempt)
     char why[512];
     if (option == NULL) return true;
     if (!need_tls(attempt, option)) return false;
-    bool good = parts->http != NULL ? http_update(parts->http, why, sizeof(why))
+    bool good = parts->http != NULL ? http_update(parts->http, parts->names, why, sizeof(why))
                                     : places_open_http(parts, why, sizeof(why));
     if (!good) log_line(LOG_WARNING, "%s", why);
     return good || fail_attempt(attempt, option, why);
@@ -163,12 +167,39 @@ bool places_try(void *parts, const struct conf_option *const *set, size_t count,
            try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
 }
 
+/* Is a host name of these addresses being resolved? */
+static bool resolves(struct host_names *names, struct bytes addresses)
+{
+    char host[HOST_SIZE];
+    const char *at = addresses.data, *end = at + addresses.len;
+    for (; at < end; at++) {
+        size_t len = 0;
+        at += *at == '-';
+        while (at + len < end && at[len] != ' ')
+            len++;
+        if (len == 0 || len >= sizeof(host)) continue;
+        memcpy(host, at, len);
+        host[len] = '\0';
+        at += len;
+        if (strcmp(host, "*") != 0 && strcmp(host, "::*") != 0 && host_names_prepare(names, host))
+            return true;
+    }
+    return false;
+}
+
+bool places_may_prepare(const struct conf_option *option)
+{
+    return is_one_of(of_prepared, option);
+}
+
 bool places_prepares(void *ctx, const struct config_wish *wishes, size_t count)
 {
     struct parts *parts = ctx;
     bool moves = false, appendonly = parts->conf.appendonly;
     for (size_t i = 0; i < count; i++) {
         const char *name = wishes[i].option->name;
+        bool listens = strcmp(name, "bind") == 0 || strcmp(name, "metrics-bind") == 0;
+        if (listens && resolves(parts->names, wishes[i].value)) return true;
         moves |= is_one_of(of_folder, wishes[i].option);
         if (strcmp(name, "appendonly") == 0) appendonly = bytes_is_word(wishes[i].value, "yes");
     }

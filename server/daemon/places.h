@@ -17,7 +17,9 @@ bool places_has(const struct conf_option *option); /* is it one of these, except
 bool places_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
-/* For CONFIG SET, with the parts: see struct config_context. */
+/* Is it one of the options that places_prepares cares about? */
+bool places_may_prepare(const struct conf_option *option);
+/* For CONFIG SET and reloads, with the parts: see struct config_context. */
 bool places_prepares(void *parts, const struct config_wish *wishes, size_t count);
 
 /* Listens for HTTP if metrics-port is not 0. False: the reason is in `why`. */

@@ -63,6 +63,37 @@ static bool read_again(const struct parts *parts, struct conf *conf, struct conf
     return good;
 }
 
+bool reload_waits(struct parts *parts)
+{
+    enum { WISHES_MAX = 8 };
+    struct reload *reload = &parts->reload;
+    struct config_wish wishes[WISHES_MAX];
+    struct conf conf;
+    struct conf_error ignored;
+    size_t count = 0;
+    if (reload->waits || parts->conf.file[0] == '\0') return reload->waits;
+    if (strcmp(reload->argv[reload->argc - 1], "-") == 0) return false;
+    conf_init(&conf);
+    conf.policies_fault = policy_lines_fault;
+    conf.renames_fault = wiring_renames_fault;
+    conf.users_fault = wiring_users_fault;
+    bool good = read_again(parts, &conf, &ignored); /* reload_options reports errors */
+    for (size_t i = 0; good && i < conf_option_count() && count < WISHES_MAX; i++) {
+        if (!places_may_prepare(conf_option_at(i))) continue;
+        char *value = conf_get(&conf, conf_option_at(i));
+        if (strcmp(reload->read[i], value) == 0)
+            free(value);
+        else
+            wishes[count++] =
+                (struct config_wish){ conf_option_at(i), bytes_of(value, strlen(value)) };
+    }
+    reload->waits = count > 0 && places_prepares(parts, wishes, count);
+    while (count > 0)
+        free((char *)(uintptr_t)wishes[--count].value.data);
+    conf_drop(&conf);
+    return reload->waits;
+}
+
 /* --- taking over --- */
 
 /* A list of names, separated by commas. Names that do not fit are only counted. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "server/base/host_names.h"
 #include "server/base/log.h"
 #include "server/base/loop.h"
 #include "server/daemon/lifecycle.h"
@@ -80,7 +81,7 @@ void turn_end(void *ctx)
     }
     store_work_wake_at(parts->store_work, run_turn(parts));
     if (parts->stops) lifecycle_stop(parts);
-    bool again = parts->reload.wanted && !parts->engine.loading;
+    bool again = parts->reload.wanted && !parts->engine.loading && !reload_waits(parts);
     if (again) reload_options(parts);
     if (!parts->engine.loading) again |= replication_load(parts->replication);
     /* Other options, or other data, may let clients be served that wait. */
@@ -95,6 +96,7 @@ static void turn_second(void *ctx)
     if (was_short && !parts->memory_short)
         log_line(LOG_NOTICE, "Memory is available again: commands are no longer refused");
     clients_housekeeping(parts->clients);
+    if (parts->engine.preparing.count == 0 && !parts->reload.waits) host_names_forget(parts->names);
     if (parts->tls != NULL) {
         int64_t now_sec = clock_wall_usec(&parts->clock) / 1000000;
         tls_refresh(parts->tls, now_sec);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
+#include "server/base/host_names.h"
 #include "server/base/log.h"
 #include "server/base/loop.h"
 #include "server/base/process.h"
@@ -175,9 +176,10 @@ static bool make_tls(struct parts *parts)
     return true;
 }
 
-static void on_files_done(void *ctx)
+static void on_prepared(void *ctx)
 {
     struct parts *parts = ctx;
+    parts->reload.waits = false;
     preparing_ended(&parts->engine);
 }
 
@@ -187,6 +189,7 @@ static bool make_event_side(struct parts *parts)
     if (parts->loop == NULL)
         return lifecycle_fail(parts, "can't create the event loop: %s", strerror(errno));
     loop_count_turns(parts->loop, &parts->clock, &parts->stats.turns);
+    parts->names = host_names_new(parts->loop, on_prepared, parts);
     parts->persist = persist_new(&(struct persist_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
@@ -196,7 +199,7 @@ static bool make_event_side(struct parts *parts)
                                                            .command = on_redis_command,
                                                            .place = place_of_data,
                                                            .restored = on_restored,
-                                                           .files_done = on_files_done,
+                                                           .files_done = on_prepared,
                                                            .ctx = parts });
     if (parts->persist == NULL)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
@@ -368,6 +371,7 @@ void wiring_free(struct parts *parts)
 {
     http_close(parts->http);
     net_close(parts->net);
+    host_names_free(parts->names);
     clients_free(parts->clients);
     replication_free(parts->replication);
     tls_free(parts->tls);

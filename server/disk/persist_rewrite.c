@@ -9,7 +9,8 @@
 
 #include "server/base/log.h"
 
-/* ---- the folder: in a thread, except at a start and for a reload ----------------------------- */
+/* ---- the folder: in a thread, except at a start ------------------------------------------------
+ */
 
 /* Creates a segment, unless one is left from an earlier attempt. */
 static int make_segment(struct persist *persist)

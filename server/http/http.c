@@ -106,7 +106,8 @@ static void on_second(void *ctx)
     loop_timer_set(http->second, SECOND_USEC);
 }
 
-static bool open_server(struct http *http, struct loop *loop, char *why, size_t why_size)
+static bool open_server(struct http *http, struct loop *loop, const struct host_names *names,
+                        char *why, size_t why_size)
 {
     const struct conf *conf = http->site.context->conf;
     http->server = evhttp_new(loop_event_base(loop));
@@ -120,11 +121,12 @@ static bool open_server(struct http *http, struct loop *loop, char *why, size_t 
     evhttp_set_allowed_methods(http->server, ALL_METHODS);
     visitors_serve(http->visitors, http->server);
     evhttp_set_gencb(http->server, on_request, http);
-    return listeners_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+    return listeners_open(http->server, names, conf->metrics_bind, (int)conf->metrics_port, why,
+                          why_size);
 }
 
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
-                       char *why, size_t why_size)
+                       const struct host_names *names, char *why, size_t why_size)
 {
     struct http *http = mem_zalloc(sizeof(*http));
     http->visitors = visitors_new(loop, tls);
@@ -134,17 +136,18 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
                                 .history = history_new() };
     http->second = loop_timer_new(loop, on_second, http);
     on_second(http);
-    if (open_server(http, loop, why, why_size)) return http;
+    if (open_server(http, loop, names, why, why_size)) return http;
     http_close(http);
     return NULL;
 }
 
-bool http_update(struct http *http, char *why, size_t why_size)
+bool http_update(struct http *http, const struct host_names *names, char *why, size_t why_size)
 {
     const struct conf *conf = http->site.context->conf;
     listeners_close(http->server);
     if (conf->metrics_port == 0) return true;
-    return listeners_open(http->server, conf->metrics_bind, (int)conf->metrics_port, why, why_size);
+    return listeners_open(http->server, names, conf->metrics_bind, (int)conf->metrics_port, why,
+                          why_size);
 }
 
 void http_close(struct http *http)

@@ -21,16 +21,17 @@
 #include "server/base/loop.h"
 #include "server/engine/background.h"
 
+struct host_names;
 struct http;
 struct tls;
 
 /* Listens on metrics-port; with `tls`, for HTTPS only. NULL: it can't listen, and `why` has the
- * reason. Context and tls must outlive it. */
+ * reason. Context and tls must outlive it. For `names` see listeners.h. */
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
-                       char *why, size_t why_size);
+                       const struct host_names *names, char *why, size_t why_size);
 /* Call when metrics-port (0: off) or metrics-bind has changed. False: it does not listen on all
  * addresses, and `why` has the reason. */
-bool http_update(struct http *http, char *why, size_t why_size);
+bool http_update(struct http *http, const struct host_names *names, char *why, size_t why_size);
 void http_close(struct http *http);
 /* The background work that counts keys for the port. */
 struct background_work http_work(struct http *http);

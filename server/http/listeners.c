@@ -5,9 +5,11 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "server/base/host_names.h"
 #include "server/base/log.h"
 
 enum { RETRY_USEC = 100 * 1000 }; /* pause after accept() failed for lack of descriptors */
@@ -39,9 +41,21 @@ static void on_accept_error(struct evconnlistener *listener, void *server)
 
 /* Listens on one word of metrics-bind. With '-' in front it is optional: this machine may lack the
  * address. */
-static bool listen_on(struct evhttp *server, const char *word, int port, char *why, size_t why_size)
+static bool listen_on(struct evhttp *server, const struct host_names *names, const char *word,
+                      int port, char *why, size_t why_size)
 {
     const char *host = word[0] == '-' ? word + 1 : word, *address = host;
+    char number[NI_MAXHOST];
+    const struct host_name *name = host_names_find(names, host);
+    if (name != NULL) {
+        bool known = name->count > 0 &&
+                     getnameinfo((const struct sockaddr *)&name->addresses[0], name->sizes[0],
+                                 number, sizeof(number), NULL, 0, NI_NUMERICHOST) == 0;
+        snprintf(why, why_size, "metrics-port: can't listen on %s port %d: unknown address", host,
+                 port);
+        if (!known) return false;
+        address = number;
+    }
     if (strcmp(host, "*") == 0) address = "0.0.0.0";
     if (strcmp(host, "::*") == 0) address = "::";
     errno = 0;
@@ -83,7 +97,8 @@ void listeners_close(struct evhttp *server)
     }
 }
 
-bool listeners_open(struct evhttp *server, const char *bind, int port, char *why, size_t why_size)
+bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
+                    int port, char *why, size_t why_size)
 {
     size_t count = 0;
     snprintf(why, why_size, "metrics-port: metrics-bind has no address to listen on");
@@ -96,7 +111,7 @@ bool listeners_open(struct evhttp *server, const char *bind, int port, char *why
         }
         memcpy(word, bind, len);
         word[len] = '\0';
-        if (len > 0 && !listen_on(server, word, port, why, why_size)) return false;
+        if (len > 0 && !listen_on(server, names, word, port, why, why_size)) return false;
     }
     evhttp_foreach_bound_socket(server, count_bound, &count);
     return count > 0; /* else `why` has the reason for the last address */

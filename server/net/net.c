@@ -45,8 +45,9 @@ struct net {
     const struct conf *conf;
     struct clients *clients;
     struct loop_timer *retry;
-    int64_t logged_usec; /* when a failure was last logged; 0: never */
-    bool passed;         /* the service manager opened the sockets */
+    const struct host_names *names; /* only during net_update */
+    int64_t logged_usec;            /* when a failure was last logged; 0: never */
+    bool passed;                    /* the service manager opened the sockets */
     struct listener listeners[MAX_LISTENERS];
 };
 
@@ -256,6 +257,36 @@ static bool has_listener(struct net *net, const char *host, enum client_port kin
     return false;
 }
 
+/* Listens on the first address of a host that works. Returns -1 with the failed step and errno; or
+ * the error of getaddrinfo in `rc`. */
+static int listen_at_host(const struct net *net, const char *node, uint16_t number,
+                          const char **step, int *rc)
+{
+    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+    struct addrinfo *found;
+    char port[16];
+    int fd = -1;
+    const struct host_name *name = host_names_find(net->names, node);
+    if (name != NULL) {
+        *rc = name->error;
+        for (unsigned i = 0; i < name->count && fd < 0; i++) {
+            struct sockaddr_storage address = host_name_at(name, i, number);
+            fd = listen_at((struct sockaddr *)&address, name->sizes[i], net->conf->tcp_backlog,
+                           step);
+        }
+        return fd;
+    }
+    snprintf(port, sizeof(port), "%u", number);
+    *rc = getaddrinfo(node, port, &hints, &found);
+    if (*rc != 0) return -1;
+    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
+        fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, step);
+    int error = errno;
+    freeaddrinfo(found);
+    errno = error;
+    return fd;
+}
+
 /* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name; with '-' in front it
  * is optional. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
@@ -264,28 +295,20 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
     bool optional = word[0] == '-';
     const char *host = word + optional;
     const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
-    char port[16];
-    snprintf(port, sizeof(port), "%d", (int)port_of(net, kind));
+    uint16_t port = (uint16_t)port_of(net, kind);
     if (has_listener(net, host, kind)) return true;
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-    struct addrinfo *found;
-    int rc = getaddrinfo(node, port, &hints, &found);
-    if (rc != 0)
-        return optional || fail_open(why, "Could not create server TCP listening socket %s:%s: %s",
-                                     host, port, gai_strerror(rc));
     const char *step = "socket";
-    int fd = -1;
-    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
-        fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, &step);
-    int error = errno;
-    freeaddrinfo(found);
+    int rc = 0, fd = listen_at_host(net, node, port, &step, &rc), error = errno;
+    if (rc != 0)
+        return optional || fail_open(why, "Could not create server TCP listening socket %s:%u: %s",
+                                     host, port, gai_strerror(rc));
     if (fd >= 0) {
         struct listener *listener = add_listener(net, fd, kind, NULL);
         listener->host = copy_text(host);
         listener->number = port_of(net, kind);
     }
     if (fd >= 0 || (optional && may_be_missing(error))) return true;
-    return fail_open(why, "Could not create server TCP listening socket %s:%s: %s: %s", host, port,
+    return fail_open(why, "Could not create server TCP listening socket %s:%u: %s: %s", host, port,
                      step, strerror(error));
 }
 
@@ -449,7 +472,7 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
 
 /* Addresses in both configurations keep their sockets. Obsolete ones are closed before new ones are
  * opened, because a new address may contain an old one ("*" and "127.0.0.1"). */
-bool net_update(struct net *net, char *why, size_t why_size)
+bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size)
 {
     struct reason reason = { why, why_size };
     if (net->passed)
@@ -462,7 +485,9 @@ bool net_update(struct net *net, char *why, size_t why_size)
         listener->stays = number == listener->number && is_word_of_bind(net, listener->host);
         if (!listener->stays) close_listener(listener);
     }
+    net->names = names;
     bool good = listen_all_tcp(net, PORT_TCP, &reason) && listen_all_tcp(net, PORT_TLS, &reason);
+    net->names = NULL;
     for (int i = 0; i < MAX_LISTENERS; i++)
         net->listeners[i].stays = false;
     return good;

@@ -2,11 +2,13 @@
 """A name server that does not answer holds up nobody: names are resolved beside the main thread.
 slow_names.c makes the resolver wait until the test lets it answer."""
 import os
+import signal
+import socket
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 from crash import FAULT, preload
-from daemon import Daemon, encode, equal, main, own, wait_for
+from daemon import Daemon, encode, equal, free_port, main, own, wait_for
 from followers import SECONDS, await_linked, call, follow, role
 
 SHIM = os.path.join(os.path.dirname(FAULT), "slow_names.so")
@@ -29,18 +31,20 @@ class Unnamed(Daemon):
     def await_question(self):
         assert wait_for(lambda: os.path.exists(self.fifo + ".asked"), SECONDS), self.log()
 
+    def has_reader(self):
+        """Does the resolver wait for an answer? If so, it gets it."""
+        try:
+            os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            return False
+        return True
+
     def answer(self):
-        os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+        assert wait_for(self.has_reader, SECONDS), self.log()
 
     def await_end_of_search(self):
         """The FIFO has no reader any more."""
-        def has_ended():
-            try:
-                os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
-            except OSError:
-                return True
-            return False
-        assert wait_for(has_ended, SECONDS)
+        assert wait_for(lambda: not self.has_reader(), SECONDS)
 
 
 @own
@@ -123,6 +127,48 @@ def failover_in_multi_resolves_no_name():
             client.call("FAILOVER", "TO", "slow.test", replica.port)
             equal(client.call("EXEC"), b"*1\r\n" + NO_REPLICA)
         assert not os.path.exists(master.fifo + ".asked")
+
+
+def assert_listens(port, request, answer):
+    with socket.create_connection(("127.0.0.1", port), SECONDS) as link:
+        link.sendall(request)
+        assert link.recv(100).startswith(answer)
+
+
+@own
+def config_set_of_bind_holds_up_its_own_client_alone():
+    for option, request, answer in (("bind", b"PING\r\n", b"+PONG"),
+                                    ("metrics-bind", b"GET / HTTP/1.0\r\n\r\n", b"HTTP/1.")):
+        metrics = free_port()
+        with Unnamed("--metrics-port", str(metrics)) as daemon, daemon.raw() as client:
+            client.send(encode("CONFIG", "SET", option, "-::1 slow.test"))
+            daemon.await_question()
+            equal(call(daemon, "SET", "k", "v"), b"OK")
+            equal(call(daemon, "CONFIG", "GET", option)[1], b"127.0.0.1 -::1")
+            daemon.answer()
+            equal(client.reply(), b"+OK\r\n")
+            assert_listens(daemon.port if option == "bind" else metrics, request, answer)
+
+
+@own
+def a_reload_that_changes_bind_holds_up_nobody():
+    with Unnamed() as daemon:
+        daemon.stop()
+        path = os.path.join(daemon.dir, "conf")
+        daemon.before = [path]
+        with open(path, "w", encoding="ascii") as file:
+            file.write("bind 127.0.0.1\n")
+        os.remove(daemon.fifo)
+        daemon.start()
+        with open(path, "w", encoding="ascii") as file:
+            file.write("bind slow.test\n")
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.await_question()
+        equal(call(daemon, "CONFIG", "GET", "bind")[1], b"127.0.0.1")
+        daemon.answer()
+        assert wait_for(lambda: "Configuration reloaded" in daemon.log(), SECONDS), daemon.log()
+        equal(call(daemon, "CONFIG", "GET", "bind")[1], b"slow.test")
+        assert_listens(daemon.port, b"PING\r\n", b"+PONG")
 
 
 main()

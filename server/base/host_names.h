@@ -1,0 +1,42 @@
+/* host_names: addresses of host names that were resolved ahead, so that a later step which can't
+ * wait, such as opening listening sockets, finds them. Depends on resolver. An address is no name
+ * and needs no search. */
+#ifndef SERVER_BASE_HOST_NAMES_H
+#define SERVER_BASE_HOST_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "server/base/loop.h"
+
+enum { HOST_ADDRESSES_MAX = 8 };
+
+struct host_name {
+    LIST_ENTRY(host_name) next;
+    int error; /* of getaddrinfo; 0: it has addresses */
+    unsigned count;
+    struct sockaddr_storage addresses[HOST_ADDRESSES_MAX]; /* with port 0 */
+    socklen_t sizes[HOST_ADDRESSES_MAX];
+    char host[];
+};
+
+struct host_names;
+
+/* `ended` is called when a search has ended. */
+struct host_names *host_names_new(struct loop *loop, void (*ended)(void *ctx), void *ctx);
+void host_names_free(struct host_names *names);
+
+/* True: the name is being resolved; ask again when a search has ended. False: its addresses are
+ * known, it needs no search, or none can be started. */
+bool host_names_prepare(struct host_names *names, const char *host);
+/* NULL: not resolved ahead. `names` may be NULL. */
+const struct host_name *host_names_find(const struct host_names *names, const char *host);
+/* Forgets the addresses: a later search may find others. */
+void host_names_forget(struct host_names *names);
+
+/* The address at this index with a port. */
+struct sockaddr_storage host_name_at(const struct host_name *name, unsigned index, uint16_t port);
+
+#endif
