@@ -36,6 +36,7 @@ static const struct conf_choice clocks[] = { { "real", CONF_CLOCK_REAL },
 static const struct conf_choice supervisors[] = { { "systemd", CONF_SUPERVISED_SYSTEMD },
                                                   { "auto", CONF_SUPERVISED_AUTO },
                                                   { "no", CONF_SUPERVISED_NO },
+                                                  { "upstart", CONF_SUPERVISED_NO },
                                                   { NULL, 0 } };
 static const struct conf_choice allowed[] = {
     { "no", CONF_ALLOW_NO }, { "yes", CONF_ALLOW_YES }, { "local", CONF_ALLOW_LOCAL }, { NULL, 0 }
@@ -240,7 +241,7 @@ static const struct conf_option options[] = {
     OPTION("supervised",
            "Notify a supervisor when the daemon is ready: systemd, auto (notify systemd if it "
            "started\n"
-           "the daemon), or no.",
+           "the daemon), or no. upstart means no.",
            .type = CONF_ENUM, .offset = AT(supervised), .choices = supervisors, .preset = "no",
            .section = "process"),
     OPTION("clock",

@@ -51,6 +51,23 @@ START_TEST(accepted_options_are_checked_kept_and_shown)
 }
 END_TEST
 
+START_TEST(values_of_other_servers_mean_the_same_here)
+{
+    conf_init(&conf);
+    ck_assert_str_eq(load("supervised upstart\nlog-format legacy\nloglevel nothing\n"), "ok");
+    ck_assert_str_eq(get("supervised"), "no");
+    ck_assert_str_eq(get("log-format"), "text");
+    ck_assert_str_eq(get("loglevel"), "nothing");
+    ck_assert_str_eq(load("shutdown-on-sigterm Force default NOW\nimport-mode no\n"), "ok");
+    ck_assert_str_eq(get("shutdown-on-sigterm"), "now force");
+    ck_assert(conf_shutdown(&conf, "force").forced && !conf_shutdown(&conf, "now").forced);
+    ck_assert(conf_shutdown(&conf, "save").saves && !conf_shutdown(&conf, "default").saves);
+    ck_assert_str_eq(load("save 60 1\n"), "ok");
+    ck_assert(conf_shutdown(&conf, "now").saves && !conf_shutdown(&conf, "nosave").saves);
+    conf_drop(&conf);
+}
+END_TEST
+
 START_TEST(accepted_options_that_were_set_are_named)
 {
     conf_init(&conf);
@@ -194,6 +211,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         no_two_options_have_the_same_name,
         accepted_options_are_checked_kept_and_shown,
+        values_of_other_servers_mean_the_same_here,
         accepted_options_that_were_set_are_named,
         all_faults_of_a_text_are_reported,
         faults_of_command_line_and_file_are_reported,

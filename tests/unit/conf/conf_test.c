@@ -184,7 +184,8 @@ START_TEST(error_for_choice_lists_the_choices)
     SET("maxmemory-policy", "nosuch",
         "argument(s) must be one of the following: volatile-lru, volatile-lfu, volatile-random, "
         "volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction");
-    SET("supervised", "upstart", "argument(s) must be one of the following: systemd, auto, no");
+    SET("supervised", "runit",
+        "argument(s) must be one of the following: systemd, auto, no, upstart");
     SET("enable-debug-command", "local", "ok");
     ck_assert_int_eq(conf.enable_debug_command, CONF_ALLOW_LOCAL);
     conf_drop(&conf);
