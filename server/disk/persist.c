@@ -482,6 +482,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
     if (persist->journal != NULL) error = close_journal(persist);
     if (lacks_base) error = persist_write_last_base(persist);
+    if (lacks_base && error == 0) note_synced(persist);
     if (error != 0)
         snprintf(
             why, size,

@@ -15,6 +15,12 @@
 #define SEGMENT_SUFFIX  ".incr.aof"
 #define TEMPORARY       "temp-"
 
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t len = strlen(text), size = strlen(suffix);
+    return len > size && strcmp(text + len - size, suffix) == 0;
+}
+
 static char *copy_text(const char *text)
 {
     size_t size = strlen(text) + 1;
@@ -46,7 +52,7 @@ static enum data_kind kind_of(const char *path)
 {
     switch (file_kind(path)) {
     case FILE_SNAPSHOT: return DATA_SNAPSHOT;
-    case FILE_EMPTY:
+    case FILE_EMPTY: return ends_with(path, SEGMENT_SUFFIX) ? DATA_JOURNAL : DATA_UNKNOWN;
     case FILE_JOURNAL: return DATA_JOURNAL;
     case FILE_REDIS_RDB: return DATA_RDB;
     case FILE_REDIS_AOF: return DATA_AOF;
@@ -65,12 +71,6 @@ static struct data_file *add_file(struct data_files *all, const char *path)
 }
 
 /* ---- a manifest ------------------------------------------------------------------------------ */
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t len = strlen(text), size = strlen(suffix);
-    return len > size && strcmp(text + len - size, suffix) == 0;
-}
 
 static void add_parts(struct data_files *all, const struct manifest *manifest)
 {

@@ -190,15 +190,15 @@ static bool has_first_line(const char *text, size_t len)
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
-    char wanted[SUM_DIGITS + 1];
+    char wanted[SUM_DIGITS + 2];
     if (!manifest_has_sum(text, len)) {
         if (!has_first_line(text, len)) return true;
         return fail_manifest(reading,
                              "it does not end with a checksum: the file is damaged. If it was "
                              "edited by hand, remove its first line and its checksum");
     }
-    snprintf(wanted, sizeof(wanted), "%08" PRIx32, crc32c(0, text, len - line));
-    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS) == 0 ||
+    snprintf(wanted, sizeof(wanted), "%08" PRIx32 "\n", crc32c(0, text, len - line));
+    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS + 1) == 0 ||
            fail_manifest(reading,
                          "wrong checksum: the file is damaged. If it was edited by hand, remove "
                          "its first line and its checksum");
