@@ -83,6 +83,7 @@ static void run_call(struct engine *engine, struct call *call)
     unsigned flags = call->command.row->flags;
     struct txn *txn = call->txn;
     /* On a replica, only commands that write remove expired data: the master sends the removals. */
+    txn->on_replica = engine->role.replica;
     txn->no_purge = engine->role.replica && !(flags & WRITE);
     txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
                                        engine_keeps_data(engine, txn->now));

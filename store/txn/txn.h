@@ -62,6 +62,9 @@ struct txn {
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
     bool no_purge; /* with no_expiry: expired members too are hidden, not removed (replicas) */
+    /* A client of a replica calls: a deadline in the past is set like any other, and ends the data
+     * as a deadline that passes does. */
+    bool on_replica;
     /* The only members that the call uses, so that only these need be hidden. NULL: any. */
     const struct bytes *named;
     size_t named_count;
@@ -113,8 +116,11 @@ bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
-/* A deadline in the past drops the key with "del" and returns false. */
+/* A deadline in the past drops the key and returns false: with "del", or on a replica with "expire"
+ * and "expired". */
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
+/* Drops a key that was given a deadline in the past: with "del", or on a replica with "expired". */
+void txn_key_end(struct txn *txn, struct entry *entry);
 bool txn_key_persist(struct txn *txn, struct entry *entry); /* false: it had no deadline */
 /* Replaces the key `to`; keeps the deadline. `entry` is invalid afterwards. */
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
@@ -144,7 +150,7 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
 /* For sets, hashes, sorted sets. A deadline in the past removes the member ("srem", "hdel",
- * "zrem"). */
+ * "zrem"), except on a replica: there it is set, which hides the member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* False: no such member, or it has no deadline. */

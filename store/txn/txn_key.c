@@ -173,10 +173,25 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
         reclaim_object(&txn->store->reclaim, object);
 }
 
+void txn_key_end(struct txn *txn, struct entry *entry)
+{
+    struct effect effect = { .kind = EFFECT_DROP, .event = EVENT_DEL };
+    /* It had no deadline to be late for, and a replica writes no logs of policies, so this is not
+     * txn_key_drop with EVENT_EXPIRED. */
+    if (txn->on_replica) {
+        effect.event = EVENT_EXPIRED;
+        txn->store->stats.expired_keys++;
+    }
+    txn_record_each(txn, entry_key(entry), &effect);
+    reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
+}
+
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 {
     if (instant_past(at, txn->now) && !txn_replays(txn)) {
-        txn_key_drop(txn, entry, EVENT_DEL);
+        struct effect expire = { .kind = EFFECT_NONE, .event = EVENT_EXPIRE };
+        if (txn->on_replica) txn_record_each(txn, entry_key(entry), &expire);
+        txn_key_end(txn, entry);
         return false;
     }
     keyspace_set_deadline(txn->ks, entry, at);

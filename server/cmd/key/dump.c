@@ -62,13 +62,14 @@ static bool read_restore_options(struct call *call, struct restore *how)
     return how->ttl >= 0;
 }
 
-/* If the deadline has passed, the key is not created, but the key that it replaces is deleted.
- * During a replay nothing counts as expired. */
+/* If the deadline has passed, the key is not created, but the key that it replaces is deleted; on a
+ * replica it is created, and ends at once. During a replay nothing counts as expired. */
 static void put_restored(struct call *call, const struct restore *how, struct object object,
                          msec at)
 {
     struct txn *txn = call->txn;
-    if (instant_past(at, txn->now) && !txn_replays(txn)) {
+    bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
+    if (is_over && !txn->on_replica) {
         struct entry *old = txn_find(txn, call->argv[1]);
         object_free(&object);
         if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);
@@ -76,6 +77,7 @@ static void put_restored(struct call *call, const struct restore *how, struct ob
     }
     struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
     txn_key_accessed(txn, entry, how->idle, (int)how->frequency);
+    if (is_over) txn_key_end(txn, entry);
 }
 
 /* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */

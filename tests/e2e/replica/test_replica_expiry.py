@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, Raw, encode, equal, main, own, wait_for
+from daemon import NOON, Daemon, Raw, beside_redis, encode, equal, main, oracle, own, wait_for
 from followers import await_caught_up, await_linked, is_linked
 from replicas import check_same, group, step_all
 EVERY = 10  # milliseconds between two deadlines
@@ -252,6 +252,77 @@ def blocked_writes_of_a_writable_replica_see_no_hidden_data():
             replica.step(300)  # the entry of "s" can be claimed, that of "dead" has expired
             assert wait_for(lambda: b"origin" in replica.call("XRANGE", "dead", "-", "+"))
             assert b"old" not in replica.call("XRANGE", "dead", "-", "+")
+
+
+class Redis(Daemon):
+    def __init__(self, *options):
+        super().__init__(*options, binary=oracle(), tcp=True)
+
+
+def events_of(client, calls, expires=0):
+    """[(line, replies of its calls, their keyspace events)] Each line expires this many keys, in Redis later."""
+    listener = client.pubsub()
+    listener.psubscribe("__keyevent@0__:*")
+    equal(listener.get_message(timeout=20)["type"], "psubscribe")
+    found = []
+    for number, line in enumerate(calls, 1):
+        replies = [client.execute_command(*words.split()) for words in line.split("; ")]
+        assert wait_for(lambda many=number * expires: client.info("stats")["expired_keys"] == many, 20), line
+        client.execute_command("PUBLISH", "__keyevent@0__:end", "")
+        events = []
+        while not events or events[-1] != "end":
+            message = listener.get_message(timeout=20)
+            events.append(message["channel"].decode().split(":")[1])
+        found.append((line, replies, events[:-1]))
+    return found
+
+
+@contextmanager
+def writable_replica(kind):
+    """A client of it. The master has a key and a hash."""
+    with kind() as master, kind("--replicaof", f"127.0.0.1 {master.port}", "--replica-read-only", "no",
+                                "--notify-keyspace-events", "KEA", "--repl-ping-replica-period", "1") as replica:
+        master.redis().set("master's", "v")
+        master.redis().hset("hash", mapping={"f": "v", "g": "v"})
+        client = replica.redis()
+        assert wait_for(lambda: client.exists("master's", "hash") == 2, 30)
+        yield client
+
+
+def tcp_daemon(*options):
+    return Daemon("--repl-diskless-sync-delay", "0", *options, tcp=True)
+
+
+@beside_redis
+def deadline_in_the_past_ends_a_key_on_a_writable_replica_as_in_redis():
+    calls = ("SET k v; EXPIRE k -1; EXISTS k", "EXPIRE master's -1; EXISTS master's",
+             "SET k v; PEXPIREAT k 1; TTL k", "SET k v; GETEX k PXAT 1; GETEX k",
+             "EVAL return(redis.call('RESTORE',KEYS[1],1,redis.call('DUMP','hash'),'ABSTTL')) 1 restored; "
+             "EXISTS restored")
+    with writable_replica(tcp_daemon) as ours:
+        found = events_of(ours, calls, expires=1)
+        equal(ours.dbsize(), 1)
+    with writable_replica(lambda *options: Redis("--repl-diskless-sync", "no", *options)) as theirs:
+        wanted = events_of(theirs, calls, expires=1)
+        equal(theirs.dbsize(), 1)
+    for (line, replies, events), (_, wanted_replies, wanted_events) in zip(found, wanted):
+        equal((replies, events), (wanted_replies, wanted_events), line)
+
+
+@own
+def deadline_in_the_past_hides_a_member_on_a_writable_replica():
+    # The replies and events of Redis 8.0.6 and Valkey 9.1.2, except that they count such a field.
+    with writable_replica(tcp_daemon) as client:
+        equal([found[1:] for found in events_of(client, (
+            "HPEXPIREAT hash 1 FIELDS 1 f; HEXISTS hash f; HLEN hash",
+            "HSETEX new PXAT 1 FIELDS 1 f v; HGET new f",
+            "HSET other f v g w; HGETEX other PXAT 1 FIELDS 1 f; HGET other f",
+            "SADD s a b; SPEXPIREAT s 1 MEMBERS 1 a; SMEMBERS s",
+            "ZADD z 1 a 2 b; ZPEXPIREAT z 1 MEMBERS 1 a; ZCARD z", "HSET last f v; HPEXPIRE last 0 FIELDS 1 f"))],
+              [([[1], False, 1], ["hexpire"]),
+               ([1, None], ["hset", "hexpire"]),
+               ([2, [b"v"], None], ["hset", "hexpire"]),
+               ([2, [1], {b"b"}], ["sadd", "sexpire"]), ([2, [1], 1], ["zadd", "zexpire"]), ([1, [1]], ["hset", "hexpire"])])
 
 
 @own
