@@ -312,10 +312,14 @@ static void write_listed(struct clients *all, uint64_t safe)
         if (deadline_armed(&client->penalty_end) &&
             !client_is_doomed(client)) { /* listed again when the penalty ends */
             client_place_output(client, OUTPUT_AT_REST);
+            client_ignore_room(client);
             continue;
         }
         bool hold = waits_for_journal(client, safe);
-        if (!hold && !client_is_doomed(client)) client_write(client);
+        if (hold)
+            client_ignore_room(client);
+        else if (!client_is_doomed(client))
+            client_write(client);
         if (client_is_doomed(client)) {
             client_free(client);
             continue;

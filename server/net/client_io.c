@@ -202,6 +202,13 @@ static void update_readiness(struct client *client)
     if (!loop_io_try(client->io, reading | (blocked ? LOOP_WRITE : 0))) client_failed(client);
 }
 
+void client_ignore_room(struct client *client)
+{
+    if (!client->write_blocked) return;
+    client->write_blocked = false;
+    update_readiness(client);
+}
+
 /* Handles the result of a read. False: nothing to run. Requests that arrived before the end of file
  * are still answered. */
 static bool check_received(struct client *client, ssize_t got)

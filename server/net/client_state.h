@@ -255,6 +255,9 @@ void clients_end_penalties(void *clients); /* for the timer */
 /* client_io.c */
 void client_ready(void *client, unsigned what);
 void client_write(struct client *client);
+/* Call for a client whose output waits for something else than room in its socket: the loop would
+ * report at once, in each turn, that there is room. client_write asks for it again. */
+void client_ignore_room(struct client *client);
 void client_keep_input(struct client *client, const char *data, size_t len); /* appends */
 void client_drop_input(struct client *client, size_t used); /* removes from the front */
 /* Copies a big argument back between the other bytes, so that its request can be parsed again. */

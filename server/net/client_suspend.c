@@ -24,6 +24,7 @@ void clients_suspend_turn(struct clients *all)
     if (client != NULL) {
         client_place_input(client, INPUT_SUSPENDED);
         client_place_output(client, OUTPUT_SUSPENDED);
+        client_ignore_room(client);
     }
     turn->window = all->window;
     turn->scratch = all->scratch;

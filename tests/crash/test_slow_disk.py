@@ -225,4 +225,21 @@ def shutdown_after_a_full_copy_amid_a_sweep_keeps_the_copy():
         check_listed(daemon)
 
 
+@test
+def client_that_reads_while_its_reply_waits_for_a_sync_lets_the_daemon_rest():
+    big = 8 << 20  # more than a socket holds
+    with Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other:
+        other.call("SET", "big", "x" * big)
+        raw.send(encode("GET", "big"))
+        raw.more()  # so the daemon has filled the socket
+        daemon.plan.set(1, HOLD, calls(SYNC))
+        raw.send(encode("SET", "k", "v"))
+        assert wait_for(lambda: daemon.plan.acted == 1)
+        raw.take()  # now there is room
+        assert len(raw.pending) < big
+        assert wait_for(lambda: rests(daemon)), "it runs while nothing is to be done"
+        daemon.plan.heal()
+        equal([len(reply) for reply in raw.replies(2)], [len(b"$%d\r\n\r\n" % big) + big, len(OK)])
+
+
 run()
