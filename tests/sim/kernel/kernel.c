@@ -137,7 +137,11 @@ int kernel_actor_new(int process)
     for (int i = 0; i < ACTORS_MAX; i++) {
         struct actor *actor = &kernel->actors[i];
         if (actor->state != ACTOR_FREE) continue;
-        *actor = (struct actor){ .state = ACTOR_READY, .process = process, .object = NONE };
+        *actor = (struct actor){ .state = ACTOR_READY,
+                                 .process = process,
+                                 .object = NONE,
+                                 .awake_at = kernel->now,
+                                 .chosen_at = kernel->now };
         return i;
     }
     abort();
@@ -330,9 +334,11 @@ static void pass_on(void)
         kernel->stuck = true;
         next = 0; /* the driver */
     }
-    if (next == self) return;
-    wake(next);
-    sleep_until_chosen();
+    if (next != self) {
+        wake(next);
+        sleep_until_chosen();
+    }
+    kernel->actors[self].chosen_at = kernel->now;
 }
 
 struct actor *kernel_waiting(enum wait wait, int64_t until)
@@ -354,6 +360,7 @@ bool kernel_wait(void)
     pass_on();
     bool served = wait_ends_at(actor) <= kernel->now;
     actor->state = ACTOR_READY;
+    actor->awake_at = kernel->now;
     return served;
 }
 
@@ -365,7 +372,15 @@ void kernel_yield(void)
 
 void kernel_maybe_yield(void)
 {
-    if (kernel_chance(DICE_SCHEDULE, kernel->spurious)) kernel_yield();
+    const int64_t slice = 10000000, longest = 4000000000;
+    const struct actor *actor = &kernel->actors[self];
+    bool by_chance = kernel_chance(DICE_SCHEDULE, kernel->spurious);
+    if (actor->process != 0 && kernel->now - actor->awake_at > longest) {
+        fprintf(stderr, "sim: a thread of process %d runs and never waits\n",
+                kernel->processes[actor->process].pid);
+        abort();
+    }
+    if (by_chance || kernel->now - actor->chosen_at > slice) kernel_yield();
 }
 
 void kernel_leave(void)

@@ -78,8 +78,10 @@ struct actor {
     const void *address; /* in the process's memory */
     struct polled polled[POLL_MAX];
     int polled_count;
-    uint32_t go; /* futex: 1 when it may run */
-    bool woken;  /* by a signal of a condition, or an unlocked mutex */
+    uint32_t go;      /* futex: 1 when it may run */
+    int64_t awake_at; /* when its last wait ended */
+    int64_t chosen_at;
+    bool woken; /* by a signal of a condition, or an unlocked mutex */
 };
 
 enum process_state { PROCESS_FREE, PROCESS_ALIVE, PROCESS_DEAD };
@@ -271,7 +273,8 @@ struct actor *kernel_waiting(enum wait wait, int64_t until);
 bool kernel_wait(void);
 /* Lets others run that are ready. */
 void kernel_yield(void);
-/* Sometimes. */
+/* After a call: by chance, and at the end of its slice of time. Ends a program that keeps calling
+ * for seconds and never waits: it would run for good, because only waits move the time far. */
 void kernel_maybe_yield(void);
 /* The calling actor is no more; another one runs. Returns. */
 void kernel_leave(void);
