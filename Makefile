@@ -106,6 +106,7 @@ $(B)/.complete: # names what is missing, before the compiler fails at it
 
 # Tests and tools are linked without link-time optimization. It also does not see symbols of .incbin.
 $(B)/obj/tests/%.o $(B)/obj/tools/%.o $(B)/obj/server/http/page_files.o: LTO =
+$(B)/obj/tests/unit/%.o: CFLAGS += -O0 -U_FORTIFY_SOURCE # to optimize them costs more than it saves
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter-out store/base/% store/mem/%,$(filter $l/%,$(LIB_SRC))))))
@@ -167,7 +168,7 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = JOBS=$(TEST_JOBS) PYTHONDONTWRITEBYTECODE=1 EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
+TEST_ENV = JOBS=$(TEST_JOBS) PYTHONPYCACHEPREFIX=$(abspath $(B))/python EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
     $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
 not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
@@ -189,7 +190,7 @@ CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(E2E) $(UNIT
 # The second make chooses programs after tools/deps has installed packages. The core has fewer random ones.
 test:
 	@tools/deps build test
-	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) $(MAKE) --no-print-directory test-core
+	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) SIM_N=$(or $(SIM_N),8) $(MAKE) --no-print-directory test-core
 test-core: ; @$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
@@ -229,7 +230,7 @@ objects: $(call obj,$(ALL_SRC)) ; @:
 # gcc gives some warnings only with the options that packages are built with, clang all without optimizing.
 lint:
 	@tools/deps build unit lint tidy
-	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc LTO= WERROR=-Werror \
+	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc CFLAGS="$(CFLAGS)" LTO= WERROR=-Werror \
 	    CPPFLAGS="$(CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" objects \
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
 	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang CFLAGS=-O0 WERROR=-Werror objects
@@ -253,8 +254,7 @@ compile_commands.json:
 format:
 	clang-format -i $(ALL_SRC) $(HEADERS)
 
-example: $(B)/tools/conf_example
-	$< > expired.conf.example
+example: $(B)/tools/conf_example ; $< > expired.conf.example
 
 reference: $(B)/tools/command_reference
 	mkdir -p doc/commands && rm -f doc/commands/*.md && $< doc/commands
