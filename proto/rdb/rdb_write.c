@@ -378,8 +378,13 @@ bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload)
     return !writer->failed && put_footer(writer, payload);
 }
 
-bool rdb_writer_seal(struct rdb_writer *writer, struct bytes body, struct bytes *payload)
+struct buffer *rdb_writer_body(struct rdb_writer *writer)
 {
     buffer_clear(&writer->out);
-    return buffer_try_append(&writer->out, body.data, body.len) && put_footer(writer, payload);
+    return &writer->out;
+}
+
+bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload)
+{
+    return put_footer(writer, payload);
 }

@@ -92,13 +92,17 @@ bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 void rdb_writer_begin_functions(struct rdb_writer *writer);
 void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
 
-/* Adds the footer to a body in another format; rdb_payload_open checks and removes it. If the first
- * byte is not one of Redis' types, RESTORE in Redis replies "Bad data format". False: out of
- * memory. */
-bool rdb_writer_seal(struct rdb_writer *writer, struct bytes body, struct bytes *payload);
+/* A body in another format: append it to the buffer, which is empty, then seal it. That adds the
+ * footer; rdb_payload_open checks and removes it. If the first byte is not one of Redis' types,
+ * RESTORE in Redis replies "Bad data format". False: out of memory. */
+struct buffer *rdb_writer_body(struct rdb_writer *writer);
+bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload);
 
-/* A first byte for such bodies. Redis and Valkey number types from 0 up and other records from 255
- * down, so a new version of theirs is unlikely to use the middle. */
-enum { RDB_OWN_TYPE = 0x80 };
+/* First bytes for such bodies (server/disk/payload.h). Redis and Valkey number types from 0 up and
+ * other records from 255 down, so a new version of theirs is unlikely to use the middle. */
+enum {
+    RDB_OWN_TEXT = 0x80,
+    RDB_OWN_PACKED = 0x81,
+};
 
 #endif

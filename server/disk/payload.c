@@ -1,11 +1,10 @@
 /* payload: see payload.h. Uses the RDB reader and writer, and the effects' text. */
 #include "server/disk/payload.h"
 
-#include "server/disk/effect/effect_text.h"
+#include "server/disk/effect/effect_pack.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/import/rdb_object.h"
 #include "store/mem/mem.h"
-#include "store/mem/outbuf.h"
 #include "store/tokens.h"
 #include "store/walk.h"
 #include "store/txn/effect_row.h"
@@ -22,27 +21,18 @@ static void put_effect(void *ctx, struct effect *effect)
 {
     if (effect->kind == EFFECT_STREAM_RETAIN) return;
     effect->key = bytes_of("", 0);
-    effect_writer_put(ctx, effect);
+    effect_packer_put(ctx, effect);
 }
 
 static bool write_own(struct payload *payload, const struct object *object)
 {
-    struct outbuf text;
-    struct effect_writer *effects = mem_alloc(sizeof(*effects));
-    outbuf_init(&text);
-    effect_writer_init(effects, &text);
-    effects->db = 0;
-    walk_object(object, put_effect, effects);
-    effect_writer_end(effects);
-    mem_free(effects);
-    char *data = mem_alloc(text.len + 1);
-    struct bytes body = { data, text.len + 1 };
-    data[0] = (char)RDB_OWN_TYPE;
-    outbuf_copy(&text, data + 1);
-    outbuf_drop(&text);
-    bool good = rdb_writer_seal(&payload->writer, body, &payload->bytes);
-    mem_free(data);
-    return good;
+    static const char type = (char)RDB_OWN_PACKED;
+    struct effect_packer packer;
+    struct buffer *body = rdb_writer_body(&payload->writer);
+    if (!buffer_try_append(body, &type, 1)) return false;
+    effect_packer_init(&packer, body);
+    walk_object(object, put_effect, &packer);
+    return effect_packer_end(&packer) && rdb_writer_seal(&payload->writer, &payload->bytes);
 }
 
 struct payload *payload_new(const struct object *object)
@@ -103,6 +93,7 @@ static bool read_redis(struct bytes payload, struct object *object)
 /* ---- reading our own form -------------------------------------------------------------------- */
 
 struct rebuilding {
+    struct effect_reader reader;
     struct object object;
     bool begun;
 };
@@ -128,19 +119,42 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     return walk_put(&in->object, effect);
 }
 
+static bool rebuild_with(struct rebuilding *in, int argc, const struct bytes *argv)
+{
+    return effect_text_read(argc, argv, &in->reader, rebuild_with_effect, in) && in->reader.db == 0;
+}
+
+static bool read_text(struct bytes commands, struct rebuilding *in)
+{
+    struct request request;
+    bool good = true;
+    request_init(&request);
+    for (size_t at = 0, size; at < commands.len && good; at += size)
+        good =
+            request_read(&request, commands.data + at, commands.len - at, &size) == REQUEST_WHOLE &&
+            rebuild_with(in, request.argc, request.argv);
+    request_drop(&request);
+    return good;
+}
+
+static bool read_packed(struct bytes commands, struct rebuilding *in)
+{
+    struct effect_unpacker unpacker;
+    bool good = true;
+    effect_unpacker_init(&unpacker, commands);
+    while (good && effect_unpacker_more(&unpacker))
+        good = effect_unpacker_next(&unpacker) && rebuild_with(in, unpacker.argc, unpacker.argv);
+    effect_unpacker_drop(&unpacker);
+    return good;
+}
+
 static bool read_own(struct bytes body, struct object *object)
 {
     struct rebuilding in = { .begun = false };
-    struct effect_reader reader;
-    struct request request;
-    bool good = true;
-    effect_reader_init(&reader);
-    request_init(&request);
-    for (size_t at = 1, size; at < body.len && good; at += size)
-        good = request_read(&request, body.data + at, body.len - at, &size) == REQUEST_WHOLE &&
-               effect_text_read(request.argc, request.argv, &reader, rebuild_with_effect, &in) &&
-               reader.db == 0;
-    request_drop(&request);
+    struct bytes commands = { body.data + 1, body.len - 1 };
+    effect_reader_init(&in.reader);
+    bool is_packed = (unsigned char)body.data[0] == RDB_OWN_PACKED;
+    bool good = is_packed ? read_packed(commands, &in) : read_text(commands, &in);
     if (!in.begun) return false;
     if (good) {
         in.object.has_expiry = !due_at_is_never(object_next_due(&in.object));
@@ -162,7 +176,8 @@ static bool is_intact(struct bytes payload, struct bytes *body)
 enum payload_status payload_read(struct bytes payload, struct object *object)
 {
     struct bytes body;
-    bool is_own = payload.len > RDB_FOOTER && (unsigned char)payload.data[0] == RDB_OWN_TYPE;
+    unsigned type = payload.len > RDB_FOOTER ? (unsigned char)payload.data[0] : 0;
+    bool is_own = type == RDB_OWN_TEXT || type == RDB_OWN_PACKED;
     bool good =
         is_own ? is_intact(payload, &body) && read_own(body, object) : read_redis(payload, object);
     if (good && !object_is_emptied(object)) return PAYLOAD_WHOLE;

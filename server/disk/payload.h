@@ -5,12 +5,14 @@
  * a dehydrator or a set whose members have deadlines, is in our own format, which RESTORE of a
  * Redis server refuses with "Bad data format":
  *
- *     RDB_OWN_TYPE      one byte
- *     commands          the effects that build the value (effect_text.h), for the
- *                       key "" in database 0
+ *     RDB_OWN_PACKED    one byte
+ *     commands          the effects that build the value, for the key "" in database 0, packed
+ *                       (effect_pack.h)
  *     footer            RDB version and checksum, as in Redis' payloads
  *
- * To change it: use another first byte, RDB_OWN_TYPE + 1, and keep reading the old one. */
+ * Version 0.1 wrote RDB_OWN_TEXT and the commands as RESP (effect_text.h), which is read as well.
+ *
+ * To change it: use another first byte, RDB_OWN_PACKED + 1, and keep reading the old ones. */
 #ifndef SERVER_DISK_PAYLOAD_H
 #define SERVER_DISK_PAYLOAD_H
 

@@ -58,6 +58,11 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d)
     return deadline_armed(d) ? agenda_at(&deadlines->agenda, d) : NEVER;
 }
 
+void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d)
+{
+    if (deadlines != NULL) agenda_hint(&deadlines->agenda, d);
+}
+
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at)
 {
     if (deadlines == NULL) return NULL;

@@ -31,7 +31,9 @@ void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *p
 
 /* These accept NULL. */
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); /* NEVER if idle */
-struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at);  /* or NULL. O(1) */
+/* Prefetches what deadlines_at reads. O(1) */
+void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d);
+struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at); /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
 /* The latest deadline; INT64_MIN without any. O(1), but O(n) once after it was cancelled or moved.
  */

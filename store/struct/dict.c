@@ -23,6 +23,7 @@ enum {
     MERGED_MAX = 64,    /* elements in a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
     SHORT_ELEMENT = 36, /* bytes: an entry with a key of 16 bytes */
+    ELEMENTS_AHEAD = 2, /* buckets ahead whose elements an iteration loads */
     DRAWS = 64,         /* failed draws of dict_random before it walks, */
     WALK_SHARE = 64,    /* and one more for this many buckets, which a walk visits in that time */
 };
@@ -505,10 +506,34 @@ void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lo
     if (dict->buckets > 0) iter->bucket = lot % dict->buckets;
 }
 
+static const struct dict_bucket *bucket_ahead(const struct dict_iter *iter, size_t distance)
+{
+    size_t bucket = iter->bucket + distance;
+    return bucket < iter->dict->buckets ? bucket_at(iter->dict, bucket) : NULL;
+}
+
+/* Without this an iteration over a large table waits for memory twice for each element. */
+static void hint_ahead(const struct dict_iter *iter)
+{
+    const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);
+    const struct dict_bucket *near = bucket_ahead(iter, ELEMENTS_AHEAD);
+    if (far != NULL) prefetch(far);
+    for (unsigned i = 0; near != NULL && i < line_count(near->tags); i++)
+        prefetched(line_element(near, i));
+}
+
+void *dict_iter_ahead(const struct dict_iter *iter)
+{
+    const struct dict_bucket *next = bucket_ahead(iter, 1);
+    unsigned position = iter->position - 1;
+    return next != NULL && position < line_count(next->tags) ? line_element(next, position) : NULL;
+}
+
 void *dict_iter_next(struct dict_iter *iter)
 {
     for (; iter->bucket < iter->dict->buckets; iter->bucket++, iter->position = 0) {
         const struct dict_bucket *bucket = bucket_at(iter->dict, iter->bucket);
+        if (iter->position == 0) hint_ahead(iter);
         if (iter->position < bucket_count(bucket))
             return bucket_get(bucket, iter->position++).element;
     }

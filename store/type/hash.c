@@ -409,8 +409,11 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
         iter->at = record.at;
         return true;
     }
-    const struct pair *pair = dict_iter_next(&iter->in);
+    struct pair *pair = dict_iter_next(&iter->in);
     if (pair == NULL) return false;
+    struct pair *ahead = dict_iter_ahead(&iter->in);
+    if (ahead != NULL && ahead->has_expiry)
+        deadlines_hint(iter->hash->table->deadlines, pair_deadline(ahead));
     *field = field_of(pair);
     *value = value_of(pair);
     iter->at = pair_at(iter->hash->table, pair);

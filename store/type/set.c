@@ -311,6 +311,9 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
     }
     struct set_member *next = dict_iter_next(&iter->in);
     if (next == NULL) return false;
+    struct set_member *ahead = dict_iter_ahead(&iter->in);
+    if (ahead != NULL && ahead->has_expiry)
+        deadlines_hint(iter->set->table->deadlines, deadline_of_set_member(ahead));
     *member = set_member_view(next);
     iter->at = set_member_at(iter->set->table, next);
     return true;

@@ -11,9 +11,9 @@
  *
  * Folder server/disk/effect: converts effects to canonical commands and back. The journal,
  * snapshots, replicas and the module all use this text. request parses the commands of a file;
- * library_header and policy_words handle the words of libraries and policies. Depends on proto/resp
- * and store/; tools link it. Start here; store/txn/effect_rows.c has the words of each kind of
- * effect. */
+ * effect_pack makes commands short for DUMP; library_header and policy_words handle the words of
+ * libraries and policies. Depends on proto/resp and store/; tools link it. Start here;
+ * store/txn/effect_rows.c has the words of each kind of effect. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 
@@ -74,6 +74,8 @@ struct effect_args {
     /* Takes argument `index` of the current command (0: its name), or replaces it. Returns the text
      * to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
+    /* The same for a number; NULL: `keep` takes its text. */
+    void (*number)(void *ctx, size_t index, int64_t number);
     void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
     void *ctx;
 

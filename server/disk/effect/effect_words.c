@@ -121,6 +121,8 @@ void put_int64(struct pen *pen, int64_t number)
         pen->to = print_int64(pen->to, number);
     else if (pen->out == NULL && pen->args == NULL)
         pen->words++;
+    else if (pen->out == NULL && pen->args->number != NULL)
+        pen->args->number(pen->args->ctx, pen->args->argc++, number);
     else
         put_elsewhere(pen, bytes_of(text, number_print_int64(text, number)));
 }

@@ -352,9 +352,10 @@ START_TEST(own_body_is_sealed_and_opened)
     struct rdb_visitor visitor = visited_visitor(&visited);
     char bytes[] = "?something else";
     int version;
-    bytes[0] = (char)RDB_OWN_TYPE;
+    bytes[0] = (char)RDB_OWN_PACKED;
     rdb_writer_init(&writer, RDB_VERSION_7);
-    ck_assert(rdb_writer_seal(&writer, of(bytes), &payload));
+    ck_assert(buffer_try_append(rdb_writer_body(&writer), bytes, sizeof(bytes) - 1));
+    ck_assert(rdb_writer_seal(&writer, &payload));
     ck_assert(rdb_payload_open(payload, &body, &version));
     ck_assert_int_eq(version, 10);
     ck_assert_uint_eq(body.len, sizeof(bytes) - 1);

@@ -1,0 +1,252 @@
+/* effect_pack: see effect_pack.h. */
+#include "server/disk/effect/effect_pack.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "store/mem/mem.h"
+
+enum {
+    VARINT_MAX = 10,
+    TEXT = 1,   /* h & 1 */
+    NUMBER = 2, /* h & 3 */
+    TYPE_BITS = 2,
+};
+
+/* The zigzag of a number fits beside the type. */
+#define MOST_DIFFERENCE ((INT64_C(1) << 60) - 1)
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static size_t print_varint(char *to, uint64_t value)
+{
+    size_t len = 0;
+    for (; value >= 0x80; value >>= 7)
+        to[len++] = (char)(value | 0x80);
+    to[len++] = (char)value;
+    return len;
+}
+
+/* Appends a varint and the bytes after it. */
+static void append(struct effect_packer *packer, uint64_t head, struct bytes text)
+{
+    struct buffer *out = packer->out;
+    packer->failed = packer->failed || !buffer_try_reserve(out, VARINT_MAX + text.len);
+    if (packer->failed) return;
+    out->len += print_varint(out->data + out->len, head);
+    if (text.len > 0) memcpy(out->data + out->len, text.data, text.len);
+    out->len += text.len;
+}
+
+static const struct bytes nothing = { "", 0 };
+
+static void append_same(struct effect_packer *packer)
+{
+    if (packer->same > 0) append(packer, (uint64_t)packer->same << TYPE_BITS, nothing);
+    packer->same = 0;
+}
+
+static void append_text(struct effect_packer *packer, struct bytes text, struct packed_word *word)
+{
+    append_same(packer);
+    append(packer, (uint64_t)text.len << 1 | TEXT, text);
+    *word = (struct packed_word){ .type = PACKED_TEXT,
+                                  .at = packer->out->len - text.len,
+                                  .len = text.len };
+}
+
+static bool append_number(struct effect_packer *packer, int64_t number, struct packed_word *word)
+{
+    int64_t difference, base = word->type == PACKED_NUMBER ? word->number : 0;
+    if (__builtin_sub_overflow(number, base, &difference) || difference > MOST_DIFFERENCE ||
+        difference < -MOST_DIFFERENCE)
+        return false;
+    uint64_t zigzag = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
+    append_same(packer);
+    append(packer, zigzag << TYPE_BITS | NUMBER, nothing);
+    *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
+    return true;
+}
+
+static bool is_same_text(const struct effect_packer *packer, const struct packed_word *word,
+                         struct bytes text)
+{
+    return word->type == PACKED_TEXT && word->len == text.len && !packer->failed &&
+           memcmp(packer->out->data + word->at, text.data, text.len) == 0;
+}
+
+static void pack_number(struct effect_packer *packer, struct packed_word *word, int64_t number)
+{
+    char text[NUMBER_INT64_MAX_CHARS];
+    if (word->type == PACKED_NUMBER && word->number == number)
+        packer->same++;
+    else if (!append_number(packer, number, word))
+        append_text(packer, bytes_of(text, number_print_int64(text, number)), word);
+}
+
+/* Beyond the first ones, words do not refer to the previous command. */
+static struct packed_word *previous_word(struct effect_packer *packer, size_t index)
+{
+    if (index < EFFECT_PACK_SAME) return &packer->words[index];
+    packer->other.type = PACKED_NONE;
+    return &packer->other;
+}
+
+static void keep_number(void *ctx, size_t index, int64_t number)
+{
+    pack_number(ctx, previous_word(ctx, index), number);
+}
+
+static struct bytes keep_word(void *ctx, size_t index, struct bytes text)
+{
+    struct effect_packer *packer = ctx;
+    struct packed_word *word = previous_word(packer, index);
+    int64_t number;
+    /* Most texts begin with a letter. */
+    if (text.len > 0 && text.data[0] <= '9' && number_parse_int64(text.data, text.len, &number))
+        pack_number(packer, word, number);
+    else if (is_same_text(packer, word, text))
+        packer->same++;
+    else
+        append_text(packer, text, word);
+    return text;
+}
+
+static void end_command(void *ctx, size_t argc)
+{
+    struct effect_packer *packer = ctx;
+    append_same(packer);
+    append(packer, 0, nothing);
+    for (; argc < EFFECT_PACK_SAME; argc++)
+        packer->words[argc].type = PACKED_NONE;
+}
+
+void effect_packer_init(struct effect_packer *packer, struct buffer *out)
+{
+    *packer = (struct effect_packer){
+        .args = { .keep = keep_word, .number = keep_number, .end = end_command, .ctx = packer },
+        .out = out,
+    };
+}
+
+void effect_packer_put(struct effect_packer *packer, const struct effect *effect)
+{
+    /* One effect for each command: a run would not be shorter, and its first word and its count are
+     * known at its end only. */
+    effect_args_put(&packer->args, effect);
+    effect_args_end(&packer->args);
+}
+
+bool effect_packer_end(const struct effect_packer *packer)
+{
+    return !packer->failed;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed)
+{
+    *unpacker = (struct effect_unpacker){ .packed = packed };
+}
+
+void effect_unpacker_drop(struct effect_unpacker *unpacker)
+{
+    mem_free(unpacker->argv);
+    mem_free(unpacker->digits);
+}
+
+bool effect_unpacker_more(const struct effect_unpacker *unpacker)
+{
+    return unpacker->at < unpacker->packed.len;
+}
+
+static bool read_varint(struct effect_unpacker *unpacker, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64 && effect_unpacker_more(unpacker); shift += 7) {
+        uint64_t byte = (unsigned char)unpacker->packed.data[unpacker->at++];
+        if (shift == 63 && byte > 1) return false;
+        *value |= (byte & 0x7f) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+static bool grow(struct effect_unpacker *unpacker)
+{
+    enum { FIRST = 32 };
+    size_t room = unpacker->room > 0 ? 2 * unpacker->room : FIRST;
+    struct bytes *argv = mem_try_alloc(room * sizeof(*argv));
+    char(*digits)[NUMBER_INT64_MAX_CHARS] = mem_try_alloc(room * sizeof(*digits));
+    if (argv == NULL || digits == NULL) {
+        mem_free(argv);
+        mem_free(digits);
+        return false;
+    }
+    for (size_t i = 0; i < unpacker->room; i++) {
+        argv[i] = unpacker->argv[i];
+        if (argv[i].data != unpacker->digits[i]) continue;
+        memcpy(digits[i], unpacker->digits[i], sizeof(digits[i]));
+        argv[i].data = digits[i];
+    }
+    effect_unpacker_drop(unpacker);
+    unpacker->argv = argv;
+    unpacker->digits = digits;
+    unpacker->room = room;
+    return true;
+}
+
+static bool read_number(struct effect_unpacker *unpacker, size_t index, uint64_t zigzag,
+                        struct packed_word *word)
+{
+    int64_t number = word->type == PACKED_NUMBER ? word->number : 0;
+    int64_t difference = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+    if (__builtin_add_overflow(number, difference, &number)) return false;
+    *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
+    char *digits = unpacker->digits[index];
+    unpacker->argv[index] = bytes_of(digits, number_print_int64(digits, number));
+    return true;
+}
+
+static bool read_text(struct effect_unpacker *unpacker, size_t index, uint64_t len,
+                      struct packed_word *word)
+{
+    if (len > unpacker->packed.len - unpacker->at) return false;
+    *word = (struct packed_word){ .type = PACKED_TEXT };
+    unpacker->argv[index] = bytes_of(unpacker->packed.data + unpacker->at, (size_t)len);
+    unpacker->at += len;
+    return true;
+}
+
+/* The words are still in argv. */
+static bool skip_same(const struct effect_unpacker *unpacker, size_t *index, uint64_t count)
+{
+    if (count > EFFECT_PACK_SAME) return false;
+    for (; count > 0; count--, (*index)++)
+        if (*index >= EFFECT_PACK_SAME || unpacker->words[*index].type == PACKED_NONE) return false;
+    return true;
+}
+
+bool effect_unpacker_next(struct effect_unpacker *unpacker)
+{
+    size_t argc = 0;
+    uint64_t head;
+    for (;;) {
+        struct packed_word none = { .type = PACKED_NONE };
+        struct packed_word *word = argc < EFFECT_PACK_SAME ? &unpacker->words[argc] : &none;
+        if (!read_varint(unpacker, &head)) return false;
+        if (head == 0) break;
+        if (argc >= INT_MAX || (argc == unpacker->room && !grow(unpacker))) return false;
+        if ((head & TEXT) != 0) {
+            if (!read_text(unpacker, argc++, head >> 1, word)) return false;
+        } else if ((head & NUMBER) != 0) {
+            if (!read_number(unpacker, argc++, head >> TYPE_BITS, word)) return false;
+        } else if (!skip_same(unpacker, &argc, head >> TYPE_BITS)) {
+            return false;
+        }
+    }
+    for (size_t i = argc; i < EFFECT_PACK_SAME; i++)
+        unpacker->words[i].type = PACKED_NONE;
+    unpacker->argc = (int)argc;
+    return true;
+}

@@ -1,0 +1,70 @@
+/* effect_pack: the commands of effects (effect_text.h) in few bytes, for the payloads of DUMP.
+ * Words that the previous command has at the same place are not repeated, and numbers are binary.
+ * A hash field with a deadline takes 18 bytes more than its name and value, as RESP 85.
+ *
+ * A command is its words, then END. Each word begins with a varint h, 7 bits in each byte, the
+ * lowest first, and the top bit set in all bytes but the last:
+ *
+ *     h = 0           END
+ *     h & 1           a text of h >> 1 bytes, which follow
+ *     (h & 3) = 2     a decimal number: that of the previous command at this place, or 0 if that
+ *                     was no number, plus the zigzag h >> 2
+ *     (h & 3) = 0     the next h >> 2 words are those of the previous command
+ *
+ * Only the first EFFECT_PACK_SAME words can refer to the previous command, so that a short payload
+ * can't stand for many words. To change it, use another RDB_OWN_TYPE (server/disk/payload.h). */
+#ifndef SERVER_DISK_EFFECT_EFFECT_PACK_H
+#define SERVER_DISK_EFFECT_EFFECT_PACK_H
+
+#include "server/disk/effect/effect_text.h"
+#include "store/base/number.h"
+#include "store/mem/buffer.h"
+
+enum { EFFECT_PACK_SAME = 16 };
+
+/* A word of the previous command. */
+struct packed_word {
+    enum { PACKED_NONE, PACKED_TEXT, PACKED_NUMBER } type;
+    union {
+        int64_t number;
+        struct {
+            size_t at, len; /* of a text, in the packed bytes */
+        };
+    };
+};
+
+struct effect_packer {
+    /* private */
+    struct effect_args args;
+    struct buffer *out;
+    struct packed_word words[EFFECT_PACK_SAME], other;
+    size_t same; /* words of the current command that are the same, and not written yet */
+    bool failed; /* no memory */
+};
+
+/* Appends to `out`, which it does not own and which nobody else changes meanwhile. */
+void effect_packer_init(struct effect_packer *packer, struct buffer *out);
+/* Takes effects of one database. Copies everything. */
+void effect_packer_put(struct effect_packer *packer, const struct effect *effect);
+/* False: there was no memory for all. */
+bool effect_packer_end(const struct effect_packer *packer);
+
+struct effect_unpacker {
+    int argc;
+    struct bytes *argv; /* the command; valid until the next one */
+
+    /* private */
+    struct bytes packed;
+    size_t at, room;
+    struct packed_word words[EFFECT_PACK_SAME];
+    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers, one for each of `room` words */
+};
+
+/* Borrows the bytes. */
+void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
+void effect_unpacker_drop(struct effect_unpacker *unpacker);
+bool effect_unpacker_more(const struct effect_unpacker *unpacker);
+/* Reads a command. False: the bytes are damaged, or there is no memory. O(words) */
+bool effect_unpacker_next(struct effect_unpacker *unpacker);
+
+#endif
