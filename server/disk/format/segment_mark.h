@@ -4,12 +4,14 @@
  * A crash leaves a torn end, and so may damage look. What was synced is never torn, so the writer
  * notes how far syncs have come, and where each segment continues the one before it:
  *
- *     #segment ID after LENGTH SUM\r\n   in a segment's first record: the last segment with records
- *                                        before it was synced, had this length, and this checksum
- *                                        at its end. It may be gone, because a base replaced it
- *     #segment ID\r\n                    the same without such a segment, or in a later record if
- * an earlier version began the segment #synced OFFSET ID\r\n              in later records: the
- * file was synced up to OFFSET
+ *     #segment ID after LENGTH SUM\r\n
+ *     #segment ID\r\n
+ *     #synced OFFSET ID\r\n
+ *
+ * The first stands in a segment's first record: the last segment with records before it was synced,
+ * had this length, and this checksum at its end. It may be gone, because a base replaced it. The
+ * second is the same without such a segment; it stands in a later record if an earlier version
+ * began the segment. The third stands in later records: the file was synced up to OFFSET.
  *
  * ID and SUM have eight hexadecimal digits. The ID is random, so that a value can't contain a mark
  * that is taken for one of its segment. Readers that know nothing of marks skip them. */
