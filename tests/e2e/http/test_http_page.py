@@ -13,6 +13,7 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from browser import Browser
 from daemon import Daemon, equal, fork, free_port, kill_child, main, own, wait_for
+from process import PATIENCE
 
 # Text in the first column of the histogram's pixels: a label is cut off.
 CUT_LABEL = """
@@ -103,6 +104,12 @@ def fill(daemon):
         client.get(f"session:{i}")
 
 
+def shown(condition):
+    """Waits until the page shows it. It asks the server once a second, and a busy machine draws late; each look
+    costs the browser time too."""
+    return wait_for(condition, 40 * PATIENCE, nap=0.05)
+
+
 def text_of(browser, name):
     return browser.run("return document.getElementById(arguments[0]).textContent", name)
 
@@ -138,19 +145,19 @@ def load(daemon):
 
 def come_live(browser, url):
     browser.open(url)
-    assert wait_for(lambda: browser.run(STATE) == "live", 10), text_of(browser, "status")
+    assert shown(lambda: browser.run(STATE) == "live"), text_of(browser, "status")
 
 
 def check_look(browser, daemon, device, scheme):
     width, height = SIZES[device]
     browser.look(width, height, scheme)
     come_live(browser, daemon.url)
-    assert wait_for(lambda: text_of(browser, "in-hour") not in ("–", "0"), 10), "no forecast"
-    assert wait_for(lambda: words_of(browser, "commands")[1] != "–", 10), "no rates"
+    assert shown(lambda: text_of(browser, "in-hour") not in ("–", "0")), "no forecast"
+    assert shown(lambda: words_of(browser, "commands")[1] != "–"), "no rates"
     equal(browser.run(TOO_WIDE), [], f"{device}: sticks out")
     contrast, text = browser.run(CONTRAST)
     assert contrast >= 4.5, f"{device} {scheme}: contrast {contrast:.2f} of {text!r}"
-    assert wait_for(lambda: browser.run("return state.history.memory.length") >= 5, 20), "the lines stand still"
+    assert shown(lambda: browser.run("return state.history.memory.length") >= 5), "the lines stand still"
     equal(browser.run("return [innerWidth, innerHeight]"), [width, height])
     assert not browser.run(CUT_LABEL), f"{device}: a label of the histogram is cut off"
     figures = browser.run(FIGURES)
@@ -199,19 +206,19 @@ def page_shows_the_figures_of_the_server():
         raw.call("CONFIG", "SET", "slowlog-log-slower-than", "0")
         raw.call("AUTH", "nobody", "hidden-word")
         raw.call("SET", "<i>slow</i>", "v")
-        assert wait_for(lambda: text_of(browser, "in-hour") == "30", 10), text_of(browser, "in-hour")
-        assert wait_for(lambda: words_of(browser, "dehydrators")[:1] == ["<b>q</b>"], 10)
+        assert shown(lambda: text_of(browser, "in-hour") == "30"), text_of(browser, "in-hour")
+        assert shown(lambda: words_of(browser, "dehydrators")[:1] == ["<b>q</b>"])
         due, oldest, *others = words_of(browser, "dehydrators")[1:]
         equal([due, *others[:2], *others[-3:]], ["1", "0", "1", "0", "0", "0"])
         assert oldest.endswith("s"), oldest
         raw.call("REDE.CLAIM", "<b>q</b>", 60_000)
         raw.call("REDE.NACK", "<b>q</b>", 60_000, "id")
         raw.call("REDE.PAUSE", "<b>q</b>")
-        assert wait_for(lambda: words_of(browser, "dehydrators")[0] == "<b>q</b> (paused)", 10)
+        assert shown(lambda: words_of(browser, "dehydrators")[0] == "<b>q</b> (paused)")
         name, due, oldest, *others, late, again, retried, dead = words_of(browser, "dehydrators")
         equal([due, oldest, again, retried, dead], ["0", "–", "0", "1", "0"])
         assert late.endswith("s"), late
-        assert wait_for(lambda: "SET <i>slow</i> v" in text_of(browser, "slow"), 10)
+        assert shown(lambda: "SET <i>slow</i> v" in text_of(browser, "slow"))
         equal(words_of(browser, "groups"), ["stream", "<i>group</i>", "1", "1", "2"])
         assert "WRONGTYPE3" in text_of(browser, "errors"), text_of(browser, "errors")
         assert "set" in words_of(browser, "commands"), words_of(browser, "commands")
@@ -219,10 +226,10 @@ def page_shows_the_figures_of_the_server():
         equal(text_of(browser, "expired-minute"), "1")
         for _ in range(5):
             raw.call("GET", "k1")
-        assert wait_for(lambda: "5" in words_of(browser, "slow"), 10), "not grouped"
+        assert shown(lambda: "5" in words_of(browser, "slow")), "not grouped"
         assert ": 30" in bars(browser), bars(browser)
         raw.call("REDE.MPUSH", "later", *[word for i in range(50) for word in (900_000, "payload", f"id{i}")])
-        assert wait_for(lambda: ": 50" in bars(browser), 10), bars(browser)
+        assert shown(lambda: ": 50" in bars(browser)), bars(browser)
         assert int(text_of(browser, "in-hour")) >= 80, text_of(browser, "in-hour")
         assert "hidden-word" not in browser.run("return document.documentElement.outerHTML")
         equal(browser.messages(), [], "console")
@@ -233,7 +240,7 @@ def lines_are_kept_by_the_server():
     with with_port() as daemon, Browser() as browser:
         browser.look(*SIZES["wall"], "light")
         come_live(browser, daemon.url)
-        assert wait_for(lambda: browser.run("return state.history.commands.length") >= 3, 10)
+        assert shown(lambda: browser.run("return state.history.commands.length") >= 3)
         come_live(browser, daemon.url)
         assert browser.run("return state.history.commands.length") >= 3, "forgotten"
 
@@ -246,7 +253,7 @@ def the_highest_value_of_a_line_is_not_below_the_figure_above_it():
         for size in range(2_000_000, 12_000_000, 2_000_000):
             before = text_of(browser, "used")
             raw.call("SETRANGE", f"k{size}", size, "x")
-            assert wait_for(lambda before=before: text_of(browser, "used") != before, 10)
+            assert shown(lambda before=before: text_of(browser, "used") != before)
             used, line = browser.run("return [byId('used').textContent,"
                                      " byId('used-line').getAttribute('aria-label')]")
             most, unit = line.split()[-2:]
@@ -259,13 +266,13 @@ def page_warns_while_no_data_are_kept_on_disk():
             daemon.raw() as raw:
         browser.look(*SIZES["phone"], "light")
         come_live(browser, daemon.url)
-        assert wait_for(lambda: "lost when the server stops" in text_of(browser, "warning"), 10)
+        assert shown(lambda: "lost when the server stops" in text_of(browser, "warning"))
         equal(browser.run(TOO_WIDE), [], "too wide")
         for option, keeps, loses in (("save", "900 1", ""), ("appendonly", "yes", "no")):
             equal(raw.call("CONFIG", "SET", option, keeps), b"+OK\r\n")
-            assert wait_for(lambda: text_of(browser, "warning") == "", 10), option
+            assert shown(lambda: text_of(browser, "warning") == ""), option
             equal(raw.call("CONFIG", "SET", option, loses), b"+OK\r\n")
-            assert wait_for(lambda: "lost when the server stops" in text_of(browser, "warning"), 10), option
+            assert shown(lambda: "lost when the server stops" in text_of(browser, "warning")), option
 
 
 @own
@@ -274,10 +281,10 @@ def page_shows_a_lost_connection_and_recovers():
         browser.look(*SIZES["phone"], "dark")
         come_live(browser, daemon.url)
         daemon.stop()
-        assert wait_for(lambda: browser.run(STATE) == "lost", 10)
+        assert shown(lambda: browser.run(STATE) == "lost")
         assert text_of(browser, "status").startswith("No connection since "), text_of(browser, "status")
         daemon.start()
-        assert wait_for(lambda: browser.run(STATE) == "live", 15), text_of(browser, "status")
+        assert shown(lambda: browser.run(STATE) == "live"), text_of(browser, "status")
         assert "restarted at" in text_of(browser, "status"), text_of(browser, "status")
 
 
