@@ -62,6 +62,7 @@ static msec run_turn(struct parts *parts)
         more |= replication_turn(parts->replication);
         send_all(parts);
     }
+    parts->engine.pace.publishes = false;
     more |= background_is_left(parts->background);
     return more ? AT_ONCE : store_work_next(parts->store_work);
 }

@@ -42,7 +42,9 @@ struct lag {
 
 struct pace {
     LIST_HEAD(, lag) lags;
-    bool publishes; /* background work that can wait is running: its events are reported */
+    /* Background work that can wait has run in this turn: messages that are sent now may be its.
+     * Some are sent after it: those of client-side caching by prefixes. */
+    bool publishes;
 };
 
 /* Events have filled three quarters of the client's limit. */

@@ -145,9 +145,7 @@ static bool expire_slice(void *ctx, size_t amount)
     if (!paced && pacing->since_usec != 0) stopwatch_end(pacing, clock_quick_usec(work->clock));
     if (!may || paced) return false;
     engine->pace.publishes = true;
-    size_t done = expiry_run(engine->store, now, amount);
-    engine->pace.publishes = false;
-    return done > 0;
+    return expiry_run(engine->store, now, amount) > 0;
 }
 
 /* Only the master removes a replica's expired keys. While the link is down, many may become
@@ -206,7 +204,6 @@ static bool policy_slice(void *ctx, size_t amount)
     if (store_next_due(store) <= now || is_paced(work->engine, now)) return false;
     work->engine->pace.publishes = true;
     policy_walk_run(store, now, amount);
-    work->engine->pace.publishes = false;
     return true;
 }
 

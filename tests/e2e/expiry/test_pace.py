@@ -144,6 +144,24 @@ def other_messages_of_a_slow_subscriber_delay_no_expiry():
 
 
 @test
+def invalidations_of_a_cache_that_reads_slowly_are_not_lost():
+    for mode in (["BCAST"], []):
+        with Burst() as (daemon, raw), daemon.raw() as slow, daemon.raw() as cache:
+            number = slow.call("CLIENT", "ID")[1:].strip()
+            slow.call("SUBSCRIBE", "__redis__:invalidate")
+            equal(cache.call("CLIENT", "TRACKING", "ON", *mode, "REDIRECT", number), b"+OK\r\n")
+            for begin in range(0, COUNT, BATCH):
+                cache.calls([("GET", name(i)) for i in range(begin, begin + BATCH)])
+            daemon.clock("HOLD", AT + 1)  # unlike after a step, keys expire over several turns
+            assert wait_for(lambda: info(raw, "paced_msec") > 0)
+            assert info(raw, "expired_keys") < COUNT
+            gone = 0
+            while gone < COUNT:
+                gone += slow.reply().count(PAD.encode())
+            equal(info(raw, "expired_keys"), COUNT)
+
+
+@test
 def a_policy_for_existing_keys_waits_too():
     channel = "__keyevent@0__:expire"
     with Burst() as (daemon, raw), daemon.raw() as slow:
