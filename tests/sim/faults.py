@@ -1,9 +1,11 @@
 """faults: what happens to the nodes of a run, chosen by its random numbers, one fault after the other."""
+from damaged import Copy
 from world import LOST, MSEC, SECOND, Client, Error
 
 
-def restart(run, node, how):
-    """Ends the node in one of several ways and starts it again as what it was. What it may lose counts if it is the master."""
+def restart(run, node, how, ended=None):
+    """Ends the node in one of several ways and starts it again as what it was. What it may lose counts if it is the
+    master. `ended` is called in between."""
     rng = run.rng
     lost = run.lost if node is run.master else lambda kind: None
     if rng.random() < 0.3:
@@ -28,6 +30,8 @@ def restart(run, node, how):
         node.lose_power(rng.choice((0.0, 0.05, 0.5, 0.95, 1.0)))
         lost("power")
     node.may_end = False
+    if ended:
+        ended()
     yield rng.choice((0, 0, 0.01, 0.5, 3))
     yield from run.start(node, *run.role_of(node))
     run.disturb()
@@ -158,6 +162,30 @@ def change_fsync(run, node):
     run.count("fsync")
 
 
+def damage(run, node):
+    """Damages a copy of the node's files, as they are while it runs or after it has ended."""
+    how = run.rng.choice(("live", "stop", "kill", "power"))
+    copy = None
+
+    def take():
+        nonlocal copy
+        copy = Copy(run, node, is_closed=how == "stop")
+
+    if how == "live":
+        take()
+    else:
+        yield from restart(run, node, how, take)
+    for _ in range(3):
+        yield from copy.check()
+    run.count(f"damage: {how}")
+
+
+def damage_live(run, node):
+    """The same for a node that runs on."""
+    yield from Copy(run, node, is_closed=False).check()
+    run.count("damage: live")
+
+
 KINDS = {
     "stop": lambda run, node: restart(run, node, "stop"),
     "kill": lambda run, node: restart(run, node, "kill"),
@@ -171,4 +199,5 @@ KINDS = {
     "small reads": small_reads,
     "memory": refuse_memory,
     "fsync": change_fsync,
+    "damage": damage,
 }

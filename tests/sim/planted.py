@@ -49,6 +49,21 @@ PLANTS = {
          "if (sum != written)\n",
          "if (sum != written && len == 0)\n"),
     ),
+    "damage of synced bytes counts as torn": (
+        "damage",
+        ("server/disk/format/replay_records.c",
+         "    return end == REPLAY_TORN ? search_mark(in) : end;",
+         "    return end;"),
+        ("server/disk/format/replay_records.c",
+         "if (end == REPLAY_TORN && in->replay->synced > in->file->good) end = REPLAY_DAMAGED;",
+         ""),
+    ),
+    "nobody misses records at the end of a journal": (
+        "damage",
+        ("server/disk/format/replay_records.c",
+         "if (in->replay->synced <= in->file->size) return false;",
+         "if (in->file->good > 0) return false;"),
+    ),
     "a failed sync counts as done": (
         "failing-disk power always|everysec",
         ("server/disk/syncer.c",

@@ -212,7 +212,8 @@ KINDS = {"cut": cut, "restart replica": restart_replica, "restart master": resta
          "rewrite": of_any(faults.rewrite),
          "reset": of_any(faults.cut_connections), "slow disk": of_any(faults.slow_disk),
          "failing disk": of_any(faults.failing_disk), "clock": of_any(faults.set_clock),
-         "small reads": of_any(faults.small_reads), "memory": of_any(faults.refuse_memory)}
+         "small reads": of_any(faults.small_reads), "memory": of_any(faults.refuse_memory),
+         "damage": of_any(faults.damage_live)}
 
 
 def check_agreement(run, seconds=60):
