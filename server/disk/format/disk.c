@@ -281,10 +281,13 @@ int disk_make_dir(const char *path)
 {
     int error = call_path_hook(DISK_MAKE_DIR, path);
     if (error != 0) return error;
-    if (mkdir(path, 0755) == 0) return disk_sync_parent(path);
-    struct stat what;
-    if (errno != EEXIST || stat(path, &what) < 0) return errno;
-    return S_ISDIR(what.st_mode) ? 0 : ENOTDIR;
+    if (mkdir(path, 0755) < 0) {
+        struct stat what;
+        if (errno != EEXIST || stat(path, &what) < 0) return errno;
+        if (!S_ISDIR(what.st_mode)) return ENOTDIR;
+    }
+    /* Even if it existed: the sync of an earlier call may have failed. */
+    return disk_sync_parent(path);
 }
 
 void disk_close(int fd)

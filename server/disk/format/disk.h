@@ -55,9 +55,10 @@ int disk_rename(const char *from, const char *to);
  * needs no file and ends with the process. */
 int disk_lock_dir(const char *path, int *fd);
 
-int disk_remove(const char *path);   /* 0 even if it does not exist */
-int disk_make_dir(const char *path); /* 0 even if it exists */
-void disk_close(int fd);             /* ignores errors: important bytes were synced before */
+int disk_remove(const char *path); /* 0 even if it does not exist */
+/* 0 even if it exists. Syncs the folder that contains it. */
+int disk_make_dir(const char *path);
+void disk_close(int fd); /* ignores errors: important bytes were synced before */
 
 /* Stores dir/name; ENAMETOOLONG. */
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);

@@ -206,6 +206,20 @@ START_TEST(existing_folders_and_missing_files_are_no_error)
 }
 END_TEST
 
+START_TEST(a_folder_is_synced_again_after_a_failed_sync)
+{
+    disk_world_begin();
+    const char *dir = disk_world_path("folder");
+    disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC_DIR, .error = EIO });
+    ck_assert_int_eq(disk_make_dir(dir), EIO);
+    disk_world_heal();
+    unsigned syncs = disk_world_calls(DISK_SYNC_DIR);
+    ck_assert_int_eq(disk_make_dir(dir), 0);
+    ck_assert_uint_eq(disk_world_calls(DISK_SYNC_DIR), syncs + 1);
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(a_path_that_is_too_long_is_an_error)
 {
     char path[DISK_PATH_MAX], name[DISK_PATH_MAX];
@@ -229,6 +243,7 @@ Suite *test_suite(void)
         a_file_that_was_not_completely_written_is_removed,
         a_read_is_short_only_at_the_end_of_the_file,
         existing_folders_and_missing_files_are_no_error,
+        a_folder_is_synced_again_after_a_failed_sync,
         a_path_that_is_too_long_is_an_error,
         NULL,
     };
