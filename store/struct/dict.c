@@ -200,10 +200,11 @@ static void *find_among_equal_tags(const struct dict *dict, const struct dict_bu
         if (has_key(dict, element, key)) return element;
     }
     if (!overflow_may_have(bucket, tag)) return NULL;
-    const struct overflow *overflow = overflow_of(bucket);
-    for (unsigned i = 0; i < overflow->count; i++) {
-        if (overflow->slots[i].tag != tag) continue;
-        void *element = pointer48_load(&overflow->slots[i].element);
+    struct overflow *overflow = overflow_of(bucket);
+    for (unsigned i = 0, count = overflow_count(overflow); i < count; i++) {
+        const struct overflow_slot *slot = overflow_slot(overflow, i);
+        if (slot->tag != tag) continue;
+        void *element = pointer48_load(&slot->element);
         if (has_key(dict, element, key)) return element;
     }
     return NULL;
@@ -345,10 +346,11 @@ void *dict_hint_overflow(const struct dict *dict, uint64_t hash)
 {
     const struct dict_bucket *bucket = bucket_for(dict, hash);
     if (!overflow_may_have(bucket, tag_of(hash))) return NULL;
-    const struct overflow *overflow = overflow_of(bucket);
-    for (unsigned i = 0; i < overflow->count; i++)
-        if (overflow->slots[i].tag == tag_of(hash))
-            return prefetched(pointer48_load(&overflow->slots[i].element));
+    struct overflow *overflow = overflow_of(bucket);
+    for (unsigned i = 0, count = overflow_count(overflow); i < count; i++) {
+        const struct overflow_slot *slot = overflow_slot(overflow, i);
+        if (slot->tag == tag_of(hash)) return prefetched(pointer48_load(&slot->element));
+    }
     return NULL;
 }
 

@@ -11,14 +11,15 @@ _Static_assert(sizeof(struct dict_bucket) == 64, "a bucket is a cache line");
 
 static size_t overflow_size(unsigned count)
 {
-    size_t size = sizeof(struct overflow) + count * sizeof(struct overflow_slot);
+    size_t slots = count < OVERFLOW_LONG ? count : (size_t)count + 1;
+    size_t size = sizeof(struct overflow) + slots * sizeof(struct overflow_slot);
     size_t step = size < LONG ? STEP : STEP_LONG;
     return count == 0 ? 0 : (size + step - 1) / step * step;
 }
 
 size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
 {
-    return bucket->more == 0 ? 0 : overflow_size(overflow_of(bucket)->count);
+    return bucket->more == 0 ? 0 : overflow_size(overflow_count(overflow_of(bucket)));
 }
 
 /* Reallocates for another count, which the caller sets. Copies itself, which is faster than realloc
@@ -35,11 +36,18 @@ static struct overflow *overflow_resize(struct overflow *overflow, unsigned from
     return resized;
 }
 
-static void overflow_link(struct dict_bucket *bucket, const struct overflow *overflow)
+static void overflow_set_count(struct overflow *overflow, unsigned count)
+{
+    overflow->count = (uint16_t)(count < OVERFLOW_LONG ? count : OVERFLOW_LONG);
+    if (overflow->count == OVERFLOW_LONG) memcpy(overflow->slots, &count, sizeof(count));
+}
+
+static void overflow_link(struct dict_bucket *bucket, struct overflow *overflow)
 {
     bucket->more = (uint64_t)(uintptr_t)overflow;
-    for (unsigned i = 0; overflow != NULL && i < overflow->count; i++)
-        bucket->more |= filter_bit(overflow->slots[i].tag);
+    unsigned count = overflow != NULL ? overflow_count(overflow) : 0;
+    for (unsigned i = 0; i < count; i++)
+        bucket->more |= filter_bit(overflow_slot(overflow, i)->tag);
 }
 
 static void line_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
@@ -51,8 +59,9 @@ static void line_put(struct dict_bucket *bucket, unsigned position, struct slot 
 
 static void overflow_put(struct overflow *overflow, unsigned i, struct slot slot)
 {
-    overflow->slots[i].tag = slot.tag;
-    pointer48_store(&overflow->slots[i].element, slot.element);
+    struct overflow_slot *at = overflow_slot(overflow, i);
+    at->tag = slot.tag;
+    pointer48_store(&at->element, slot.element);
 }
 
 void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
@@ -69,12 +78,13 @@ void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
 static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
 {
     struct overflow *overflow = overflow_of(bucket);
-    unsigned count = overflow == NULL ? 0 : overflow->count;
-    ensure(count < UINT16_MAX, "overflow is full: %u elements", count);
+    unsigned count = overflow == NULL ? 0 : overflow_count(overflow);
     overflow = overflow_resize(overflow, count, count + 1, bytes);
     ensure(pointer48_fits(overflow), "pointer %p does not fit 48 bits", (void *)overflow);
+    if (count + 1 == OVERFLOW_LONG)
+        memmove(&overflow->slots[1], overflow->slots, count * sizeof(*overflow->slots));
+    overflow_set_count(overflow, count + 1);
     overflow_put(overflow, count, slot);
-    overflow->count = (uint16_t)(count + 1);
     uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
     bucket->more = (uint64_t)(uintptr_t)overflow | filter | filter_bit(slot.tag);
 }
@@ -97,7 +107,10 @@ struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes)
         return slot;
     }
     struct overflow *overflow = overflow_of(bucket);
-    unsigned left = --overflow->count;
+    unsigned left = overflow_count(overflow) - 1;
+    if (left + 1 == OVERFLOW_LONG)
+        memmove(overflow->slots, &overflow->slots[1], left * sizeof(*overflow->slots));
+    overflow_set_count(overflow, left);
     overflow_link(bucket, overflow_resize(overflow, left + 1, left, bytes));
     return slot;
 }
@@ -130,7 +143,7 @@ void bucket_check(const struct dict_bucket *bucket)
         ensure(is_filled == (line_element(bucket, i) != NULL), "tag and pointer differ at %u", i);
     }
     if (bucket->more == 0) return;
-    ensure(overflow_of(bucket)->count > 0, "empty overflow after %u elements", count);
+    ensure(overflow_count(overflow_of(bucket)) > 0, "empty overflow after %u elements", count);
     overflow_link(&copy, overflow_of(bucket));
     ensure(copy.more == bucket->more, "overflow and filter are %llx, not %llx",
            (unsigned long long)bucket->more, (unsigned long long)copy.more);

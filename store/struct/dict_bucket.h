@@ -11,13 +11,14 @@
  *
  * A bucket is long only if many hashes end in the same bits: when elements are added in the order
  * of a scan of another dict, as by a client that copies keys, the longest bucket holds about the
- * square root of six times their number. So a count of 16 bits is enough for any number of elements
- * that fits in memory. */
+ * square root of six times their number. So a count of 16 bits is enough for 700 million elements;
+ * beyond it, the count is in the bytes of the first slot, and the elements follow that. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "store/base/pointer48.h"
 #include "store/mem/relocate.h"
@@ -38,6 +39,8 @@ struct slot {
     uint8_t tag; /* 0: empty */
     void *element;
 };
+
+#define OVERFLOW_LONG UINT16_MAX /* as count: it is this or more, and in the first slot */
 
 struct overflow {
     uint16_t count;
@@ -82,6 +85,18 @@ static inline struct overflow *overflow_of(const struct dict_bucket *bucket)
     return (struct overflow *)(uintptr_t)(bucket->more & ((UINT64_C(1) << POINTER48_BITS) - 1));
 }
 
+static inline unsigned overflow_count(const struct overflow *overflow)
+{
+    uint32_t count = overflow->count;
+    if (count == OVERFLOW_LONG) memcpy(&count, overflow->slots, sizeof(count));
+    return count;
+}
+
+static inline struct overflow_slot *overflow_slot(struct overflow *overflow, unsigned i)
+{
+    return &overflow->slots[overflow->count == OVERFLOW_LONG ? i + 1 : i];
+}
+
 static inline uint64_t filter_bit(uint8_t tag)
 {
     return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
@@ -96,7 +111,7 @@ static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t t
 static inline unsigned bucket_count(const struct dict_bucket *bucket)
 {
     if (bucket->more == 0) return line_count(bucket->tags);
-    return LINE_SLOTS + (unsigned)overflow_of(bucket)->count;
+    return LINE_SLOTS + overflow_count(overflow_of(bucket));
 }
 
 /* The position must be in use. */
@@ -105,7 +120,7 @@ static inline struct slot bucket_get(const struct dict_bucket *bucket, unsigned 
     if (position < LINE_SLOTS)
         return (struct slot){ (uint8_t)(bucket->tags >> 8 * position),
                               line_element(bucket, position) };
-    const struct overflow_slot *at = &overflow_of(bucket)->slots[position - LINE_SLOTS];
+    const struct overflow_slot *at = overflow_slot(overflow_of(bucket), position - LINE_SLOTS);
     return (struct slot){ at->tag, pointer48_load(&at->element) };
 }
 

@@ -88,10 +88,38 @@ START_TEST(tag_is_never_zero)
 }
 END_TEST
 
+START_TEST(a_bucket_holds_more_elements_than_16_bits_count)
+{
+    enum { COUNT = LINE_SLOTS + UINT16_MAX + 20, LEFT = LINE_SLOTS + UINT16_MAX - 20 };
+    struct dict_bucket bucket = { 0 };
+    static struct slot slots[COUNT];
+    struct rng rng;
+    size_t bytes = 0;
+    rng_init(&rng, test_seed());
+    for (unsigned i = 0; i < COUNT; i++) {
+        bucket_append(&bucket, slots[i] = draw(&rng), &bytes);
+        ck_assert_uint_eq(bytes, bucket_overflow_bytes(&bucket));
+        if (i >= LEFT) assert_holds(&bucket, slots, i + 1);
+    }
+    bucket_put(&bucket, LINE_SLOTS, slots[LINE_SLOTS] = draw(&rng));
+    bucket_put(&bucket, COUNT - 1, slots[COUNT - 1] = draw(&rng));
+    for (unsigned i = COUNT; i > LEFT; i--) {
+        assert_holds(&bucket, slots, i);
+        struct slot last = bucket_pop(&bucket, &bytes);
+        ck_assert_ptr_eq(last.element, slots[i - 1].element);
+        ck_assert_uint_eq(bytes, bucket_overflow_bytes(&bucket));
+    }
+    assert_holds(&bucket, slots, LEFT);
+    bucket_clear(&bucket, &bytes);
+    ck_assert_uint_eq(mem_used(), 0);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         random_programs_match_array,
+        a_bucket_holds_more_elements_than_16_bits_count,
         tags_equal_compares_all_tags_exactly,
         tag_is_never_zero,
         NULL,
