@@ -49,7 +49,7 @@ enum effect_kind {
     EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
     EFFECT_SET_DROP,    /* its member a is removed */
     EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER: none) */
-    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none) */
+    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none, and b is its value) */
     EFFECT_HASH_DROP,   /* its field a is removed */
     EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
     EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER: none) */

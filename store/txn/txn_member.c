@@ -24,6 +24,8 @@ static void set_member_deadline(struct txn *txn, struct entry *entry, struct byt
     struct effect effect = {
         .kind = txn_type_of(entry)->expire, .event = event, .a = member, .at = at
     };
+    if (at == NEVER && effect.kind == EFFECT_HASH_EXPIRE)
+        hash_get(entry->object.hash, member, &effect.b);
     txn_record(txn, entry, &effect);
     object_member_expire(&entry->object, member, at);
     keyspace_rearm(txn->ks, entry);

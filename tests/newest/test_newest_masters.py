@@ -4,6 +4,7 @@ the deadlines of hash fields."""
 import os
 import random
 import sys
+import time
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 sys.path.insert(2, sys.path[0] + "/../e2e/files")
@@ -240,6 +241,33 @@ def stream_to(master, replica):
         client.execute_command("HPEXPIREAT", "h", FAR + 2, "FIELDS", 1, "f1")
         client.execute_command("HPEXPIREAT", "x", 1, "FIELDS", 1, "b")
     await_caught_up(master, replica)
+
+
+@both
+def field_that_is_persisted_after_its_deadline_lives_on_a_replica_that_is(program):
+    """The master's clock stands still, so there the deadline does not pass."""
+    with Daemon("--repl-diskless-sync-delay", "0", tcp=True) as master, \
+            newest(program, "--replicaof", f"127.0.0.1 {master.port}", "--repl-diskless-sync", "no",
+                   tcp=True) as replica:
+        at = int(time.time() * 1000) + 1
+        master.hold(at - 1)
+        await_linked(replica)
+        hashes = {"small": {"f": "v", "g": ""}, "large": {f"f{number}": "v" * 100 for number in range(600)},
+                  "one": {"f": "v"}}
+        with master.redis() as client, replica.redis() as other:
+            for name, fields in hashes.items():
+                client.hset(name, mapping=fields)
+                client.execute_command("HPEXPIREAT", name, at, "FIELDS", len(fields), *fields)
+            await_caught_up(master, replica)
+            assert wait_for(lambda: time.time() * 1000 > at + 1)
+            client.execute_command("HPERSIST", "small", "FIELDS", 1, "f")
+            client.execute_command("HGETEX", "small", "PERSIST", "FIELDS", 1, "g")
+            for name in ("large", "one"):
+                client.execute_command("HPERSIST", name, "FIELDS", len(hashes[name]), *hashes[name])
+            await_caught_up(master, replica)
+            for name, fields in hashes.items():
+                equal(other.hgetall(name), client.hgetall(name), name)
+                equal(other.execute_command("HPTTL", name, "FIELDS", len(fields), *fields), [-1] * len(fields), name)
 
 
 @both

@@ -111,6 +111,12 @@ static void put(struct feed *feed, const struct effect *effect)
 void feed_add(struct feed *feed, const struct effect *effect)
 {
     if (effect->kind == EFFECT_NONE) return;
+    if (effect->kind == EFFECT_HASH_EXPIRE && effect->at == NEVER) {
+        struct effect set = *effect;
+        set.kind = EFFECT_HASH_PUT;
+        put(feed, &set);
+        return;
+    }
     enum effect_kind expire = effect_rows[effect->kind].expire;
     if (expire == EFFECT_NONE || effect->at == NEVER) {
         put(feed, effect);

@@ -115,6 +115,20 @@ START_TEST(a_member_with_a_deadline_is_added_then_timed)
 }
 END_TEST
 
+START_TEST(a_field_that_loses_its_deadline_is_set_again)
+{
+    setup();
+    SET("a", "1");
+    feed_commit(feed);
+    told();
+    EFFECT(.kind = EFFECT_HASH_EXPIRE, .a = LIT("f"), .b = LIT("v"), .at = NEVER);
+    EFFECT(.kind = EFFECT_HASH_EXPIRE, .a = LIT("g"), .b = LIT(""), .at = NEVER);
+    feed_commit(feed);
+    ck_assert_str_eq(told(), "HSET k f v g |");
+    done();
+}
+END_TEST
+
 START_TEST(own_commands_are_never_in_multi)
 {
     setup();
@@ -289,6 +303,7 @@ Suite *test_suite(void)
         one_command_stands_alone,
         several_commands_of_redis_are_in_multi,
         a_member_with_a_deadline_is_added_then_timed,
+        a_field_that_loses_its_deadline_is_set_again,
         own_commands_are_never_in_multi,
         commands_outside_of_units_and_restart,
         restart_forgets_a_unit_that_is_open,
