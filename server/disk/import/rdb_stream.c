@@ -1,6 +1,8 @@
 /* rdb_stream: see rdb_stream.h. Uses the store's streams directly, without a transaction. */
 #include "server/disk/import/rdb_stream.h"
 
+#include <stdlib.h>
+
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_repeats.h"
@@ -162,38 +164,98 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     mem_free(parts);
 }
 
-/* Only entries of `consumer`, or of any consumer if NULL: Redis' format has no place for released
- * entries. */
-static void write_pending(const struct stream_group *group, const struct stream_consumer *consumer,
+/* The IDs of a group's pending entries, by consumer. Redis' format lists them for each consumer,
+ * and searching the group once for each would take time for consumers times entries. */
+struct owner {
+    const struct stream_consumer *consumer;
+    size_t end; /* in `ids`, after those that were added so far */
+};
+
+struct owned {
+    struct owner *owners; /* by address; NULL: no memory */
+    size_t count;
+    struct rdb_stream_id *ids;
+};
+
+static int compare_owners(const void *a, const void *b)
+{
+    uintptr_t in_a = (uintptr_t)((const struct owner *)a)->consumer;
+    uintptr_t in_b = (uintptr_t)((const struct owner *)b)->consumer;
+    return (in_a > in_b) - (in_a < in_b);
+}
+
+static struct owner *owner_of(const struct owned *owned, const struct stream_consumer *consumer)
+{
+    const struct owner wanted = { .consumer = consumer };
+    return bsearch(&wanted, owned->owners, owned->count, sizeof(wanted), compare_owners);
+}
+
+static void owned_drop(struct owned *owned)
+{
+    mem_free(owned->owners);
+    mem_free(owned->ids);
+    *owned = (struct owned){ .owners = NULL };
+}
+
+static void owned_init(struct owned *owned, const struct stream_group *group)
+{
+    struct stream_consumer *consumer = NULL;
+    size_t pending = 0, room = group_count_consumers(group) + 1;
+    *owned = (struct owned){ .owners = mem_try_alloc(room * sizeof(*owned->owners)) };
+    if (owned->owners == NULL) return;
+    while ((consumer = consumer_next(group, consumer)) != NULL)
+        owned->owners[owned->count++].consumer = consumer;
+    qsort(owned->owners, owned->count, sizeof(*owned->owners), compare_owners);
+    for (size_t i = 0; i < owned->count; i++) {
+        owned->owners[i].end = pending;
+        pending += consumer_pending(owned->owners[i].consumer);
+    }
+    owned->ids = mem_try_alloc((pending + 1) * sizeof(*owned->ids));
+    if (owned->ids == NULL) owned_drop(owned);
+}
+
+/* Redis' format has no place for released entries. */
+static void write_pending(const struct stream_group *group, struct owned *owned,
                           struct rdb_writer *writer)
 {
-    struct pending_filter filter = { .to = STREAM_ID_MAX, .consumer = consumer };
+    struct pending_filter filter = { .to = STREAM_ID_MAX };
     struct pending pending;
-    for (bool more = true; more && pending_next(group, &filter, &pending);) {
-        const struct rdb_pending theirs = { rdb_of_id(pending.id), pending.at, pending.deliveries };
-        if (consumer != NULL)
-            rdb_writer_owned(writer, theirs.id);
-        else if (pending.consumer != NULL)
-            rdb_writer_pending(writer, &theirs);
+    for (bool more = true; more && pending_next(group, &filter, &pending);
+         more = stream_id_up(&filter.from)) {
         filter.from = pending.id;
-        more = stream_id_up(&filter.from);
+        if (pending.consumer == NULL) continue;
+        const struct rdb_pending theirs = { rdb_of_id(pending.id), pending.at, pending.deliveries };
+        rdb_writer_pending(writer, &theirs);
+        owned->ids[owner_of(owned, pending.consumer)->end++] = theirs.id;
     }
 }
 
+static void write_consumer(const struct stream_consumer *consumer, const struct owned *owned,
+                           struct rdb_writer *writer)
+{
+    const struct rdb_consumer theirs = { .name = consumer_name(consumer),
+                                         .seen_at = consumer_seen_at(consumer) };
+    size_t count = consumer_pending(consumer), end = owner_of(owned, consumer)->end;
+    rdb_writer_consumer(writer, &theirs, count);
+    for (size_t i = end - count; i < end; i++)
+        rdb_writer_owned(writer, owned->ids[i]);
+}
+
+/* Without memory it leaves the group incomplete, so that the writer fails. */
 static void write_group(const struct stream_group *group, struct rdb_writer *writer)
 {
     struct group_position position = group_position(group);
     const struct rdb_group theirs = { group_name(group), rdb_of_id(position.last), position.read };
+    struct owned owned;
+    owned_init(&owned, group);
+    if (owned.owners == NULL) return;
     rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
-    write_pending(group, NULL, writer);
-    rdb_writer_consumers(writer, group_count_consumers(group));
+    write_pending(group, &owned, writer);
+    rdb_writer_consumers(writer, owned.count);
     for (struct stream_consumer *consumer = NULL;
-         (consumer = consumer_next(group, consumer)) != NULL;) {
-        const struct rdb_consumer one = { .name = consumer_name(consumer),
-                                          .seen_at = consumer_seen_at(consumer) };
-        rdb_writer_consumer(writer, &one, consumer_pending(consumer));
-        write_pending(group, consumer, writer);
-    }
+         (consumer = consumer_next(group, consumer)) != NULL;)
+        write_consumer(consumer, &owned, writer);
+    owned_drop(&owned);
 }
 
 void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer)

@@ -5,6 +5,7 @@
 #include "proto/rdb/rdb_write.h"
 #include "server/disk/effect/effect_text.h"
 #include "store/base/ensure.h"
+#include "store/mem/mem.h"
 #include "store/txn/txn.h"
 #include "store/type/stream/stream_group.h"
 #include "store/walk.h"
@@ -206,6 +207,53 @@ START_TEST(member_deadlines_and_leases_survive_dump_and_restore)
 }
 END_TEST
 
+START_TEST(pending_entries_of_many_consumers_survive)
+{
+    enum { CONSUMERS = 300, ENTRIES = 5000 };
+    struct store *store = store_new(1);
+    struct txn txn;
+    struct object object = object_new(TYPE_STREAM);
+    struct stream_group *group = group_add(stream_groups(object.stream), LIT("g"));
+    struct stream_consumer *consumers[CONSUMERS];
+    char name[16];
+    for (int i = 0; i < CONSUMERS; i++) {
+        struct bytes text = bytes_of(name, (size_t)snprintf(name, sizeof(name), "c%d", i));
+        consumers[i] = consumer_add(group, text, NOW + i);
+    }
+    for (unsigned i = 0; i < ENTRIES; i++)
+        pending_put(group, &(struct pending){ .id = { 1 + i, 1 },
+                                              .consumer = consumers[i * 7 % (CONSUMERS - 1)],
+                                              .at = NOW + i,
+                                              .deliveries = 1 });
+    txn_begin(&txn, store, NOW, FROM_CLIENT);
+    txn_key_restore(&txn, LIT("k"), object, NEVER);
+    txn_commit(&txn);
+    check_round(store);
+    store_free(store);
+}
+END_TEST
+
+START_TEST(stream_fails_to_dump_without_memory)
+{
+    struct object object = object_new(TYPE_STREAM);
+    struct payload *payload = NULL;
+    fill_stream(object.stream);
+    pending_remove(group_find(stream_groups(object.stream), LIT("g")), (struct stream_id){ 4, 1 });
+    int fails = 0;
+    for (; payload == NULL; fails++) {
+        mem_fail_try((uint64_t)fails + 1);
+        payload = payload_new(&object);
+        mem_fail_try(0);
+    }
+    ck_assert_int_gt(fails, 3);
+    struct object again;
+    ck_assert_int_eq(payload_read(payload_bytes(payload), &again), PAYLOAD_WHOLE);
+    object_free(&again);
+    payload_free(payload);
+    object_free(&object);
+}
+END_TEST
+
 START_TEST(large_values_survive_dump_and_restore)
 {
     for (enum type type = TYPE_LIST; type <= TYPE_DEHYDRATOR; type++) {
@@ -381,6 +429,8 @@ Suite *test_suite(void)
         payloads_of_redis_are_restored_and_dumped_again,
         streams_keep_all_in_restore_and_dump,
         member_deadlines_and_leases_survive_dump_and_restore,
+        pending_entries_of_many_consumers_survive,
+        stream_fails_to_dump_without_memory,
         large_values_survive_dump_and_restore,
         versions_beyond_the_known_are_foreign,
         our_own_format_is_read_only_as_it_is_written,
