@@ -15,6 +15,7 @@ import time
 from crash import (FAULT, Budget, Daemon, encode, equal, preload, read_reply, run, seeded, test,
                    wait_for)
 from followers import await_caught_up, call, follow
+from tls import TlsDaemon, context
 
 SHIM = os.path.join(os.path.dirname(FAULT), "shifted_clock.so")
 HOUR = 3_600_000
@@ -306,6 +307,37 @@ def timeout_spares_a_client_that_sends_a_large_argument():
         assert wait_for(lambda: silent.has_more() and silent.closed), "idle for 100 seconds"
         sender.send(1_000_000 * b"x" + b"\r\n")
         equal(sender.reply(), OK)
+
+
+class ShiftedTls(Shifted, TlsDaemon):
+    pass
+
+
+def info_of(raw, name):
+    return int(re.search(rb"\r\n%s:(\d+)\r\n" % name.encode(), raw.call("INFO"))[1])
+
+
+@test
+def timeout_counts_from_the_end_of_a_handshake():
+    with ShiftedTls("--timeout", "9") as daemon, daemon.raw() as other, daemon.tls() as early:
+        equal(early.call("PING"), b"+PONG\r\n")
+        connection = daemon.plain_to_tls()
+        assert wait_for(lambda: info_of(other, "connected_clients") == 3)
+        daemon.let_pass(5500)
+        with context().wrap_socket(connection, server_hostname="localhost") as late:
+            assert wait_for(lambda: info_of(other, "tls_handshakes") == 2)
+            daemon.let_pass(11_000)
+            assert wait_for(lambda: early.has_more() and early.closed), "idle for 11 seconds"
+            late.sendall(b"PING\r\n")
+            equal(late.recv(100), b"+PONG\r\n")
+
+
+@test
+def timeout_ends_a_handshake_that_has_not_begun():
+    with ShiftedTls("--timeout", "2", "--loglevel", "verbose") as daemon, daemon.plain_to_tls() as silent:
+        daemon.let_pass(4000)  # of the ten seconds that a handshake may take
+        equal(silent.recv(100), b"")
+        assert "closed: idle for longer than timeout" in daemon.log(), daemon.log()
 
 
 def stat(daemon, section, name):
