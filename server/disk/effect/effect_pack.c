@@ -72,7 +72,7 @@ static bool is_same_text(const struct effect_packer *packer, const struct packed
                          struct bytes text)
 {
     return word->type == PACKED_TEXT && word->len == text.len && !packer->failed &&
-           memcmp(packer->out->data + word->at, text.data, text.len) == 0;
+           (text.len == 0 || memcmp(packer->out->data + word->at, text.data, text.len) == 0);
 }
 
 static void pack_number(struct effect_packer *packer, struct packed_word *word, int64_t number)
