@@ -166,6 +166,11 @@ static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);
 }
+/* True: a flush has nothing to remove, neither keys nor what is kept of missing ones. O(1) */
+static inline bool keyspace_is_blank(const struct keyspace *ks)
+{
+    return keyspace_count(ks) == 0 && ks->refreshers == NULL && ks->drained == NULL;
+}
 /* Memory of the table and of the agendas, without keys and values. */
 size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);

@@ -379,7 +379,7 @@ void txn_flush(struct txn *txn, unsigned db)
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
     txn_policy_forget(txn, NULL);
-    if (dict_count(&ks->dict) == 0 && ks->refreshers == NULL) return;
+    if (keyspace_is_blank(ks)) return;
     reclaim_keyspace(&txn->store->reclaim, *ks);
     keyspace_init(ks, db);
 }

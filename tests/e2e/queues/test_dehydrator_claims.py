@@ -303,9 +303,21 @@ def counts_end_with_a_key_that_is_not_empty():
             de.run(*end)
             de.run("DEL", "d")
             equal(counts(de)[:3], none, end)
-        work(de)
-        de.run("FLUSHDB")
-        equal(counts(de)[:3], none)
+
+
+@own
+def flush_of_empty_databases_ends_counts():
+    with Dehydrators() as de:
+        for flush, kept in (("FLUSHDB", 1), ("FLUSHALL", 0)):
+            for db in 1, 0:
+                de.run("SELECT", db)
+                work(de)
+            de.run(flush)
+            equal(counts(de)[0], 0, flush)
+            de.run("SELECT", 1)
+            equal(counts(de)[0], kept, flush)
+            de.run("SELECT", 0)
+            de.says(b"+OK\r\n", "DEBUG", "CHECK")
 
 
 @own
