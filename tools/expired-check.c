@@ -146,9 +146,10 @@ static bool report_cut(int error, uint64_t at, const struct cut *cut)
 static bool cut_at(const struct data_file *file, uint64_t at)
 {
     struct cut cut;
+    uint64_t length = at > 0 ? at : strlen(RECORD_FIRST_LINE); /* which cut_and_keep writes again */
     int error = cut_check_unused(file->path);
     if (error == 0) error = cut_and_keep(file->path, at, &cut);
-    if (error == 0) error = data_file_lower_synced(file, at);
+    if (error == 0) error = data_file_lower_synced(file, length);
     return report_cut(error, at, &cut);
 }
 
@@ -158,7 +159,8 @@ static bool repair(struct check *check, const struct data_file *file, const stru
     if (!check->fix || file->kind != DATA_JOURNAL) return false;
     if (found->verdict == TORN) return cut_at(file, found->journal.good);
     if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
-    if (found->journal.good == 0) {
+    /* A file that ends in its first line has no records to lose. */
+    if (found->journal.good == 0 && found->size >= strlen(RECORD_FIRST_LINE)) {
         puts("  not cut: no record of it can be read");
         return false;
     }

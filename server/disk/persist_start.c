@@ -288,6 +288,11 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
         if (manifest->files[i].type == MANIFEST_BASE && !loading->imports &&
             file_kind(path) == FILE_EMPTY)
             return fail_load(loading, "%s is damaged at byte 0: it is empty", path);
+        if (!manifest_is_listed_base(&manifest->files[i], path))
+            return fail_load(loading,
+                             "%s is not the file that the manifest lists. Restore all files of %s "
+                             "from one copy",
+                             path, manifest->dir);
         loading->synced = manifest->files[i].synced;
         if (!load_file(loading, path, i >= first_torn)) return false;
         if (!starts) continue;

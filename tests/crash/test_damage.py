@@ -117,12 +117,40 @@ def journal_cut_at_any_byte_keeps_its_complete_records():
 
 
 @test
-def journal_cut_in_its_first_line_is_an_empty_one():
+def journal_cut_in_its_first_line_is_refused():
+    """The line is synced before the manifest lists the file, as the manifest notes."""
+    with Kept(fsync="no") as daemon:
+        for recorded, _ in each(daemon, 1, records=3):
+            for length in range(recorded.ends[0]):
+                recorded.cut(length)
+                daemon.refuses("appendonly.aof.2.incr.aof", "first line is incomplete")
+            recorded.cut(recorded.ends[0])
+            recorded.starts_with(0, "without records")
+
+
+@test
+def first_line_may_be_torn_if_the_manifest_is_of_an_older_version():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=3):
             for length in range(recorded.ends[0] + 1):
                 recorded.cut(length)
+                change_manifest(recorded, strip_notes)
                 recorded.starts_with(0, f"cut at byte {length}")
+
+
+@test
+def base_of_another_server_is_refused():
+    with Kept(fsync="no") as other, Kept(fsync="no") as daemon:
+        for one in (other, daemon):
+            one.call("SET", "key", "value")
+            assert one.rewrite(), one.log()
+            one.kill()
+        name = "appendonly.aof.2.base.exp"
+        shutil.copy(os.path.join(other.journal_dir, name), os.path.join(daemon.journal_dir, name))
+        daemon.refuses(name, "not the file that the manifest lists")
+        status, text = checked(daemon.journal_dir)
+        equal(status, 2, text)
+        assert "not the file that the manifest lists" in text, text
 
 
 @test
@@ -141,6 +169,20 @@ def bytes_after_the_last_complete_record_are_cut_off():
                 assert f"cut off are in appendonlydir/{os.path.basename(kept)}" in daemon.log(), daemon.log()
 
 
+def change_manifest(recorded, change):
+    """Writes the manifest's lines without comments, as another program could have."""
+    with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "r+",
+              encoding="ascii") as manifest:
+        files = [line for line in manifest if not line.startswith("#")]
+        manifest.seek(0)
+        manifest.truncate()
+        manifest.writelines(change(files))
+
+
+def strip_notes(files):
+    return [" ".join(line.split()[:6]) + "\n" for line in files]
+
+
 def add_segment(recorded, records):
     """Adds a third segment with `records` records, as if a rewrite had just begun."""
     name = recorded.name.replace(".2.incr.", ".3.incr.")
@@ -148,19 +190,14 @@ def add_segment(recorded, records):
         text = file.read(recorded.ends[records])
     with open(name, "wb") as file:
         file.write(text)
-    with open(os.path.join(recorded.daemon.journal_dir, "appendonly.aof.manifest"), "r+",
-              encoding="ascii") as manifest:
-        files = [line for line in manifest if not line.startswith("#")]
-        manifest.seek(0)
-        manifest.truncate()
-        manifest.writelines(files + ["file appendonly.aof.3.incr.aof seq 3 type i\n"])
+    change_manifest(recorded, lambda files: files + ["file appendonly.aof.3.incr.aof seq 3 type i\n"])
 
 
 @test
 def torn_segment_is_accepted_only_if_all_later_ones_are_empty():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=10):
-            for length in (5, recorded.ends[0] + 3, recorded.ends[-1] - 1, recorded.ends[-1]):
+            for length in (recorded.ends[0], recorded.ends[0] + 3, recorded.ends[-1] - 1, recorded.ends[-1]):
                 recorded.cut(length)
                 add_segment(recorded, 0)
                 recorded.starts_with(max(0, recorded.units_at(length)), f"cut at byte {length}")

@@ -187,6 +187,8 @@ def damage_after_a_crash_is_refused_or_costs_its_last_records():
             return verdict == "bad" or at >= synced and verdict == "torn" and digest == kept(at)
 
         def cut_allowed(at, verdict, digest):
+            if at < FIRST_LINE:  # synced before the manifest lists the file
+                return verdict == "bad"
             return verdict != "bad" and digest == kept(at)
 
         for name in data.files:

@@ -84,6 +84,7 @@ static void add_parts(struct data_files *all, const struct manifest *manifest)
         file->is_named = true;
         file->is_last = i >= first_torn;
         file->synced = part->synced;
+        file->is_other = !manifest_is_listed_base(part, path);
     }
 }
 

@@ -22,6 +22,7 @@ struct data_file {
     enum data_kind kind;
     unsigned set;    /* files with the same number are one data set, the manifest first, in order */
     bool is_named;   /* by a manifest */
+    bool is_other;   /* a base, but not the one that the manifest lists */
     bool is_last;    /* no file continues it, so a torn end is not damage */
     uint64_t synced; /* bytes of a journal that were synced, as its manifest says; 0: unknown */
     char *why;       /* why it can't be read or is a bad manifest; else NULL */

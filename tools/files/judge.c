@@ -76,6 +76,10 @@ static void judge_snapshot(const struct data_file *data, struct store *store, ms
                            struct judgement *found)
 {
     if (!judge_header(data->path, found)) return;
+    if (data->is_other) {
+        set_verdict(found, DAMAGED, 0, "not the file that the manifest lists");
+        return;
+    }
     struct base_load load = { 0 };
     if (!base_load(store, data->path, now, &load)) {
         const char *reason = strstr(load.why, ": "); /* after the offset */

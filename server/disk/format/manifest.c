@@ -61,6 +61,12 @@ static int make_path(const struct manifest *manifest, uint64_t seq, const char *
     return error != 0 ? error : disk_path(path, manifest->dir, name);
 }
 
+bool manifest_is_listed_base(const struct manifest_file *file, const char *path)
+{
+    uint32_t header = file->header != 0 ? snapshot_header_sum(path) : 0;
+    return header == 0 || header == file->header;
+}
+
 /* Is the file longer than a segment without records? */
 static bool is_long(const char *path)
 {
@@ -298,10 +304,16 @@ static struct manifest without_files(const struct manifest *manifest)
 
 static int add_new(struct manifest *next, uint64_t seq, const char *end, enum manifest_type type)
 {
-    char name[DISK_PATH_MAX];
+    char name[DISK_PATH_MAX], path[DISK_PATH_MAX];
     int error = make_name(next, seq, end, name);
-    if (error == 0) manifest_add_file(next, name, seq, type);
-    return error;
+    if (error == 0) error = disk_path(path, next->dir, name);
+    if (error != 0) return error;
+    struct manifest_file *file = manifest_add_file(next, name, seq, type);
+    if (type == MANIFEST_SEGMENT)
+        file->synced = sizeof(RECORD_FIRST_LINE) - 1; /* by manifest_make_segment */
+    else
+        file->header = snapshot_header_sum(path);
+    return 0;
 }
 
 int manifest_add_segment(struct manifest *manifest, uint64_t segment)

@@ -8,7 +8,9 @@
  * lines before it; one with that first line and no checksum at its end is damaged. Unknown pairs of
  * words in a line are ignored, as in Redis, so that later versions can add pairs that earlier ones
  * need not understand. A pair "synced N" in a segment's line: its first N bytes were synced, so a
- * file without them is damaged. A clean stop adds it.
+ * file without them is damaged. A new segment's line has the length of its header, a clean stop
+ * notes all. A pair "header xxxxxxxx" in a base's line: the checksum of its header, so that the
+ * base of another server or an older backup is not taken for it.
  *
  * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
@@ -42,6 +44,7 @@ struct manifest_file {
     uint64_t seq;
     enum manifest_type type;
     uint64_t synced; /* bytes of a segment that were synced; 0: unknown */
+    uint32_t header; /* checksum of a base's header; 0: unknown */
 };
 
 struct manifest {
@@ -70,6 +73,10 @@ uint64_t manifest_last_segment(const struct manifest *manifest);            /* i
 size_t manifest_segments(const struct manifest *manifest);                  /* their number */
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
+
+/* Is the file at this path the base that was listed? True for other files, and if its header is
+ * missing or damaged, which its reader reports. */
+bool manifest_is_listed_base(const struct manifest_file *file, const char *path);
 
 /* The path of the next base, and its number. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);

@@ -50,7 +50,9 @@ struct manifest_file *manifest_add_file(struct manifest *manifest, const char *n
 
 void manifest_copy_file(struct manifest *manifest, const struct manifest_file *file)
 {
-    manifest_add_file(manifest, file->name, file->seq, file->type)->synced = file->synced;
+    struct manifest_file *copy = manifest_add_file(manifest, file->name, file->seq, file->type);
+    copy->synced = file->synced;
+    copy->header = file->header;
 }
 
 bool manifest_lists_file(const struct manifest *manifest, const char *name)
@@ -108,6 +110,7 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
 struct fields {
     const char *name, *type;
     uint64_t seq, synced;
+    uint32_t header;
 };
 
 /* Parses a positive number. */
@@ -132,6 +135,8 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
         return parse_number(reading, value, &fields->seq);
     } else if (strcasecmp(key, "synced") == 0) {
         return parse_number(reading, value, &fields->synced);
+    } else if (strcasecmp(key, "header") == 0) {
+        fields->header = (uint32_t)strtoul(value, NULL, 16);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
         if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
@@ -156,7 +161,9 @@ static bool parse_words(struct reading *reading, const struct conf_words *words)
         return fail_manifest(reading, "'%s' is out of order", fields.name);
     if (manifest_lists_file(manifest, fields.name))
         return fail_manifest(reading, "duplicate file '%s'", fields.name);
-    manifest_add_file(manifest, fields.name, fields.seq, type)->synced = fields.synced;
+    struct manifest_file *file = manifest_add_file(manifest, fields.name, fields.seq, type);
+    file->synced = fields.synced;
+    file->header = fields.header;
     return true;
 }
 
@@ -231,6 +238,7 @@ static void write_files(FILE *to, const struct manifest *manifest, enum manifest
         conf_word_write(to, file->name);
         fprintf(to, " seq %" PRIu64 " type %c", file->seq, (char)type);
         if (file->synced > 0) fprintf(to, " synced %" PRIu64, file->synced);
+        if (file->header != 0) fprintf(to, " header %08" PRIx32, file->header);
         putc('\n', to);
     }
 }

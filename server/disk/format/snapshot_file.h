@@ -94,6 +94,10 @@ struct snapshot_fault {
     char reason[160];
 };
 
+/* The checksum of the file's header, which differs from file to file, because the header has the
+ * creation time. 0: it can't be read, or is damaged. Any thread may call this. */
+uint32_t snapshot_header_sum(const char *path);
+
 /* NULL: `fault` has the error. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);

@@ -74,6 +74,19 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     return true;
 }
 
+uint32_t snapshot_header_sum(const char *path)
+{
+    char header[SNAPSHOT_HEADER];
+    struct snapshot_fault fault;
+    size_t got;
+    int fd;
+    if (disk_open_to_read(path, &fd) != 0) return 0;
+    bool good =
+        disk_read(fd, header, sizeof(header), 0, &got) == 0 && check_header(header, got, &fault);
+    disk_close(fd);
+    return good ? get_u32(header + 68) : 0;
+}
+
 static bool read_file_header(struct snapshot_reader *reader, struct snapshot_fault *fault)
 {
     char header[SNAPSHOT_HEADER];

@@ -140,9 +140,9 @@ def a_torn_journal_is_reported_and_cut():
         content = read(path)
         ends = ends_of_records(content)
         equal(len(ends), 100)
-        for size in (ends[-2] + 1, ends[-1] - 1, ends[0] - 1, 20, 19, 0):
+        for size in (ends[-2] + 1, ends[-1] - 1, ends[0] - 1, 20):
             write(path, content[:size])
-            good = max([end for end in ends if end <= size], default=20 if size >= 20 else 0)
+            good = max([end for end in ends if end <= size], default=20)
             status, said = check(folder)
             if size == 20:
                 equal(status, WHOLE, said)
@@ -153,7 +153,21 @@ def a_torn_journal_is_reported_and_cut():
             status, said = check("--fix", folder)
             equal(status, WHOLE, said)
             equal(check("--deep", folder)[0], WHOLE)
-            equal(read(path), content[:good or 20])
+            equal(read(path), content[:good])
+
+
+@own
+def a_journal_cut_in_its_first_line_is_damaged_and_begun_again():
+    with data(hundred) as (folder, _):
+        path = part(folder, TAIL)
+        content = read(path)
+        for size in (19, 0):
+            write(path, content[:size])
+            equal(check("--fix", folder)[0], DAMAGED)
+            equal(read(path), content[:size])
+            status, said = check("--fix", "--cut-at-damage", folder)
+            equal(status, WHOLE, said)
+            equal(read(path), content[:20])
 
 
 @own
