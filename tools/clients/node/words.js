@@ -67,7 +67,7 @@ export function writeCall(method, { values, options, write }, words, args) {
     const given = args[values] ?? {};
     if (typeof given !== 'object' || Array.isArray(given)) throw new TypeError(`${method}: options must be an object`);
     for (const name of Object.keys(given)) {
-        if (!options.includes(name)) throw new TypeError(`${method} has no option '${name}', but ${options.join(', ')}`);
+        if (!options.includes(name)) throw new TypeError(`${method} has no option '${name}'. Its options: ${options.join(', ')}`);
     }
     write(words, ...args);
 }
