@@ -1,11 +1,12 @@
 """registers: several clients read, write, append and swap the same strings; each key's history must be
 linearizable, and sums that transactions and scripts keep must never be seen broken."""
-from world import LOST, Error
+from world import LOST, MSEC, Error
 
 from linear import FOREVER, is_linearizable
 from run_state import refused, results
 
 MOST = 24  # operations on one key
+HELD = 20 * MSEC  # a write that waits longer for its reply may wait for a new journal
 NOT_EXECUTED = object()
 SWAP = ("local v = redis.call('GET', KEYS[1]) or '' if v == ARGV[1] then "
         "redis.call('SET', KEYS[1], ARGV[2]) return 1 end return 0")
@@ -148,17 +149,20 @@ class Registers:
             self.run.broken(f"accounts: {balances}")
 
     def may_be_undone(self, one, history):
-        """With `always` too, a client may see a change before its writer has the reply, and a power failure
-        may then lose it. So a call that changed nothing counts only if each write before it was acknowledged,
-        or ended with the power."""
+        """A client may see a change before its writer has the reply, and a failure may then lose it: a loss of power
+        the change that is not synced, a kill the change that waits for a new journal (doc/durability.md). So a call
+        that changed nothing counts only if each write before it was acknowledged, or ended with the failure."""
         call, end, kind, _, result = one
         if end == FOREVER or kind != "read" and (kind, result) not in (("swap", False), ("take", None)):
             return False
-        failures = sorted(at for at, how, *_ in self.run.losses if how == "power")
-        next_failure = next((at for at in failures if at >= call), FOREVER)
-        since = max((at for at in failures if at < call), default=0)
-        return next_failure < FOREVER and any(
-            other[1] == FOREVER and since <= other[0] <= end for other in history)
+        for failure, held in (("power", 0), ("kill", HELD)):
+            failures = sorted(at for at, how, *_ in self.run.losses if how == failure)
+            next_failure = next((at for at in failures if at >= call), FOREVER)
+            since = max((at for at in failures if at < call), default=0)
+            if next_failure < FOREVER and any(
+                    other[1] == FOREVER and since <= other[0] <= min(end, next_failure - held) for other in history):
+                return True
+        return False
 
     def finish(self):
         run = self.run
