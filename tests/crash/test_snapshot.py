@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
 """Snapshots: SAVE, BGSAVE, save points, FLUSHALL, and how SHUTDOWN saves."""
+import errno
 import signal
 
-from crash import (CHILDREN, COME_LATE, EIO, EVER, NOON, WRITE, Kept, calls, encode, equal, run,
+from crash import (CHILDREN, COME_LATE, EIO, EVER, NOON, REMOVE, WRITE, Kept, calls, encode, equal, run,
                    test, wait_for)
 
 OK = b"+OK\r\n"
@@ -183,6 +184,19 @@ def shutdown_does_not_rely_on_a_snapshot_that_is_being_written():
             daemon.plan.heal()
             daemon.start()
             equal(daemon.call("DBSIZE"), b":2\r\n")
+
+
+@test
+def start_on_a_read_only_disk_reports_no_missing_file():
+    """There unlink fails with EROFS, whether the file exists or not."""
+    with Kept(appendonly="no", fault=True) as daemon:
+        daemon.call("SET", "a", "1")
+        equal(daemon.call("SAVE"), OK)
+        daemon.kill()
+        daemon.plan.set(1, errno.EROFS, calls(REMOVE), last=EVER)
+        daemon.start()
+        equal(daemon.call("GET", "a"), b"$1\r\n1\r\n")
+        assert "Can't remove" not in daemon.log(), daemon.log()
 
 
 @test

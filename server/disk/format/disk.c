@@ -274,7 +274,11 @@ int disk_remove(const char *path)
 {
     int error = call_path_hook(DISK_REMOVE, path);
     if (error != 0) return error;
-    return unlink(path) < 0 && errno != ENOENT ? errno : 0;
+    if (unlink(path) == 0) return 0;
+    error = errno;
+    /* A read-only file system says EROFS before it looks for the file. */
+    struct stat what;
+    return lstat(path, &what) < 0 && errno == ENOENT ? 0 : error;
 }
 
 int disk_make_dir(const char *path)
