@@ -105,7 +105,7 @@ class Copy:
         intact = [end for end in ends if end > at][1:]  # records behind the damaged one
         if is_whole and intact and len(damaged) == len(text) and damaged[at:at + 1] != b"\0":
             return None
-        return before[-1] if before else 0
+        return before[-1] if before else None  # the first line is always synced
 
     def start(self, path, text):
         """A task: starts the other node from the files, with this text in place of one. Its digest, or None if it
