@@ -48,7 +48,8 @@ void engine_configure(struct engine *engine)
 /* Must the request wait: for the end of a pause or of the server, or until a key has settled? */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
-    unsigned flags = call->command.row->flags;
+    const struct command *row = call->command.row;
+    unsigned flags = row->flags;
     if (engine->stopping) return true;
     if (engine->busy) return false;
     if (pause_is_on(&engine->pause)) {
@@ -59,7 +60,9 @@ static bool must_wait(struct engine *engine, const struct call *call)
             return true;
     }
     bool runs = call->session->multi == NULL || (flags & RUNS_QUEUE);
-    return runs && (preparing_delays(engine, call) || settle_delays(engine, call));
+    if (!runs) return false;
+    bool prepares = row->prepares != NULL || (flags & RUNS_QUEUE); /* spares most requests a call */
+    return (prepares && preparing_delays(engine, call)) || settle_delays(engine, call);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
