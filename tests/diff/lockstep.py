@@ -39,7 +39,7 @@ LOOSE = re.compile(rb"\s*\+?\d")
 WHOLE = re.compile(rb"0|-?[1-9][0-9]*")
 STREAM_READS = (b"XREAD", b"XREADGROUP")
 RANKS = (b"ZRANK", b"ZREVRANK")
-REMOVES_ENTRIES = {b"XDEL", b"XTRIM", b"MAXLEN", b"MINID"}
+REMOVES_ENTRIES = {b"XDEL", b"XTRIM", b"MAXLEN", b"MINID", b"XSETID"}  # or sets the last ID to one without an entry
 REPLACES_KEYS = {b"RENAME", b"RENAMENX", b"COPY", b"MOVE", b"SWAPDB"}
 # Filters of CLIENT LIST and KILL in Redis 7.4 and Valkey 9, and those that 7.0 has for KILL alone.
 LATER_FILTERS = {b"IP", b"NAME", b"LIB-NAME", b"LIB-VER", b"FLAGS", b"CAPA", b"DB", b"MAXAGE", b"IDLE"}
@@ -285,7 +285,7 @@ class Pair:
         """Whether one of the commands is left out, behind those that run before it."""
         if self.tracks:  # Redis forgets what scripts read
             return True
-        if self.may_wait_in_vain and any(REMOVES_ENTRIES & set(upper(command))
+        if self.may_wait_in_vain and any((REMOVES_ENTRIES | {b"DESTROY"}) & set(upper(command))
                                          for command in commands):
             return True
         died = False
@@ -371,7 +371,8 @@ class Pair:
         if words[0] in BLOCKING:
             return b"NOLOOP" in self.tracks
         if self.may_wait_in_vain and (state.multi and REMOVES_ENTRIES & set(words) or
-                                      words[0] in REPLACES_KEYS or removes_its_own(words)):
+                                      words[0] in REPLACES_KEYS or removes_its_own(words) or
+                                      words[:2] == [b"XGROUP", b"DESTROY"]):
             return True  # Redis replies with an empty list to a client that blocks
         if words[0] in (b"XTRIM", b"XADD") and b"~" in words:
             return self.has_blocks or b"MINID" in words and self.deletes_entries
