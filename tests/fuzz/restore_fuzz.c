@@ -15,7 +15,7 @@
 #include "store/txn/txn.h"
 #include "tests/unit/proto/rdb/samples.h"
 
-enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 9, FORMS = 2 };
+enum { MAX_INPUT = 4096, NOW = 1000000, OWN_SAMPLES = 9, FORMS = 3 };
 
 /* In the format of store/txn/effect_rows.c, without its variants. */
 static const char *const own_samples[OWN_SAMPLES] = {
@@ -124,14 +124,15 @@ static struct made *make(const uint8_t *data, size_t size)
     unsigned which = data[0] % (SAMPLES + OWN_SAMPLES + FORMS);
     if (which >= SAMPLES + OWN_SAMPLES) {
         struct made *whole = made_new();
-        if (which > SAMPLES + OWN_SAMPLES) byte(whole, RDB_OWN_TYPE);
+        if (which == SAMPLES + OWN_SAMPLES + 1) byte(whole, RDB_OWN_TEXT);
+        if (which == SAMPLES + OWN_SAMPLES + 2) byte(whole, RDB_OWN_PACKED);
         return raw(whole, data + 1, size - 1);
     }
     struct made *made;
     if (which < SAMPLES)
         made = samples[which].add(payload(samples[which].type));
     else
-        made = raw(payload(RDB_OWN_TYPE), own_samples[which - SAMPLES],
+        made = raw(payload(RDB_OWN_TEXT), own_samples[which - SAMPLES],
                    strlen(own_samples[which - SAMPLES]));
     change(made, data + 1, size - 1);
     return made;

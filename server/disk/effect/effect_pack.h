@@ -12,7 +12,7 @@
  *     (h & 3) = 0     the next h >> 2 words are those of the previous command
  *
  * Only the first EFFECT_PACK_SAME words can refer to the previous command, so that a short payload
- * can't stand for many words. To change it, use another RDB_OWN_TYPE (server/disk/payload.h). */
+ * can't stand for many words. To change it, use another first byte (server/disk/payload.h). */
 #ifndef SERVER_DISK_EFFECT_EFFECT_PACK_H
 #define SERVER_DISK_EFFECT_EFFECT_PACK_H
 
