@@ -219,7 +219,8 @@ START_TEST(a_pull_that_forgets_ends_what_is_remembered)
         { "REDE.PULL d a forget", NIL },
         { "REDE.PULL d b", "$1|r|" },
         { "EXISTS d", ":0|" },
-        /* The successor of a claimed element goes too; the id is remembered for its first delivery. */
+        /* The successor of a claimed element goes too; the id is remembered for its first delivery.
+         */
         { "REDE.PUSH d 0 p a REMEMBER 50", OK },
         { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
         { "REDE.PUSH d 0 q a REPLACE REMEMBER 50", OK },
