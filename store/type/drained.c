@@ -49,6 +49,7 @@ static struct delivery_tally take(struct drained *drained, struct kept *kept)
 
 static void drop_oldest(struct drained *drained)
 {
+    ensure(drained->oldest != NULL, "no counts are kept");
     delivery_counts_free(take(drained, drained->oldest).deliveries);
 }
 
