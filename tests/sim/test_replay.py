@@ -57,21 +57,25 @@ def daemon_reads_no_counter_without_asking():
     equal(readers(str(os.environ.get("EXPIRED") or BUILD / "expired")), [])
 
 
+def complaint_about(text, seconds):
+    """Why a world ends that runs this program for a while: the error, and what is in the node's log."""
+    with tempfile.TemporaryDirectory() as folder, World(1) as world:
+        world.program = compiled(folder, text)
+        node = world.node(1)
+        node.start()
+        try:
+            world.pass_time(seconds)
+        except Broken as error:
+            return f"{error}\n{node.log()}"
+        raise AssertionError("the program runs")
+
+
 @test
 def world_ends_a_program_that_reads_the_counter():
     if not library().sim_traps_counter():
         return program_that_reads_the_counter_is_refused()  # this machine has no trap: the search replaces it
-    with tempfile.TemporaryDirectory() as folder, World(1) as world:
-        world.program = compiled(folder, PLANTED)
-        node = world.node(1)
-        node.start()
-        try:
-            world.pass_time(1)
-        except Broken:
-            pass
-        else:
-            raise AssertionError("the program runs")
-        assert "reads the CPU's counter" in node.log(), node.log()
+    complaint = complaint_about(PLANTED, 1)
+    assert "reads the CPU's counter" in complaint, complaint
 
 
 SPINS = """
@@ -89,17 +93,8 @@ int main(void)
 
 @test
 def program_that_never_waits_is_ended():
-    with tempfile.TemporaryDirectory() as folder, World(1) as world:
-        world.program = compiled(folder, SPINS)
-        node = world.node(1)
-        node.start()
-        try:
-            world.pass_time(10)
-        except Broken:
-            pass
-        else:
-            raise AssertionError("the program runs")
-        assert "runs and never waits" in node.log(), node.log()
+    complaint = complaint_about(SPINS, 10)
+    assert "runs and never waits" in complaint, complaint
 
 
 STRANGER = """
@@ -122,16 +117,8 @@ KNOWN = 369975902
 
 @test
 def thread_outside_the_world_is_refused():
-    with tempfile.TemporaryDirectory() as folder, World(1) as world:
-        world.program = compiled(folder, STRANGER)
-        node = world.node(1)
-        node.start()
-        try:
-            world.pass_time(1)
-        except Broken as error:
-            assert "1 threads run outside the world" in str(error), error
-        else:
-            raise AssertionError("the thread was not found")
+    complaint = complaint_about(STRANGER, 1)
+    assert "1 threads run outside the world" in complaint, complaint
 
 
 def traces(folder, name, seed, seeds, more_files=0, **environment):

@@ -29,6 +29,14 @@ def field_of(raw, name):
     return found.group(1) if found else None
 
 
+def copied(files, place):
+    """Copies of the server's certificate and key in a folder, which a test may replace: their paths by kind."""
+    here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
+    for kind, path in here.items():
+        shutil.copy(files["server." + kind], path)
+    return here
+
+
 def is_refused(daemon, made=None):
     """Does the daemon end a connection before it answers? TLS 1.3 clients learn it when they read."""
     try:
@@ -335,9 +343,7 @@ def a_new_certificate_is_used_at_once_and_keeps_connections():
 def setting_the_same_file_again_reads_its_new_content():
     files = certificates()
     with folder() as place:
-        here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
-        for kind, path in here.items():
-            shutil.copy(files["server." + kind], path)
+        here = copied(files, place)
         with TlsDaemon("--tls-cert-file", here["crt"], "--tls-key-file", here["key"]) as daemon, \
                 daemon.tls() as raw:
             for kind, path in here.items():
@@ -352,9 +358,7 @@ def setting_the_same_file_again_reads_its_new_content():
 def sighup_reads_the_files_again():
     files = certificates()
     with folder() as place:
-        here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
-        for kind, path in here.items():
-            shutil.copy(files["server." + kind], path)
+        here = copied(files, place)
         with TlsDaemon("--tls-cert-file", here["crt"], "--tls-key-file", here["key"]) as daemon, \
                 daemon.tls() as raw:
             shutil.copy(files["server2.crt"], here["crt"])
@@ -373,9 +377,7 @@ def sighup_reads_the_files_again():
 def files_that_have_changed_are_read_again_after_the_interval():
     files = certificates()
     with folder() as place:
-        here = {kind: os.path.join(place, "server." + kind) for kind in ("crt", "key")}
-        for kind, path in here.items():
-            shutil.copy(files["server." + kind], path)
+        here = copied(files, place)
         with TlsDaemon("--tls-cert-file", here["crt"], "--tls-key-file", here["key"],
                        "--tls-auto-reload-interval", "1") as daemon, daemon.tls() as raw:
             shutil.copy(files["server2.crt"], here["crt"])
