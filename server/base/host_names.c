@@ -55,7 +55,7 @@ void host_names_free(struct host_names *names)
     if (names == NULL) return;
     host_names_forget(names);
     resolver_free(names->resolver);
-    if (names->wanted != NULL) mem_free(names->wanted);
+    mem_free(names->wanted);
     mem_free(names);
 }
 
@@ -65,7 +65,7 @@ bool host_names_prepare(struct host_names *names, const char *host)
     if (list != NULL) freeaddrinfo(list);
     if (list != NULL || host_names_find(names, host) != NULL) return false;
     if (names->wanted != NULL && strcmp(names->wanted->host, host) == 0) return true;
-    if (names->wanted != NULL) mem_free(names->wanted); /* whoever wanted it will ask again */
+    mem_free(names->wanted); /* whoever wanted it will ask again */
     names->wanted = NULL;
     if (resolver_begin(names->resolver, host, 0) != 0) return false;
     names->wanted = name_new(host);

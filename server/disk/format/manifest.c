@@ -302,6 +302,14 @@ static struct manifest without_files(const struct manifest *manifest)
     return next;
 }
 
+static struct manifest copy_files(const struct manifest *manifest)
+{
+    struct manifest next = without_files(manifest);
+    for (size_t i = 0; i < manifest->count; i++)
+        manifest_copy_file(&next, &manifest->files[i]);
+    return next;
+}
+
 static int add_new(struct manifest *next, uint64_t seq, const char *end, enum manifest_type type)
 {
     char name[DISK_PATH_MAX], path[DISK_PATH_MAX];
@@ -319,9 +327,7 @@ static int add_new(struct manifest *next, uint64_t seq, const char *end, enum ma
 int manifest_add_segment(struct manifest *manifest, uint64_t segment)
 {
     ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
-    struct manifest next = without_files(manifest);
-    for (size_t i = 0; i < manifest->count; i++)
-        manifest_copy_file(&next, &manifest->files[i]);
+    struct manifest next = copy_files(manifest);
     int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
     if (error == 0) return save_manifest(manifest, &next);
     manifest_drop_files(&next);
@@ -371,18 +377,10 @@ size_t manifest_first_torn(const struct manifest *manifest)
     return first;
 }
 
-/* The same list, to change what was synced. */
-static struct manifest copy_files(const struct manifest *manifest)
-{
-    struct manifest next = without_files(manifest);
-    next.blank = manifest->blank;
-    for (size_t i = 0; i < manifest->count; i++)
-        manifest_copy_file(&next, &manifest->files[i]);
-    return next;
-}
-
+/* Saves what was synced, if that has changed: a manifest that is blank stays so. */
 static int save_if(struct manifest *manifest, struct manifest *next, bool changed)
 {
+    next->blank = manifest->blank;
     if (changed) return save_manifest(manifest, next);
     manifest_drop_files(next);
     return 0;
