@@ -114,16 +114,17 @@ def refused(_, verdict, __):
 
 def sweep(data, name, make, allowed):
     """`allowed(at, verdict, digest)`: may a variant with damage at this place be judged like this? Returns how many
-    were not refused."""
+    were not refused. Prints what doc/durability.md states."""
     rng = seeded("every bit", name)
     found = list(judged(data, name, list(make(data.files[name])), allowed != refused))
     for (what, at, _), (verdict, digest) in found:
         assert allowed(at, verdict, digest), f"{name}, {what}: {verdict}, digest {digest}"
-    daemon, budget = data.daemon, Budget(0.05)
+    daemon, budget, starts = data.daemon, Budget(0.05), 0
     rng.shuffle(found)
     for (what, _, text), (verdict, digest) in found:
         if not budget.more(SAMPLE):
             break
+        starts += 1
         data.put(name, text)
         try:
             if verdict == "bad":
@@ -134,7 +135,9 @@ def sweep(data, name, make, allowed):
             daemon.kill()
         except Exception as error:
             raise AssertionError(f"{name}, {what}: the daemon and the verdict '{verdict}', {text}") from error
-    return sum(verdict != "bad" for _, (verdict, _) in found)
+    accepted = sum(verdict != "bad" for _, (verdict, _) in found)
+    print(f"{make.__name__} of {name}: {len(found)}, {accepted} not refused, {starts} starts", flush=True)
+    return accepted
 
 
 def grow(data):

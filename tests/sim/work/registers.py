@@ -6,7 +6,7 @@ from linear import FOREVER, is_linearizable
 from run_state import refused, results
 
 MOST = 24  # operations on one key
-HELD = 20 * MSEC  # a write that waits longer for its reply may wait for a new journal
+HELD = 20 * MSEC  # a write that waits longer for its reply may wait until the journal before is synced
 NOT_EXECUTED = object()
 SWAP = ("local v = redis.call('GET', KEYS[1]) or '' if v == ARGV[1] then "
         "redis.call('SET', KEYS[1], ARGV[2]) return 1 end return 0")
@@ -150,8 +150,9 @@ class Registers:
 
     def may_be_undone(self, one, history):
         """A client may see a change before its writer has the reply, and a failure may then lose it: a loss of power
-        the change that is not synced, a kill the change that waits for a new journal (doc/durability.md). So a call
-        that changed nothing counts only if each write before it was acknowledged, or ended with the failure."""
+        the change that is not synced, a kill the change that waits until another journal is synced
+        (doc/durability.md). So a call that changed nothing counts only if each write before it was acknowledged, or
+        ended with the failure."""
         call, end, kind, _, result = one
         if end == FOREVER or kind != "read" and (kind, result) not in (("swap", False), ("take", None)):
             return False
