@@ -90,8 +90,8 @@ void persist_turn(void *persist);
  * transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
-/* Would persist_configure or persist_move now wait for the thread that creates and removes files?
- */
+/* Does the thread that creates and removes files work, so that persist_configure and persist_move
+ * would wait for it? */
 bool persist_has_to_wait(const struct persist *persist);
 /* Call before persist_configure with this appendonly. True: call again when the thread has ended a
  * step, which may be the creation of a new journal's first file. Otherwise persist_configure would

@@ -9,8 +9,7 @@
 
 #include "server/base/log.h"
 
-/* ---- the folder: in a thread, except at a start ------------------------------------------------
- */
+/* ---- the folder: in a thread, except at a start ---------------------------------------------- */
 
 /* Creates a segment, unless one is left from an earlier attempt. */
 static int make_segment(struct persist *persist)

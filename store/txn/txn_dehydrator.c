@@ -88,8 +88,7 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     txn_note_emptied(txn, entry);
 }
 
-/* ---- counts of an empty dehydrator ------------------------------------------------------------
- */
+/* ---- counts of an empty dehydrator ----------------------------------------------------------- */
 
 void txn_rede_keep_counts(struct txn *txn, struct entry *entry)
 {

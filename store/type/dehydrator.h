@@ -69,7 +69,8 @@ size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* See dehydrator_extras.h; NULL: none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
-/* What it has counted since it was created, loaded or copied; valid until it counts more. */
+/* The counts of pushes and deliveries since the dehydrator was created, loaded or copied. The
+ * pointer is valid until the next push or delivery. */
 const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
 void dehydrator_note_pushed(struct dehydrator *dehydrator);
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);

@@ -226,7 +226,7 @@ static void plant_seeds(const struct reading *in, struct search *search)
     }
 }
 
-/* Does a good record follow, without a hole before it? */
+/* Does what the search has found show damage, and not a torn end? */
 static bool proves_damage(const struct reading *in, const struct search *search)
 {
     if (search->found == 0 || has_hole(in, search->found)) return false;
