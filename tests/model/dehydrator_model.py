@@ -117,6 +117,11 @@ class Waiter:
         self.kind = "dehydrator" if words[0].startswith("REDE") else "zset"
 
 
+def was_over(key, now):
+    """Was there nothing left in a dehydrator by then, neither elements nor a pause nor a remembered id?"""
+    return key.kind == "dehydrator" and not key.value and max(key.paused, *key.remembered.values(), 0) <= now
+
+
 class Model:
     """Two databases, what the clients have received, and each key's events."""
 
@@ -152,7 +157,7 @@ class Model:
                 if fell:
                     (self.allowed if died else self.demanded).add((number, name))
                 if died:
-                    self.tell(number, name, "expired")
+                    self.tell(number, name, "del" if was_over(key, key.expires) else "expired")
                     del db[name]
                 elif key.kind == "dehydrator":
                     self.end_spans(number, name, key)
