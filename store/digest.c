@@ -1,8 +1,8 @@
 /* digest: store_digest() of store.h, a hash of the data set that does not depend on the order of
  * tables. The hashes of keys (with value and deadline) are added up, as are those of the elements
  * of unordered types; elements of ordered types are chained. Expired data is left out. */
-#include "store/mem/mem.h"
 #include "store/base/siphash.h"
+#include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/type/stream/stream_repeats.h"
 #include "store/type/string.h"

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/event.h"
 #include "store/type/dehydrator.h"
 #include "store/type/stream/stream.h"
 #include "store/type/stream/stream_group.h"
-#include "store/event.h"
-#include "store/base/instant.h"
 
 struct policy;
 

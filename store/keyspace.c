@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/keyspace_node.h"
-#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 #include "store/base/siphash.h"
+#include "store/keyspace_node.h"
+#include "store/mem/mem.h"
 #include "store/type/drained.h"
 
 static struct bytes entry_dict_key(const void *element)

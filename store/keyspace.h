@@ -25,12 +25,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
-#include "store/struct/dict.h"
 #include "store/base/instant.h"
-#include "store/type/object.h"
 #include "store/mem/relocate.h"
+#include "store/struct/agenda.h"
+#include "store/struct/dict.h"
+#include "store/type/object.h"
 
 /* A key and its value in one allocation, aligned to 4 bytes; the value may own further memory. */
 struct entry {

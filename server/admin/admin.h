@@ -11,23 +11,23 @@
 #define SERVER_ADMIN_ADMIN_H
 
 #include "conf/conf.h"
-#include "server/net/client.h"
 #include "server/base/clock.h"
+#include "server/base/loop.h"
 #include "server/cmd/call/command.h"
 #include "server/engine/engine.h"
-#include "server/base/loop.h"
-#include "server/engine/react/notify.h"
-#include "server/engine/observe/observe.h"
-#include "server/engine/react/pubsub.h"
-#include "server/engine/observe/stats.h"
 #include "server/engine/long_queries.h"
-#include "server/script/script.h"
-#include "server/engine/react/tracking.h"
+#include "server/engine/observe/observe.h"
+#include "server/engine/observe/stats.h"
 #include "server/engine/react/blocked.h"
+#include "server/engine/react/notify.h"
+#include "server/engine/react/pubsub.h"
+#include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
-#include "store/sweep/defrag.h"
-#include "store/store.h"
+#include "server/net/client.h"
 #include "server/net/tls/tls.h"
+#include "server/script/script.h"
+#include "store/store.h"
+#include "store/sweep/defrag.h"
 
 struct replication;
 

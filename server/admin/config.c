@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 
 /* ---- GET ------------------------------------------------------------------------------------ */

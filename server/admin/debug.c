@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/disk/persist.h"
 
 static void fail_subcommand(struct call *call)

@@ -6,9 +6,9 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/compat.h"
-#include "server/cmd/call/reply_text.h"
-#include "server/cmd/call/args.h"
 #include "server/base/version.h"
+#include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 
 enum { WIDTH = 48, LINE_MAX_CHARS = 128, LOOKED_AT_MAX = 100000 };
 

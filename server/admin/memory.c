@@ -4,8 +4,8 @@
 
 #include "server/admin/admin.h"
 #include "server/admin/memory_figures.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 
 /* SAMPLES is parsed for its errors only: sizes are exact. */

@@ -3,8 +3,8 @@
 #include "server/engine/react/pubsub.h"
 
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 
 static struct pubsub *pubsub_of(const struct call *call)
 {

@@ -2,12 +2,12 @@
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/engine/gates.h"
 #include "server/admin/lolwut.h"
+#include "server/base/log.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/base/log.h"
 #include "server/disk/persist.h"
+#include "server/engine/gates.h"
 
 static void cmd_time(struct call *call)
 {

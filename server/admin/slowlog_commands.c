@@ -1,7 +1,7 @@
 /* slowlog_commands: SLOWLOG and MONITOR. Depends on observe.h; the context is struct observer. */
 #include "server/admin/admin.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "store/mem/blob.h"
 
 enum { SHOWN = 10 };

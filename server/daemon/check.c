@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/engine/acl/acl.h"
 #include "server/daemon/wiring.h"
+#include "server/engine/acl/acl.h"
 #include "server/net/tls/tls.h"
 
 /* Adds a line. Text that does not fit is cut off, as in the other functions that fill the error. */

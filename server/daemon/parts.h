@@ -20,11 +20,11 @@
 #include "server/base/page_thread.h"
 #include "server/daemon/reload.h"
 #include "server/daemon/supervisor.h"
+#include "server/engine/engine.h"
+#include "server/engine/expired_log_watch.h"
 #include "server/engine/observe/observe.h"
 #include "server/engine/observe/stats.h"
 #include "server/engine/react/commit_hooks.h"
-#include "server/engine/engine.h"
-#include "server/engine/expired_log_watch.h"
 
 enum { RUN_ID_LEN = 40 };
 

@@ -14,11 +14,11 @@
 #include "server/base/process.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
+#include "server/disk/persist.h"
+#include "server/engine/background.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
-#include "server/disk/persist.h"
-#include "server/engine/background.h"
 #include "server/net/tls/tls.h"
 
 enum { HOST_SIZE = 256 };

@@ -1,10 +1,6 @@
 /* wiring: see wiring.h. Calls only the parts' interfaces. */
 #include "server/daemon/wiring.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "server/admin/client/client_list.h"
 #include "server/admin/renames.h"
 #include "server/base/host_names.h"
@@ -12,18 +8,16 @@
 #include "server/base/loop.h"
 #include "server/base/process.h"
 #include "server/cmd/cmd.h"
-#include "server/base/log.h"
-#include "server/daemon/policy_lines.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/places.h"
+#include "server/daemon/policy_lines.h"
 #include "server/daemon/turn.h"
 #include "server/disk/payload.h"
 #include "server/disk/persist.h"
 #include "server/engine/acl/acl.h"
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"
-#include "server/engine/store_work.h"
 #include "server/engine/long_queries.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/notify.h"
@@ -32,6 +26,7 @@
 #include "server/engine/react/watch.h"
 #include "server/engine/replay_call.h"
 #include "server/engine/settle.h"
+#include "server/engine/store_work.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
 #include "server/net/net.h"
@@ -44,6 +39,10 @@
 #include "store/store.h"
 #include "store/txn/txn.h"
 #include "store/txn/txn_dehydrator.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { FREED_MOST = 64 << 20 };
 

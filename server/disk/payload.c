@@ -6,8 +6,8 @@
 #include "server/disk/import/rdb_object.h"
 #include "store/mem/mem.h"
 #include "store/tokens.h"
-#include "store/walk.h"
 #include "store/txn/effect_row.h"
+#include "store/walk.h"
 
 struct payload {
     struct rdb_writer writer;

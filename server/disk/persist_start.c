@@ -11,9 +11,9 @@
 
 #include "server/base/log.h"
 #include "server/disk/format/file_kind.h"
+#include "server/disk/format/record.h"
 #include "server/disk/import/import.h"
 #include "server/disk/persist_state.h"
-#include "server/disk/format/record.h"
 #include "store/mem/mem.h"
 
 struct loading {

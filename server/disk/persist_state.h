@@ -6,9 +6,9 @@
 
 #include "server/disk/child.h"
 #include "server/disk/file_job.h"
-#include "server/disk/journal.h"
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/stream_place.h"
+#include "server/disk/journal.h"
 #include "server/disk/persist.h"
 
 enum persist_task { TASK_NONE, TASK_SAVE, TASK_REWRITE };

@@ -2,9 +2,9 @@
 #include "server/engine/defrag_timer.h"
 
 #include "server/disk/persist.h"
-#include "store/sweep/defrag.h"
 #include "store/mem/mem.h"
 #include "store/reclaim.h"
+#include "store/sweep/defrag.h"
 
 enum {
     SLICE_USEC = 100,      /* a slice of work ends after this time */

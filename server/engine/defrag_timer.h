@@ -5,10 +5,10 @@
 #ifndef SERVER_ENGINE_DEFRAG_TIMER_H
 #define SERVER_ENGINE_DEFRAG_TIMER_H
 
-#include "server/engine/background.h"
 #include "server/base/clock.h"
-#include "server/engine/engine.h"
 #include "server/base/loop.h"
+#include "server/engine/background.h"
+#include "server/engine/engine.h"
 
 struct defrag;
 struct defrag_timer;

@@ -1,18 +1,18 @@
 /* engine: see engine.h. */
 #include "server/engine/engine.h"
 
+#include "server/base/log.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
-#include "server/base/log.h"
 #include "server/disk/persist.h"
 #include "server/engine/gates.h"
 #include "server/engine/preparing.h"
 #include "server/engine/serve.h"
 #include "server/engine/store_work.h"
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/sweep/evict.h"
-#include "store/base/encoding_limits.h"
 #include "store/txn/txn.h"
 
 static size_t count_waiting(void *ctx, unsigned db, struct bytes key, size_t most)

@@ -14,21 +14,21 @@
 #define SERVER_ENGINE_ENGINE_H
 
 #include "conf/conf.h"
-#include "server/engine/acl/acl.h"
 #include "server/base/clock.h"
 #include "server/cmd/call/command.h"
-#include "server/engine/multi.h"
-#include "server/engine/observe/observe.h"
 #include "server/cmd/call/pause.h"
 #include "server/cmd/call/role.h"
 #include "server/cmd/call/session.h"
+#include "server/engine/acl/acl.h"
+#include "server/engine/multi.h"
+#include "server/engine/observe/observe.h"
+#include "server/engine/observe/stats.h"
 #include "server/engine/pace.h"
 #include "server/engine/preparing.h"
-#include "server/engine/settle.h"
-#include "server/engine/react/commit_hooks.h"
-#include "server/engine/observe/stats.h"
 #include "server/engine/react/blocked.h"
+#include "server/engine/react/commit_hooks.h"
 #include "server/engine/react/watch.h"
+#include "server/engine/settle.h"
 #include "store/store.h"
 
 struct call;

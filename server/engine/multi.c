@@ -5,9 +5,9 @@
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
+#include "server/cmd/call/saved_call.h"
 #include "server/engine/engine.h"
 #include "server/engine/rights.h"
-#include "server/cmd/call/saved_call.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -2,9 +2,9 @@
 #ifndef SERVER_ENGINE_RIGHTS_H
 #define SERVER_ENGINE_RIGHTS_H
 
-#include "server/engine/acl/acl.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
+#include "server/engine/acl/acl.h"
 #include "server/engine/engine.h"
 
 /* Does any ACL rule restrict the session's user? */

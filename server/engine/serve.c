@@ -2,11 +2,11 @@
 #include "server/engine/serve.h"
 
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 #include "server/engine/gates.h"
-#include "server/engine/rights.h"
-#include "server/cmd/call/error.h"
 #include "server/engine/react/blocked.h"
+#include "server/engine/rights.h"
 #include "store/txn/txn.h"
 
 void serve_answered(struct session *session)

@@ -1,10 +1,10 @@
 /* session_reset: see session_reset.h. */
 #include "server/engine/session_reset.h"
 
+#include "server/cmd/call/session.h"
 #include "server/engine/acl/acl.h"
 #include "server/engine/multi.h"
 #include "server/engine/react/pubsub.h"
-#include "server/cmd/call/session.h"
 #include "server/engine/react/watch.h"
 #include "store/mem/blob.h"
 

@@ -6,9 +6,9 @@
 
 #include "server/cmd/call/call.h"
 #include "server/engine/engine.h"
-#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/struct/dict.h"
 #include "store/txn/txn_settle.h"
 
 enum {

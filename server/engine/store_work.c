@@ -12,18 +12,18 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "server/engine/engine.h"
 #include "server/base/log.h"
+#include "server/engine/engine.h"
+#include "server/engine/react/tracking.h"
 #include "server/engine/serve.h"
 #include "server/engine/settle.h"
-#include "server/engine/react/tracking.h"
 #include "store/base/ensure.h"
-#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
-#include "store/sweep/policy_walk.h"
-#include "store/txn/txn_lease.h"
 #include "store/reclaim.h"
 #include "store/refreshers.h"
+#include "store/sweep/expiry.h"
+#include "store/sweep/policy_walk.h"
+#include "store/txn/txn_lease.h"
 
 #define UNKNOWN INT64_MIN /* the timer has to be armed again */
 

@@ -7,9 +7,9 @@
 #ifndef SERVER_ENGINE_STORE_WORK_H
 #define SERVER_ENGINE_STORE_WORK_H
 
-#include "server/engine/background.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
+#include "server/engine/background.h"
 
 struct engine;
 struct store_work;

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
-#include "server/module/values/canonical.h"
 #include "server/module/api/command_info.h"
+#include "server/module/api/reply.h"
+#include "server/module/api/stream_readers.h"
 #include "server/module/limits.h"
+#include "server/module/values/canonical.h"
 #include "server/module/values/due_values.h"
 #include "server/module/values/held_value.h"
 #include "server/module/values/lent_keys.h"
 #include "server/module/values/replay.h"
-#include "server/module/api/reply.h"
-#include "server/module/api/stream_readers.h"
 #include "store/mem/mem.h"
 
 static const struct command_group *const dehydrator_groups[] = {

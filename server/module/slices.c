@@ -2,17 +2,17 @@
  * static. */
 #include "server/module/slices.h"
 
-#include "server/module/keys/command_ttl.h"
-#include "server/module/values/due_values.h"
-#include "server/module/keys/host_search.h"
-#include "server/module/values/held_value.h"
-#include "server/module/policies/key_policies.h"
-#include "server/module/values/lent_keys.h"
-#include "server/module/policies/node_policies.h"
 #include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"
-#include "server/module/policies/read_ahead.h"
+#include "server/module/keys/command_ttl.h"
+#include "server/module/keys/host_search.h"
 #include "server/module/keys/scan_keys.h"
+#include "server/module/policies/key_policies.h"
+#include "server/module/policies/node_policies.h"
+#include "server/module/policies/read_ahead.h"
+#include "server/module/values/due_values.h"
+#include "server/module/values/held_value.h"
+#include "server/module/values/lent_keys.h"
 
 enum {
     /* When the parts of a slice end, in microseconds from its beginning. */

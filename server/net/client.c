@@ -12,11 +12,11 @@
 
 #include "server/base/log.h"
 #include "server/disk/persist.h"
+#include "server/engine/memory_limit.h"
+#include "server/engine/session_reset.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
-#include "server/engine/memory_limit.h"
-#include "server/engine/session_reset.h"
 
 enum {
     CHECKED_PER_SECOND = 10000, /* connections visited by each clients_housekeeping */

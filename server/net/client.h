@@ -14,11 +14,11 @@
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
-#include "server/engine/engine.h"
 #include "server/base/loop.h"
-#include "server/engine/react/pubsub.h"
 #include "server/cmd/call/session.h"
+#include "server/engine/engine.h"
 #include "server/engine/observe/stats.h"
+#include "server/engine/react/pubsub.h"
 #include "server/net/tls/tls.h"
 
 struct clients; /* all connections */

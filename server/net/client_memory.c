@@ -8,11 +8,11 @@
 #include "server/net/client_state.h"
 
 #include "server/base/log.h"
+#include "server/engine/multi.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/pubsub.h"
 #include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
-#include "server/engine/multi.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "server/base/log.h"
-#include "server/net/lookahead.h"
 #include "server/engine/multi.h"
+#include "server/net/lookahead.h"
 #include "store/base/ensure.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

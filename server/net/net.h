@@ -18,9 +18,9 @@
 #include <stddef.h>
 
 #include "conf/conf.h"
-#include "server/net/client.h"
 #include "server/base/host_names.h"
 #include "server/base/loop.h"
+#include "server/net/client.h"
 
 struct net;
 

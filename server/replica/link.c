@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/disk/format/file_kind.h"
-#include "server/net/tls/connection.h"
 #include "server/engine/observe/stats.h"
+#include "server/net/tls/connection.h"
 #include "store/base/bytes.h"
 #include "store/mem/mem.h"
 

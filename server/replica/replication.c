@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "server/base/log.h"
-#include "server/replica/replication_state.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/serve.h"
+#include "server/replica/replication_state.h"
 #include "store/mem/mem.h"
 
 enum {

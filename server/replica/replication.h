@@ -21,13 +21,13 @@
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
+#include "server/engine/engine.h"
 #include "server/net/client.h"
 #include "server/replica/failover.h"
 #include "server/replica/history.h"
 #include "server/replica/link.h"
 #include "server/replica/replicas.h"
 #include "server/replica/waits.h"
-#include "server/engine/engine.h"
 
 struct replication;
 

@@ -8,9 +8,9 @@
 
 #include "server/base/loop.h"
 #include "server/cmd/call/session.h"
+#include "server/disk/persist.h"
 #include "server/engine/react/blocked.h"
 #include "server/replica/replicas.h"
-#include "server/disk/persist.h"
 
 struct waits;
 

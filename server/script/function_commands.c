@@ -4,9 +4,9 @@
 
 #include "proto/rdb/rdb_write.h"
 #include "server/base/clock.h"
-#include "server/engine/gates.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
+#include "server/engine/gates.h"
 #include "server/script/function_batch.h"
 #include "server/script/script.h"
 #include "server/script/shebang.h"

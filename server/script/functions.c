@@ -12,8 +12,8 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/script/guards.h"
-#include "server/script/lua_reply.h"
 #include "server/script/lua/registry.h"
+#include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
 
 enum { LOAD_USEC = 500 * 1000 };

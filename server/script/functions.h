@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
-#include "server/script/lua/interpreter.h"
 #include "server/script/function_register.h"
+#include "server/script/lua/interpreter.h"
 #include "store/library.h"
 
 enum { FUNCTION_ERROR_MAX = 1024 };

@@ -2,8 +2,8 @@
 #include "server/script/host.h"
 
 #include "server/cmd/call/error.h"
-#include "server/engine/rights.h"
 #include "server/engine/gates.h"
+#include "server/engine/rights.h"
 #include "store/base/ensure.h"
 
 /* May a script begin that has not declared that it will not write? */

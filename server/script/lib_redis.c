@@ -9,8 +9,8 @@
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/base/log.h"
-#include "server/base/version.h"
 #include "server/base/sha.h"
+#include "server/base/version.h"
 #include "server/script/lua_reply.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"

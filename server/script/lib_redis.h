@@ -3,8 +3,8 @@
 #ifndef SERVER_SCRIPT_LIB_REDIS_H
 #define SERVER_SCRIPT_LIB_REDIS_H
 
-#include "server/script/lua/interpreter.h"
 #include "server/script/host.h"
+#include "server/script/lua/interpreter.h"
 
 struct lib_redis {
     struct interpreter *interpreter;

@@ -20,10 +20,10 @@
 #include "server/cmd/call/command.h"
 #include "server/script/arguments.h"
 #include "server/script/busy.h"
-#include "server/script/lua/interpreter.h"
 #include "server/script/functions.h"
 #include "server/script/host.h"
 #include "server/script/lib_redis.h"
+#include "server/script/lua/interpreter.h"
 #include "server/script/scripts.h"
 
 struct scripting {

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "server/script/sandbox.h"
 #include "server/base/sha.h"
+#include "server/script/sandbox.h"
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 

@@ -5,10 +5,10 @@
  * bytes per slot, a large one 18, an empty one none. */
 #include "store/struct/agenda.h"
 
-#include "store/struct/agenda_slot.h"
 #include "store/base/ensure.h"
 #include "store/base/prefetch.h"
 #include "store/mem/mem.h"
+#include "store/struct/agenda_slot.h"
 
 enum {
     ARITY = 4,

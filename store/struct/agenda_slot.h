@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/ensure.h"
+#include "store/struct/agenda.h"
 
 enum {
     INSTANT_BITS = 46,

@@ -8,11 +8,11 @@
  * bucket by doubling until it is as large as the others. */
 #include "store/struct/dict.h"
 
-#include "store/struct/dict_bucket.h"
 #include "store/base/ensure.h"
-#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
 #include "store/base/siphash.h"
+#include "store/mem/mem.h"
+#include "store/struct/dict_bucket.h"
 
 enum {
     SEGMENT = 512, /* buckets: 32 KiB */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
-#include "store/mem/mem.h"
 #include "store/base/prefetch.h"
+#include "store/mem/mem.h"
 
 enum {
     BRIEF_MEMBER = 15, /* the greatest lengths in a head of one byte */

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/struct/agenda.h"
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
+#include "store/struct/agenda.h"
 
 /* Owned by the caller; score and bytes must not change while the member is in the tree. */
 struct ranked_member {

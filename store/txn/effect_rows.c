@@ -7,8 +7,8 @@
  * Files and replicas have these commands. To change one: add a row with a new name, and keep the
  * old row for reading. Never change the meaning of a name. A reader refuses a file with an unknown
  * name, so the versions of the journal and the snapshot stay as they are. */
-#include "store/txn/apply.h"
 #include "store/tokens.h"
+#include "store/txn/apply.h"
 #include "store/txn/effect_row.h"
 #include "store/type/stream/stream_repeats.h"
 

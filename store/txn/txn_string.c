@@ -1,8 +1,8 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
 #include "store/base/ensure.h"
-#include "store/type/string.h"
 #include "store/txn/txn_internal.h"
+#include "store/type/string.h"
 
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)

@@ -3,9 +3,9 @@
  * claims can be counted. */
 #include "store/type/dehydrator.h"
 
-#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/struct/dict.h"
 
 enum {
     SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */

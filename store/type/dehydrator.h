@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/struct/timeline.h"
-#include "store/type/dehydrator_extras.h"
-#include "store/type/delivery_counts.h"
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
+#include "store/struct/timeline.h"
+#include "store/type/dehydrator_extras.h"
+#include "store/type/delivery_counts.h"
 
 struct dehydrator;
 struct element;

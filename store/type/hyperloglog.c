@@ -7,9 +7,9 @@
  * within JOIN_STEPS runs. */
 #include "store/type/hyperloglog.h"
 
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/base/encoding_limits.h"
 
 enum {
     DENSE = 0,

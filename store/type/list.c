@@ -6,9 +6,9 @@
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
-#include "store/type/list_node.h"
-#include "store/mem/mem.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
+#include "store/type/list_node.h"
 
 /* ---- push ----------------------------------------------------------------------------------- */
 

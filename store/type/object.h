@@ -15,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/mem/blob.h"
 #include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/blob.h"
+#include "store/mem/relocate.h"
 #include "store/type/dehydrator.h"
 #include "store/type/hash.h"
 #include "store/type/lease.h"
-#include "store/base/instant.h"
 #include "store/type/list.h"
-#include "store/mem/relocate.h"
 #include "store/type/set.h"
 #include "store/type/stream/stream.h"
 #include "store/type/type_row.h"

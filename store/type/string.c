@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "store/base/ensure.h"
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "store/type/canonical_integer.h"
-#include "store/mem/blob.h"
 
 enum { EMBSTR_MAX = 44, SIZE_CLASS = 8 };
 

@@ -9,9 +9,9 @@
 
 #include "proto/rdb/rdb_write.h"
 #include "server/disk/payload.h"
+#include "store/store.h"
 #include "store/sweep/expiry.h"
 #include "store/sweep/outlook.h"
-#include "store/store.h"
 #include "store/txn/txn.h"
 #include "tests/unit/proto/rdb/samples.h"
 

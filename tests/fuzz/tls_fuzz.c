@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "proto/resp/resp_reply.h"
-#include "server/engine/acl/acl.h"
 #include "server/base/log.h"
+#include "server/engine/acl/acl.h"
 #include "tests/support/server_world.h"
 #include "tests/support/tls_peer.h"
 

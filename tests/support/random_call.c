@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "store/txn/txn_dehydrator.h"
 #include "store/base/ensure.h"
+#include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_lease.h"
 #include "store/txn/txn_stream.h"
 #include "store/txn/txn_token.h"

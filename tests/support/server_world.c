@@ -7,10 +7,10 @@
 
 #include "server/cmd/cmd.h"
 #include "server/engine/serve.h"
-#include "store/base/ensure.h"
-#include "store/sweep/expiry.h"
-#include "store/mem/mem.h"
 #include "server/engine/session_reset.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/sweep/expiry.h"
 
 enum { WORDS_MAX = 64, BATCH = 64 };
 

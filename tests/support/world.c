@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/txn/apply.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/txn/apply.h"
 
 struct bytes text(const char *text)
 {

@@ -5,8 +5,8 @@
 #include "server/admin/client/client_pause.h"
 #include "server/admin/client/client_tracking.h"
 #include "server/admin/client/identity.h"
-#include "server/cmd/call/reply_text.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/reply_text.h"
 #include "server/engine/serve.h"
 #include "store/mem/blob.h"
 

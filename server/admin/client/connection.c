@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/compat.h"
 #include "server/admin/client/identity.h"
+#include "server/admin/compat.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
 #include "store/base/number.h"

@@ -6,9 +6,9 @@
 #include "server/admin/admin.h"
 #include "server/admin/command/command_info.h"
 #include "server/admin/command/syntax.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/call/category.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
 enum { NAME_MAX_LEN = 64 };

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "server/base/version.h"
-#include "server/replica/replication.h"
 #include "server/net/tls/tls.h"
+#include "server/replica/replication.h"
 
 enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
 

@@ -3,8 +3,8 @@
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/dehydrator/dehydrator_push.h"
-#include "store/struct/dict.h"
 #include "store/base/random.h"
+#include "store/struct/dict.h"
 #include "store/txn/txn_dehydrator.h"
 
 enum { GENERATED_ID_CHARS = 31 };

@@ -2,11 +2,11 @@
  * them to scores and back. geo_search.c has the searches. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geohash.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"

@@ -2,12 +2,12 @@
  * shape. geo_found finds and sorts them. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geo_found.h"
 #include "server/cmd/geo/geohash.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

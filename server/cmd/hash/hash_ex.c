@@ -4,13 +4,13 @@
  * number of seconds, as in Dragonfly. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
-#include "server/cmd/member/member_args.h"
-#include "server/cmd/hash/hash_field.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "store/type/hash.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/hash/hash_field.h"
+#include "server/cmd/member/member_args.h"
 #include "store/txn/txn.h"
+#include "store/type/hash.h"
 
 /* ---- HSETEX ---------------------------------------------------------------------------------- */
 

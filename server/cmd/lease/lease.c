@@ -4,8 +4,8 @@
  * Folder server/cmd/lease: the commands of leases. Depends on server/cmd and store/. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/call/session.h"
+#include "server/cmd/cmd.h"
 #include "store/txn/txn_lease.h"
 #include "store/txn/txn_token.h"
 

@@ -1,7 +1,7 @@
 /* list_pop: commands that pop elements from an end of a list. BLPOP, BRPOP and BLMPOP block until a
  * list has elements. */
-#include "server/cmd/call/args.h"
 #include "server/cmd/blocking.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 /* ---- LPOP, RPOP ------------------------------------------------------------------------------ */

@@ -3,12 +3,12 @@
  *
  * Folder server/cmd/set: sets. Their commands need no shared arguments, so there is no header. The
  * value is store/type/set. Depends on server/cmd, server/cmd/call and server/cmd/member. */
+#include "store/type/set.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "store/type/set.h"
+#include "server/cmd/cmd.h"
 #include "store/txn/txn.h"
 
 static void cmd_sadd(struct call *call)

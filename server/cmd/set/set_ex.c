@@ -5,10 +5,10 @@
  * replies as it does. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
-#include "server/cmd/member/member_args.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
+#include "server/cmd/cmd.h"
+#include "server/cmd/member/member_args.h"
 #include "store/txn/txn.h"
 
 struct saddex {

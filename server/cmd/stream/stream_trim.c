@@ -1,8 +1,8 @@
 /* stream_trim: see stream_trim.h. */
 #include "server/cmd/stream/stream_trim.h"
 
-#include "store/txn/txn_stream.h"
 #include "store/base/encoding_limits.h"
+#include "store/txn/txn_stream.h"
 
 enum { LIMIT_BLOCKS = 100, LIMIT_DEFAULT = 10000, LIMIT_MOST = 1000000 };
 

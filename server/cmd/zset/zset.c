@@ -1,5 +1,6 @@
 /* zset: commands that add, remove and read given members of sorted sets. zset_range.c has the
  * commands that take ranges. */
+#include "store/type/zset.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
@@ -9,7 +10,6 @@
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
-#include "store/type/zset.h"
 
 /* ---- ZADD, ZADDEX and ZINCRBY ---------------------------------------------------------------- */
 

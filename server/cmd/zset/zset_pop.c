@@ -1,8 +1,8 @@
 /* zset_pop: commands that pop the lowest or highest members of the first non-empty sorted set of
  * several keys. The BZ... forms block until there are members. ZPOPMIN and ZPOPMAX, for one key,
  * are in zset_range.c. */
-#include "server/cmd/call/args.h"
 #include "server/cmd/blocking.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 
 static void reply_popped(struct call *call, struct zset_iter *iter, bool highest)

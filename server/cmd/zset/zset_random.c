@@ -3,11 +3,11 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 

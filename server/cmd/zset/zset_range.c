@@ -2,11 +2,11 @@
  * score or lexicographical order. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
+#include "server/cmd/call/command.h"
+#include "server/cmd/call/error.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset/zset_range_args.h"
 #include "server/cmd/zset/zset_span.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 

@@ -3,8 +3,8 @@
  * until there is one. */
 #include <math.h>
 
-#include "server/cmd/call/args.h"
 #include "server/cmd/blocking.h"
+#include "server/cmd/call/args.h"
 #include "server/cmd/cmd.h"
 #include "server/cmd/zset/zset_span.h"
 

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "store/base/number.h"
-#include "store/mem/outbuf.h"
 #include "server/disk/effect/library_header.h"
 #include "server/disk/effect/score.h"
+#include "store/base/number.h"
+#include "store/mem/outbuf.h"
 #include "store/txn/effect_row.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "server/disk/format/manifest.h"
-#include "server/disk/format/snapshot_file.h"
 #include "server/disk/format/record.h"
+#include "server/disk/format/snapshot_file.h"
 #include "server/disk/format/stream_place.h"
 
 static bool head_begins_with(const char *head, size_t len, const char *text)

@@ -13,8 +13,8 @@
 #include "conf/words.h"
 #include "server/disk/format/file_kind.h"
 #include "server/disk/format/manifest_text.h"
-#include "server/disk/format/snapshot_file.h"
 #include "server/disk/format/record.h"
+#include "server/disk/format/snapshot_file.h"
 #include "store/base/ensure.h"
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)

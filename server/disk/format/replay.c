@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "store/txn/apply.h"
 #include "store/reclaim.h"
+#include "store/txn/apply.h"
 
 enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "server/disk/format/crc32c.h"
-#include "server/disk/format/replay.h"
 #include "server/disk/format/record.h"
+#include "server/disk/format/replay.h"
 #include "store/mem/mem.h"
 
 enum { ENDS_MAX = 8 };

@@ -13,9 +13,9 @@
 #define SERVER_ENGINE_ACL_ACL_H
 
 #include "conf/conf.h"
+#include "server/cmd/call/session.h"
 #include "server/engine/acl/acl_log.h"
 #include "server/engine/acl/acl_user.h"
-#include "server/cmd/call/session.h"
 
 /* By name, each held once by the table. */
 struct acl_users {

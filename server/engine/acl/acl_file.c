@@ -8,8 +8,8 @@
 #include <openssl/crypto.h>
 
 #include "conf/words.h"
-#include "server/engine/acl/acl_users.h"
 #include "server/base/log.h"
+#include "server/engine/acl/acl_users.h"
 #include "store/mem/mem.h"
 
 static const char NO_FILE[] =

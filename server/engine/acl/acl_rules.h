@@ -8,8 +8,8 @@
 #ifndef SERVER_ENGINE_ACL_ACL_RULES_H
 #define SERVER_ENGINE_ACL_ACL_RULES_H
 
-#include "server/engine/acl/acl_items.h"
 #include "server/cmd/call/command.h"
+#include "server/engine/acl/acl_items.h"
 
 enum { ACL_RULE_MAX_LEN = 256 };
 

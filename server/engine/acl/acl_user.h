@@ -3,8 +3,8 @@
 #ifndef SERVER_ENGINE_ACL_ACL_USER_H
 #define SERVER_ENGINE_ACL_ACL_USER_H
 
-#include "server/engine/acl/acl_selector.h"
 #include "server/cmd/call/call.h"
+#include "server/engine/acl/acl_selector.h"
 
 /* Whether RESTORE should check payloads. Here it always does; the words are accepted and listed. */
 enum acl_payload { ACL_PAYLOAD_UNSET, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };

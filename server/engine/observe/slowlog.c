@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "store/mem/mem.h"
 #include "store/mem/blob.h"
+#include "store/mem/mem.h"
 
 enum { ARGS_MAX = 32, ARG_MAX_LEN = 128 };
 

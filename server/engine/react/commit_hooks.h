@@ -13,12 +13,12 @@
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
-#include "server/engine/react/notify.h"
-#include "server/replica/stream/feed.h"
 #include "server/disk/persist.h"
-#include "server/engine/react/tracking.h"
 #include "server/engine/react/blocked.h"
+#include "server/engine/react/notify.h"
+#include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
+#include "server/replica/stream/feed.h"
 #include "store/store.h"
 
 struct commit_hooks {

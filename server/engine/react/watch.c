@@ -5,9 +5,9 @@
 
 #include <sys/queue.h>
 
-#include "store/struct/dict.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/struct/dict.h"
 
 struct watched {
     LIST_HEAD(, watcher) watchers;

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "server/cmd/call/slot.h"
-#include "server/module/keys/command_ttl.h"
-#include "server/module/policies/node_policies.h"
 #include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"
+#include "server/module/keys/command_ttl.h"
+#include "server/module/policies/node_policies.h"
 #include "server/module/policies/read_ahead.h"
 #include "store/mem/mem.h"
 

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/module/policies/last_values.h"
 #include "server/module/api/redis_api.h"
+#include "server/module/policies/last_values.h"
 
 void read_ahead_init(void);
 

@@ -2,8 +2,8 @@
 #include "server/module/values/due_values.h"
 
 #include "server/module/api/imported_slots.h"
-#include "server/module/values/held_value.h"
 #include "server/module/api/node_role.h"
+#include "server/module/values/held_value.h"
 #include "store/sweep/expiry.h"
 
 enum {

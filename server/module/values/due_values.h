@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
+#include "server/module/api/redis_api.h"
 #include "server/module/keys/due_keys.h"
 #include "server/module/values/lent_keys.h"
-#include "server/module/api/redis_api.h"
 
 void due_values_init(void);
 

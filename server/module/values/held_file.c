@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "server/module/values/canonical.h"
 #include "server/disk/effect/effect_text.h"
+#include "server/module/values/canonical.h"
 #include "store/txn/effect_row.h"
 #include "store/walk.h"
 

@@ -2,10 +2,10 @@
  * master or the file has the effects of expiry too. */
 #include "server/module/values/replay.h"
 
+#include "server/disk/effect/effect_text.h"
 #include "server/module/values/canonical.h"
 #include "server/module/values/due_values.h"
 #include "server/module/values/lent_keys.h"
-#include "server/disk/effect/effect_text.h"
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 

@@ -4,9 +4,9 @@
  * to the tree and never grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
+#include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/base/encoding_limits.h"
 #include "store/type/stream/stream_block.h"
 #include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_repeats.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/walk_store.h"
 #include "store/txn/effect_row.h"
+#include "store/walk_store.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

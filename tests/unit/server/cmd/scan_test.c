@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
+#include "tests/support/items.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
-#include "tests/support/items.h"
 
 enum { STAY = 600, NAMES = 5000, CHANGES = 2500, ROUNDS = 4, ITEMS = 4 * NAMES };
 

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/disk/journal.h"
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/snapshot_file.h"
+#include "server/disk/journal.h"
 #include "tests/support/disk_world.h"
-#include "tests/support/suite.h"
 #include "tests/support/segment_text.h"
+#include "tests/support/suite.h"
 
 enum { STEP = 200 * 1000, ROUNDS = 12, SAID_MAX = 1000 };
 

@@ -1,13 +1,13 @@
 /* Tests of long_queries: the order of work, answers, and queries that are cancelled. */
 #include "server/engine/long_queries.h"
 
-#include "server/engine/react/pubsub.h"
 #include "server/engine/engine.h"
-#include "server/engine/serve.h"
+#include "server/engine/react/pubsub.h"
 #include "server/engine/react/watch.h"
-#include "tests/support/suite.h"
-#include "tests/support/caller.h"
+#include "server/engine/serve.h"
 #include "server/engine/session_reset.h"
+#include "tests/support/caller.h"
+#include "tests/support/suite.h"
 
 enum { CALLERS = 3, NOW = 1000000 };
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "server/engine/serve.h"
-#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
+#include "store/sweep/expiry.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/script/lua/interpreter.h"
 #include "server/script/host.h"
+#include "server/script/lua/interpreter.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* bytes: order, glob matching, blobs. */
-#include "store/mem/blob.h"
 #include "store/base/bytes.h"
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

@@ -1,8 +1,8 @@
 /* agenda: order, back positions and memory, against a plain array. */
 #include <stdlib.h>
 
-#include "store/struct/agenda_slot.h"
 #include "store/mem/mem.h"
+#include "store/struct/agenda_slot.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* dict_bucket: one bucket against an array, with more elements than a table ever gives it. */
-#include "store/struct/dict_bucket.h"
 #include "store/mem/mem.h"
+#include "store/struct/dict_bucket.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/struct/dict.h"
-#include "store/mem/mem.h"
 #include "store/base/siphash.h"
+#include "store/mem/mem.h"
+#include "store/struct/dict.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

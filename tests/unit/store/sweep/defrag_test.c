@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
+#include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
 #include "store/txn/txn_dehydrator.h"
-#include "store/mem/mem.h"
 #include "tests/support/random_call.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

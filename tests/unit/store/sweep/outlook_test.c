@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
+#include "store/sweep/expiry.h"
 #include "store/sweep/outlook.h"
 #include "store/txn/txn_dehydrator.h"
 #include "tests/support/rng.h"

@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "store/access.h"
-#include "store/sweep/expiry.h"
 #include "store/mem/mem.h"
+#include "store/sweep/expiry.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "store/mem/mem.h"
 #include "store/base/random.h"
+#include "store/mem/mem.h"
 #include "store/type/string.h"
 #include "store/walk.h"
 #include "tests/support/rng.h"

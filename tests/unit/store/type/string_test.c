@@ -1,10 +1,10 @@
 /* The value of a string key, in the object or in a block of its own. */
 #include "store/type/string.h"
 
+#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "store/mem/blob.h"
 
 static void assert_text(const struct object *object, struct bytes text)
 {

@@ -1,8 +1,8 @@
 /* Tests of finding the keys and channels of calls that nobody has checked yet: for every command,
  * any number of arguments, right or wrong. */
+#include "server/cmd/call/command.h"
 #include "server/engine/acl/acl.h"
 #include "server/engine/acl/acl_user.h"
-#include "server/cmd/call/command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* HSETEX, HGETEX, HGETDEL, SADDEX and ZADDEX, and whether other commands keep or clear the
  * deadlines of the members that they write. */
-#include "tests/support/suite.h"
 #include "tests/support/items.h"
 #include "tests/support/lines.h"
+#include "tests/support/suite.h"
 
 /* ---- what else there is between members and deadlines ---------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* Commands for deadlines of members: every reply and error of each family, on hashes, sets and
  * sorted sets, and the commands of KeyDB and Dragonfly. */
-#include "tests/support/suite.h"
 #include "tests/support/lines.h"
+#include "tests/support/suite.h"
 
 /* ---- lines for each type --------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
+#include "tests/support/items.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
-#include "tests/support/items.h"
 
 enum { SETS = 40, NAMES = 400, STEPS = 300, LINE = 8 * SETS };
 

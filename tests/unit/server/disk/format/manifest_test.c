@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/disk/journal.h"
 #include "server/disk/format/snapshot_file.h"
+#include "server/disk/journal.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/suite.h"
 

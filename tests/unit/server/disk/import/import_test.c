@@ -9,9 +9,9 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
+#include "tests/support/store_text.h"
 #include "tests/support/suite.h"
 #include "tests/unit/proto/rdb/samples.h"
-#include "tests/support/store_text.h"
 
 enum { NOW = 1000000, DATABASES = 16 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "server/engine/react/watch.h"
+#include "tests/support/caller.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/support/caller.h"
 
 static struct pubsub *pubsub;
 static struct watch *watch;

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "server/engine/react/watch.h"
+#include "tests/support/caller.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
-#include "tests/support/caller.h"
 
 enum { CALLERS = 4 };
 

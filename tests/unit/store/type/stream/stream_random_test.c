@@ -1,8 +1,8 @@
 /* stream: random programs, compared with a plain array of entries. */
 #include "store/type/stream/stream.h"
 
-#include "store/mem/mem.h"
 #include "store/base/encoding_limits.h"
+#include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

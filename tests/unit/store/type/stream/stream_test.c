@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "store/mem/mem.h"
 #include "store/base/encoding_limits.h"
+#include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
