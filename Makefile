@@ -235,7 +235,7 @@ lint:
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
 	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang CFLAGS=-O0 WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
-	/usr/bin/python3 tools/lint/tree.py
+	/usr/bin/python3 tools/lint/tree.py && tools/lint/paths.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
 	rm -rf build/lint/commands && mkdir -p build/lint/commands && build/lint/gcc/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them, and the clients

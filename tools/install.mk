@@ -33,7 +33,7 @@ $(MANUAL)/.made: $(B)/tools/manual
 	$(call say,MAN)$< $(MANUAL) $$(date -u +%F -d @$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct \
 	    2>/dev/null || stat -c %Y CHANGELOG.md)}) && >$@
 
-# Files for systemd name the paths of this installation: lib/tmpfiles.d/expired.conf is made from
+# Files for systemd name the paths of this installation: tmpfiles.d/expired.conf is made from
 # tools/systemd/expired.tmpfiles.
 source_of = tools/systemd/$(if $(filter %.conf,$1),expired.$(notdir $(patsubst %.d/expired.conf,%,$1)),$(notdir $1))
 define install_unit

@@ -1,6 +1,6 @@
 /* rng: a small seeded generator (xoshiro256**, Blackman & Vigna 2018) for random tests.
  * The seed comes from TEST_SEED, else from the kernel, and is printed, so that a failure can be
- * repeated: TEST_SEED=123 build/tests/unit/store/dict_test */
+ * repeated: TEST_SEED=123 build/tests/unit/store/struct/dict_test */
 #ifndef TESTS_SUPPORT_RNG_H
 #define TESTS_SUPPORT_RNG_H
 

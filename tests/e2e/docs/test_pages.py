@@ -1,9 +1,10 @@
 #!/usr/bin/python3 -B
-"""Documentation: every link has a target and every named file exists, doc/README.md lists every page of doc/, and
-doc/operations.md explains every warning of the log."""
+"""Documentation: every link has a target, every file named in a page or a comment exists, doc/README.md lists every
+page of doc/, and doc/operations.md explains every warning of the log."""
 import glob
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
@@ -46,48 +47,43 @@ def every_link_has_a_file_and_a_heading():
     equal(broken, [])
 
 
-def tree():
-    """The names of all files of the sources."""
-    found = set()
-    for _, folders, files in os.walk(ROOT):
-        folders[:] = [name for name in folders if name not in ("build", "data", "node_modules", ".git")]
-        found.update(files)
-    return found
-
-
-def missing_files(path, known):
-    """Words of a page that look like a file or folder of the sources and are none: with a folder that exists,
-    here or at the root, or, outside of programs, the name of a source or a test."""
-    with open(path, encoding="utf-8") as page:
-        words = re.findall(r"(?<![\w./~$:@<>{}-])(?:\w+=)?(?:\./)?([\w.*-]+(?:/[\w.*-]+)*/?)", page.read())
-    for name in sorted({word.rstrip(".") for word in words if "..." not in word}):
-        first, slash, _ = name.partition("/")
-        bases = [base for base in (ROOT, os.path.dirname(path)) if os.path.isdir(os.path.join(base, first))]
-        if slash and first != "build" and re.search(r"\.\w{1,4}$|/$", name):
-            if bases and not any(glob.glob(os.path.join(base, name)) for base in bases):
-                yield name
-    for name in re.findall(r"`(\w+\.[ch]|test_\w+\.(?:py|mjs))`", text_of(path)):
-        if name not in known and "/guide/" not in path:  # there they are the reader's
-            yield name
+def lint_paths(*files):
+    """What the check of `make lint` finds in these files, or in the whole tree."""
+    done = subprocess.run([os.path.join(ROOT, "tools", "lint", "paths.py"), *files], capture_output=True, text=True,
+                          timeout=60)
+    found = re.findall(r":(\d+): there is no file (.*)", done.stderr)
+    equal((done.returncode, len(done.stderr.splitlines())), (1 if found else 0, len(found)), done.stderr)
+    return [(int(line), name) for line, name in found]
 
 
 @test
-def every_file_that_a_page_names_exists():
-    known = tree()
-    equal([f"{os.path.relpath(page, ROOT)}: {name}" for page in pages() for name in missing_files(page, known)], [])
+def every_file_that_a_page_or_a_comment_names_exists():
+    equal(lint_paths(), [])
 
 
 @test
-def a_name_of_no_file_is_found():
+def a_name_of_no_file_in_a_page_is_found():
     with folder() as where:
         path = os.path.join(where, "page.md")
-        text = ("Run `tests/run`, `TESTS=tests/lib/nosuch.py`, ./tools/deps, store/nosuch/ and `conf.c`; `nosuch.h`, "
+        text = ("Run `tests/run`, `TESTS=tests/lib/nosuch.py`, ./tools/deps, store/nosuch/ and `conf.c`; `nosuch.h`,\n"
                 "/etc/nosuch.conf, build/nosuch.c, other/nosuch.py and `tests/e2e/*/test_nosuch*.py`.\n"
                 "```\npython3 tests/lib/none.py nosuch.c\n```\n")
         with open(path, "w", encoding="utf-8") as page:
             page.write(text)
-        equal(list(missing_files(path, {"conf.c"})),
-              ["store/nosuch/", "tests/e2e/*/test_nosuch*.py", "tests/lib/none.py", "tests/lib/nosuch.py", "nosuch.h"])
+        equal(lint_paths(path), [(1, "nosuch.h"), (1, "store/nosuch/"), (1, "tests/lib/nosuch.py"),
+                                 (2, "other/nosuch.py"), (2, "tests/e2e/*/test_nosuch*.py"),
+                                 (4, "tests/lib/none.py")])
+
+
+@test
+def a_name_of_no_file_in_a_comment_is_found():
+    with folder() as where:
+        path = os.path.join(where, "source.c")
+        with open(path, "w", encoding="utf-8") as source:
+            source.write('/* See conf.c, dict_test.c, engine/serve.c, engine/nosuch.c,\n'
+                         ' * server/nosuch, store/txn/txn_<type>.c and Redis\' rdb.h. */\n'
+                         'const char *name = "nosuch.c"; // nosuch.c\n')
+        equal(lint_paths(path), [(1, "engine/nosuch.c"), (2, "server/nosuch"), (3, "nosuch.c")])
 
 
 @test
