@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""README.md's sessions, command by command, against a fresh daemon for each.
+"""The sessions of README.md and of doc/guide/recipes.md, command by command, against a fresh daemon for each.
 
 A block marked ```console holds lines with redis-cli's prompt and the replies below them, or
 "$ redis-cli ..." with its output. "..." in a line matches any text, a line of only
@@ -15,12 +15,16 @@ import sys
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import IS_REDIS, ROOT, Daemon, main, test
 
+PAGES = ("README.md", "doc/guide/recipes.md")
 PROMPT = re.compile(r"^127\.0\.0\.1:6379(?:\[\d+\])?(?:\(TX\))?> (.*)$")
 
 
 def blocks_of(kind):
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
-        return re.findall(rf"^```{kind}\n(.*?)^```$", file.read(), re.M | re.S)
+    found = []
+    for page in PAGES:
+        with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+            found += re.findall(rf"^```{kind}\n(.*?)^```$", file.read(), re.M | re.S)
+    return found
 
 
 def sessions_of(block):
@@ -60,7 +64,7 @@ def play(block):
                                   input="".join(command + "\n" for command in commands),
                                   capture_output=True, text=True)
             assert pattern_of(wanted).match(done.stdout), (
-                "README says\n" + "\n".join(wanted) + "\nredis-cli prints\n" + done.stdout +
+                "the page says\n" + "\n".join(wanted) + "\nredis-cli prints\n" + done.stdout +
                 done.stderr)
 
 
@@ -84,6 +88,12 @@ def every_recipe_is_shown():
                     "MEMORY USAGE", "PX", "PEXPIRE", "PERSIST", "EXPIREAT", "SADD", "REDE.PUSH",
                     "REDE.POLL", "POLICY SET", "SADDEX", "HEXPIRE", "EXPIRY NEXT"):
         assert command in shown, command
+
+
+@test
+def the_readme_is_read_in_a_few_minutes():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        assert len(file.readlines()) <= 250
 
 
 for index, text in enumerate(blocks_of("console")):
