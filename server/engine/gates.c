@@ -16,15 +16,48 @@ enum {
     TEXT_SIZE = 512,
 };
 
-/* Why a gate refuses. */
-struct refusal {
-    enum error error;
-    enum { ABORTS, PLAIN } in_exec;
-    const char *detail; /* for the error's %s; NULL: the command's name */
-    char text[TEXT_SIZE];
-};
+/* ---- refusing -------------------------------------------------------------------------------- */
 
-/* ---- names of commands ----------------------------------------------------------------------- */
+/* Replies with the error, whose %s becomes `detail`; NULL: the command's name. The only place where
+ * a refusal ends a MULTI, or makes its EXEC fail. A refused EXEC replies EXECABORT with the error
+ * inside, or the error alone if `is_plain`. Always true, so that a gate returns it. */
+static bool refuse_with(struct engine *engine, struct call *call, enum error error,
+                        const char *detail, bool is_plain)
+{
+    static const char plain_code[] = "ERR ";
+    char name[NAME_SIZE], line[TEXT_SIZE];
+    if (detail == NULL) {
+        command_full_name(call->command, name, sizeof(name));
+        detail = name;
+    }
+    if (call->command.row == NULL || !(call->command.row->flags & RUNS_QUEUE)) {
+        multi_break(call->session);
+        failf(call, error, detail);
+        return true;
+    }
+
+    multi_drop(call->session);
+    watch_forget(engine->watch, call->session);
+    if (is_plain) {
+        failf(call, error, detail);
+        return true;
+    }
+    snprintf(line, sizeof(line), error_text(error), detail);
+    size_t skip = strncmp(line, plain_code, strlen(plain_code)) == 0 ? strlen(plain_code) : 0;
+    failf(call, ERR_EXEC_REFUSED, line + skip);
+    return true;
+}
+
+static bool refuse(struct engine *engine, struct call *call, enum error error)
+{
+    return refuse_with(engine, call, error, NULL, false);
+}
+
+static bool refuse_plainly(struct engine *engine, struct call *call, enum error error,
+                           const char *detail)
+{
+    return refuse_with(engine, call, error, detail, true);
+}
 
 /* A precision for "%.*s", which ends at a NUL as well, as in Redis. */
 static int at_most(struct bytes text, size_t max)
@@ -32,68 +65,36 @@ static int at_most(struct bytes text, size_t max)
     return (int)(text.len < max ? text.len : max);
 }
 
-static void write_unknown(const struct call *call, struct refusal *why)
+static bool refuse_unknown(struct engine *engine, struct call *call)
 {
-    char name[ECHO_MAX + 1], args[ECHO_SIZE + 1];
+    const struct command *parent = call->command.parent;
+    struct bytes word = call->argv[parent != NULL ? 1 : 0];
+    char text[TEXT_SIZE], name[ECHO_MAX + 1], args[ECHO_SIZE + 1] = "";
     size_t len = 0;
-    snprintf(name, sizeof(name), "%.*s", at_most(call->argv[0], ECHO_MAX), call->argv[0].data);
-    args[0] = '\0';
-    for (int i = 1; i < call->argc && len < ECHO_MAX; i++)
-        len += (size_t)snprintf(args + len, sizeof(args) - len, "'%.*s' ",
-                                at_most(call->argv[i], ECHO_MAX - len), call->argv[i].data);
-    snprintf(why->text, sizeof(why->text), error_text(ERR_UNKNOWN_COMMAND), name, args);
+
+    snprintf(name, sizeof(name), "%.*s", at_most(word, ECHO_MAX), word.data);
+    if (parent != NULL) {
+        snprintf(text, sizeof(text), error_text(ERR_UNKNOWN_SUBCOMMAND), name, parent->name);
+    } else {
+        for (int i = 1; i < call->argc && len < ECHO_MAX; i++)
+            len += (size_t)snprintf(args + len, sizeof(args) - len, "'%.*s' ",
+                                    at_most(call->argv[i], ECHO_MAX - len), call->argv[i].data);
+        snprintf(text, sizeof(text), error_text(ERR_UNKNOWN_COMMAND), name, args);
+    }
+    return refuse_with(engine, call, ERR_WORDED, text, false);
+}
+
+/* Refers the client to this replica's master. */
+static bool refuse_by_reference(struct engine *engine, struct call *call)
+{
+    char address[TEXT_SIZE];
+    snprintf(address, sizeof(address), "%s", engine->conf->replicaof); /* "host port" */
+    char *space = strchr(address, ' ');
+    if (space != NULL) *space = ':';
+    return refuse_plainly(engine, call, ERR_REDIRECT, address);
 }
 
 /* ---- the gates ------------------------------------------------------------------------------- */
-
-/* Each returns true to refuse the call. The error is the one in its row of GATES, unless the
- * function sets another. A function writes to *why only if it refuses. */
-
-static bool is_unknown(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)engine;
-    if (call->command.row != NULL) return false;
-    if (call->command.parent != NULL) {
-        char name[ECHO_MAX + 1];
-        snprintf(name, sizeof(name), "%.*s", at_most(call->argv[1], ECHO_MAX), call->argv[1].data);
-        snprintf(why->text, sizeof(why->text), error_text(ERR_UNKNOWN_SUBCOMMAND), name,
-                 call->command.parent->name);
-    } else {
-        write_unknown(call, why);
-    }
-    why->detail = why->text;
-    return true;
-}
-
-static bool has_wrong_arity(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)engine;
-    (void)why;
-    return !command_fits_arity(call->command.row, call->argc);
-}
-
-static bool needs_login(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return !(call->command.row->flags & NO_AUTH) && engine_needs_auth(engine, call->session);
-}
-
-static bool cannot_be_queued(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)engine;
-    (void)why;
-    return call->session->multi != NULL && (call->command.row->flags & NO_MULTI);
-}
-
-static bool lacks_rights(struct engine *engine, struct call *call, struct refusal *why)
-{
-    if (!rights_are_limited(call->session)) return false;
-    enum acl_where where = call->session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL;
-    enum acl_verdict verdict = rights_check(engine, call, where);
-    if (verdict == ACL_ALLOWED) return false;
-    why->error = rights_error(verdict);
-    return true;
-}
 
 struct one_slot {
     int slot;
@@ -106,13 +107,10 @@ static void check_slot(void *ctx, const struct call *call)
     one->holds = one->holds && slot_is_one(call, &one->slot);
 }
 
-/* With `cluster-enabled emulated-strict`, refuse keys of several slots like a node of Redis
- * Cluster. */
-static bool crosses_slots(struct engine *engine, struct call *call, struct refusal *why)
+/* Like a node of Redis Cluster, `cluster-enabled emulated-strict` refuses keys of several slots. */
+static bool crosses_slots(struct call *call)
 {
-    (void)why;
     struct one_slot one = { SLOT_NONE, true };
-    if (engine->conf->cluster != CONF_CLUSTER_STRICT) return false;
     if (call->command.row->flags & RUNS_QUEUE)
         multi_each(call->session, check_slot, &one);
     else
@@ -120,155 +118,60 @@ static bool crosses_slots(struct engine *engine, struct call *call, struct refus
     return !one.holds;
 }
 
-/* A replica refers clients that asked for it to its master, for writes and, unless they sent
- * READONLY, for reads. */
-static bool refers_to_master(struct engine *engine, struct call *call, struct refusal *why)
-{
-    if (!call->session->redirects || !engine->role.replica) return false;
-    unsigned flags = multi_flags(call);
-    if (!(flags & WRITE) && (call->session->reads_replica || !(flags & READONLY))) return false;
-    snprintf(why->text, sizeof(why->text), "%s", engine->conf->replicaof); /* "host port" */
-    char *space = strchr(why->text, ' ');
-    if (space != NULL) *space = ':';
-    why->detail = why->text;
-    return true;
-}
-
-static bool lacks_memory(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return memory_limit_refuses(engine, call);
-}
-
-/* Refuses PING as well, so that monitoring notices. */
-static bool cannot_persist(struct engine *engine, struct call *call, struct refusal *why)
-{
-    if (!(multi_flags(call) & (WRITE | REFUSED_WITH_WRITES))) return false;
-    const char *fault = gates_persist_fault(engine);
-    if (fault != NULL) why->detail = fault;
-    return fault != NULL;
-}
-
-static bool writes_to_replica(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return gates_is_read_only(engine) && (multi_flags(call) & WRITE);
-}
-
-static bool writes_without_replicas(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return gates_lacks_replicas(engine) && (multi_flags(call) & WRITE);
-}
-
-static bool is_subscribed(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)engine;
-    (void)why;
-    const struct session *session = call->session;
-    return session->subscriber != NULL && !(call->command.row->flags & WHILE_SUBSCRIBED) &&
-           !resp_has_push(&session->out) && session_subscriptions(session) > 0;
-}
-
-static bool is_monitor(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)engine;
-    (void)why;
-    return call->session->monitoring && (call_flags(call) & (WRITE | READONLY | MAY_REPLICATE));
-}
-
-static bool reads_stale_data(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return gates_is_stale(engine) && !(multi_flags(call) & STALE);
-}
-
-static bool is_loading(struct engine *engine, struct call *call, struct refusal *why)
-{
-    (void)why;
-    return engine->loading && !(call->command.row->flags & LOADING);
-}
-
 static enum error busy_error(const struct engine *engine)
 {
     return engine->busy == BUSY_FUNCTION ? ERR_BUSY_FUNCTION : ERR_BUSY_SCRIPT;
 }
 
-static bool is_busy(struct engine *engine, struct call *call, struct refusal *why)
-{
-    if (!engine->busy || (call->command.row->flags & ALLOW_BUSY)) return false;
-    why->error = busy_error(engine);
-    return true;
-}
-
-/* The gates in order: the function, its error, and whether a refused EXEC replies with this error
- * alone (PLAIN) or inside EXECABORT (ABORTS). A macro and not an array of function pointers,
- * because the compiler inlines the functions: pointers would cost each request 15 calls. */
-#define GATES(G)                                                                                   \
-    G(is_unknown, ERR_WORDED, ABORTS)                                                              \
-    G(has_wrong_arity, ERR_ARITY, ABORTS)                                                          \
-    G(needs_login, ERR_NOAUTH, ABORTS)                                                             \
-    G(cannot_be_queued, ERR_NO_MULTI, ABORTS)                                                      \
-    G(lacks_rights, ERR_NOPERM_COMMAND, ABORTS)                                                    \
-    G(crosses_slots, ERR_CROSSSLOT, PLAIN)                                                         \
-    G(refers_to_master, ERR_REDIRECT, PLAIN)                                                       \
-    G(lacks_memory, ERR_OOM, ABORTS)                                                               \
-    G(cannot_persist, ERR_MISCONF, PLAIN)                                                          \
-    G(writes_to_replica, ERR_READONLY, ABORTS)                                                     \
-    G(writes_without_replicas, ERR_NOREPLICAS, ABORTS)                                             \
-    G(is_subscribed, ERR_SUBSCRIBED, ABORTS)                                                       \
-    G(is_monitor, ERR_MONITOR_KEYS, ABORTS)                                                        \
-    G(reads_stale_data, ERR_MASTERDOWN, ABORTS)                                                    \
-    G(is_loading, ERR_LOADING, ABORTS)                                                             \
-    G(is_busy, ERR_BUSY_SCRIPT, ABORTS)
-
-/* True: a gate refuses; fills in *why, which is written only then: most requests pass all gates. */
-static bool find_refusal(struct engine *engine, struct call *call, struct refusal *why)
-{
-    why->error = ERROR_COUNT;
-    why->detail = NULL;
-#define G(refuses, id, how)                                                                        \
-    if (refuses(engine, call, why)) {                                                              \
-        if (why->error == ERROR_COUNT) why->error = (id);                                          \
-        why->in_exec = (how);                                                                      \
-        return true;                                                                               \
-    }
-    GATES(G)
-#undef G
-    return false;
-}
-
-/* ---- refusing -------------------------------------------------------------------------------- */
-
-/* The only place where a refusal ends a MULTI, or makes its EXEC fail. */
-static void refuse(struct engine *engine, struct call *call, const struct refusal *why)
-{
-    static const char plain_code[] = "ERR ";
-    char name[NAME_SIZE], line[TEXT_SIZE];
-    command_full_name(call->command, name, sizeof(name));
-    const char *detail = why->detail != NULL ? why->detail : name;
-    if (call->command.row == NULL || !(call->command.row->flags & RUNS_QUEUE)) {
-        multi_break(call->session);
-        failf(call, why->error, detail);
-        return;
-    }
-    multi_drop(call->session);
-    watch_forget(engine->watch, call->session);
-    if (why->in_exec == PLAIN) {
-        failf(call, why->error, detail);
-        return;
-    }
-    snprintf(line, sizeof(line), error_text(why->error), detail);
-    size_t skip = strncmp(line, plain_code, strlen(plain_code)) == 0 ? strlen(plain_code) : 0;
-    failf(call, ERR_EXEC_REFUSED, line + skip);
-}
-
 bool gates_refuse(struct engine *engine, struct call *call)
 {
-    struct refusal why;
-    if (!find_refusal(engine, call, &why)) return false;
-    refuse(engine, call, &why);
-    return true;
+    const struct command *row = call->command.row;
+    const struct session *session = call->session;
+
+    /* The command itself: does it exist, and may this client call it here? */
+    if (row == NULL) return refuse_unknown(engine, call);
+    if (!command_fits_arity(row, call->argc)) return refuse(engine, call, ERR_ARITY);
+    if (!(row->flags & NO_AUTH) && engine_needs_auth(engine, session))
+        return refuse(engine, call, ERR_NOAUTH);
+    if (session->multi != NULL && (row->flags & NO_MULTI))
+        return refuse(engine, call, ERR_NO_MULTI);
+    if (rights_are_limited(session)) {
+        enum acl_where where = session->multi != NULL ? ACL_IN_MULTI : ACL_TOPLEVEL;
+        enum acl_verdict verdict = rights_check(engine, call, where);
+        if (verdict != ACL_ALLOWED) return refuse(engine, call, rights_error(verdict));
+    }
+
+    /* The place of the data: one slot, and on a replica maybe its master. A client that asked for
+     * it is referred there for writes and, unless it sent READONLY, for reads. */
+    unsigned flags = multi_flags(call); /* for EXEC with those of its queue */
+    if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
+        return refuse_plainly(engine, call, ERR_CROSSSLOT, NULL);
+    if (session->redirects && engine->role.replica &&
+        ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica)))
+        return refuse_by_reference(engine, call);
+
+    /* Writes: can they be kept in memory, on disk, on replicas? PING is refused as well while
+     * nothing can be persisted, so that monitoring notices. */
+    if (memory_limit_refuses(engine, call)) return refuse(engine, call, ERR_OOM);
+    if (flags & (WRITE | REFUSED_WITH_WRITES)) {
+        const char *fault = gates_persist_fault(engine);
+        if (fault != NULL) return refuse_plainly(engine, call, ERR_MISCONF, fault);
+    }
+    if (flags & WRITE) {
+        if (gates_is_read_only(engine)) return refuse(engine, call, ERR_READONLY);
+        if (gates_lacks_replicas(engine)) return refuse(engine, call, ERR_NOREPLICAS);
+    }
+
+    /* The state of the client, and of the server. */
+    if (session->subscriber != NULL && !(row->flags & WHILE_SUBSCRIBED) &&
+        !resp_has_push(&session->out) && session_subscriptions(session) > 0)
+        return refuse(engine, call, ERR_SUBSCRIBED);
+    if (session->monitoring && (call_flags(call) & (WRITE | READONLY | MAY_REPLICATE)))
+        return refuse(engine, call, ERR_MONITOR_KEYS);
+    if (gates_is_stale(engine) && !(flags & STALE)) return refuse(engine, call, ERR_MASTERDOWN);
+    if (engine->loading && !(row->flags & LOADING)) return refuse(engine, call, ERR_LOADING);
+    if (engine->busy && !(row->flags & ALLOW_BUSY)) return refuse(engine, call, busy_error(engine));
+    return false;
 }
 
 /* ---- predicates that scripts use as well ----------------------------------------------------- */
