@@ -50,7 +50,7 @@ struct session {
     struct replica *replica;        /* NULL: not a replica */
     uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
-    struct outbuf *pushes; /* collects pushes while EXEC replies; NULL: pushes go to out */
+    struct outbuf *pushes; /* collects pushes while EXEC replies; NULL: see session_push_out */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* NULL: not a subcommand */
     /* Called by session_notify and session_wake: sends the output and schedules the requests that
@@ -92,6 +92,12 @@ static inline bool session_is_over(const struct session *session)
 static inline bool session_is_blocked(const struct session *session)
 {
     return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;
+}
+/* Where messages to the session are appended: pushes, which are no replies. While EXEC replies they
+ * are collected, so that they follow its array. */
+static inline struct outbuf *session_push_out(const struct session *session)
+{
+    return session->pushes != NULL ? session->pushes : session->out.out;
 }
 /* Asserts that the state, the reason and the owners of waits agree. */
 void session_check(const struct session *session);

@@ -99,7 +99,7 @@ void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall
     outbuf_copy(&line, text);
     for (size_t i = 0; i < monitor->count; i++) {
         struct session *session = monitor->sessions[i];
-        outbuf_append(session->pushes != NULL ? session->pushes : session->out.out, text, line.len);
+        outbuf_append(session_push_out(session), text, line.len);
         session_notify(session);
     }
     mem_free(text);

@@ -200,7 +200,7 @@ static void deliver_message(struct session *session, const struct topic *pattern
                             const struct message *message)
 {
     struct resp_writer out = { .limit = session->out.limit,
-                               .out = session->pushes != NULL ? session->pushes : session->out.out,
+                               .out = session_push_out(session),
                                .version = session->out.version };
     resp_push(&out, pattern != NULL ? 4 : 3);
     resp_bulk_text(&out, message->word);

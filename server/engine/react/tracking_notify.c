@@ -21,8 +21,7 @@ struct invalidation {
 static struct resp_writer writer_of(struct session *session)
 {
     /* Sent even with CLIENT REPLY OFF, which suppresses replies only. */
-    return (struct resp_writer){ .out =
-                                     session->pushes != NULL ? session->pushes : session->out.out,
+    return (struct resp_writer){ .out = session_push_out(session),
                                  .version = session->out.version };
 }
 
