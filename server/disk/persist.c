@@ -314,9 +314,8 @@ void persist_turn_inside(struct persist *persist)
     if (persist->listens && !persist->report.loading) flush_journal(persist);
 }
 
-void persist_turn(void *ctx)
+void persist_turn(struct persist *persist)
 {
-    struct persist *persist = ctx;
     if (persist->report.loading) return;
     bool flushed = persist->w.store->flushed_at != persist->flush_seen;
     if (persist->listens) {

@@ -85,7 +85,7 @@ void persist_end_record(struct persist *persist);
  * while a transaction is open. */
 void persist_mark_place(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
-void persist_turn(void *persist);
+void persist_turn(struct persist *persist);
 /* The same while a transaction is open, in a turn inside a request: writes the records of earlier
  * transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);

@@ -333,9 +333,8 @@ bool clients_have_output(const struct clients *all)
     return !TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE]);
 }
 
-void clients_turn(void *ctx)
+void clients_turn(struct clients *all)
 {
-    struct clients *all = ctx;
     if (all->suspended == NULL) clients_check_pause(all);
     if (!TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE])) all->turn_usec = clock_mono_usec();
     uint64_t safe = persist_safe_position(all->w.persist);

@@ -58,10 +58,10 @@ void clients_free(struct clients *clients);
  * refuses the peer, closes it, after an error reply unless it is for TLS. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     enum client_port port);
-/* End of turn, first hook: runs the requests that were read in this turn. */
-void clients_run(void *clients);
-/* End of turn, last hook: writes replies, frees closed connections. */
-void clients_turn(void *clients);
+/* Call first at the end of a turn: runs the requests that were read in this turn. */
+void clients_run(struct clients *clients);
+/* Call last at the end of a turn: writes replies, frees closed connections. */
+void clients_turn(struct clients *clients);
 /* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
 bool clients_have_output(const struct clients *clients);
 /* Let all other clients be served during a long request: between these two calls, the request may

@@ -431,9 +431,8 @@ static void run_arrived(struct clients *all)
     }
 }
 
-void clients_run(void *ctx)
+void clients_run(struct clients *all)
 {
-    struct clients *all = ctx;
     do
         run_arrived(all);
     while (clients_read_more(all));

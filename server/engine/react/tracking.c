@@ -429,9 +429,8 @@ void tracking_limit(struct tracking *tracking, size_t max)
     tracking->late = over ? tracking->late + 1 : 0;
 }
 
-void tracking_turn(void *ctx)
+void tracking_turn(struct tracking *tracking)
 {
-    struct tracking *tracking = ctx;
     tracking_notify_prefixes(tracking);
     free_forgotten(tracking, FREED_PER_TURN);
 }

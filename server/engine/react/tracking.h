@@ -73,7 +73,7 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
-void tracking_turn(void *tracking);
+void tracking_turn(struct tracking *tracking);
 /* Forgets up to `most` random keys while more than `max` (0: no limit) are remembered, and sends
  * invalidations for them. False: there were not too many. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
