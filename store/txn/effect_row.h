@@ -83,6 +83,9 @@ struct effect_row {
     /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a
      * stream's groups and its last ID do not count, except that a new key does. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
+    /* May the effect serve a client that is blocked on its key for this row's type? Other reasons to
+     * try blocked clients again, such as a key that is renamed, are in react/blocked_ready.c. */
+    bool may_serve;
     bool names_member; /* by a */
     bool in_payload;   /* a payload of DUMP in this server's own format may have it */
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone, for
@@ -100,11 +103,6 @@ static inline const struct effect_form *effect_form_of(const struct effect *effe
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     return row->has_other != NULL && row->has_other(effect) ? &row->other : &row->form;
-}
-
-static inline bool effect_is_of_stream(enum effect_kind kind)
-{
-    return effect_rows[kind].type == TYPE_STREAM;
 }
 
 /* Is the effect about one member of a collection (named by a)? */

@@ -101,6 +101,7 @@ static bool is_nobodys(const struct effect *effect)
 #define CREATED(of)     .key = KEY_CREATED, .type = TYPE_##of
 #define IN_ANY_DATABASE .any_database = true
 #define MEMBER          .names_member = true
+#define SERVES          .may_serve = true
 #define IN_PAYLOAD      .in_payload = true
 #define EXPIRED_BY(of)  .expire = EFFECT_##of
 
@@ -126,13 +127,13 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(FLUSH) = { apply_flush, FORM("FLUSHDB") },
 
     /* lists */
-    ROW(PUSH_HEAD) = { apply_push, CREATED(LIST), FORM("LPUSH", HEAD(KEY), EACH(A)) },
-    ROW(PUSH_TAIL) = { apply_push, CREATED(LIST), FORM("RPUSH", HEAD(KEY), EACH(A)) },
+    ROW(PUSH_HEAD) = { apply_push, CREATED(LIST), SERVES, FORM("LPUSH", HEAD(KEY), EACH(A)) },
+    ROW(PUSH_TAIL) = { apply_push, CREATED(LIST), SERVES, FORM("RPUSH", HEAD(KEY), EACH(A)) },
     ROW(POP_HEAD) = { apply_pop, EXISTS(LIST), FORM("LPOP", HEAD(KEY, ANY(from))) },
     ROW(POP_TAIL) = { apply_pop, EXISTS(LIST), FORM("RPOP", HEAD(KEY, ANY(from))) },
     ROW(KEEP) = { apply_keep, EXISTS(LIST), FORM("LTRIM", HEAD(KEY, RANGE)) },
     ROW(LIST_PUT) = { apply_list_put, EXISTS(LIST), FORM("LSET", HEAD(KEY, ANY(from), A)) },
-    ROW(LIST_INSERT) = { apply_list_insert, EXISTS(LIST),
+    ROW(LIST_INSERT) = { apply_list_insert, EXISTS(LIST), SERVES,
                          FORM("LINSERT", HEAD(KEY, ZERO_OR_ONE(to, "BEFORE", "AFTER"), B, A)),
                          OTHER(has_no_pivot, "X.LINSERT",
                                HEAD(KEY, ANY(from), A, IMPLIED(to, -1))) },
@@ -157,8 +158,8 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(HASH_DROP) = { apply_hash_drop, EXISTS(HASH), MEMBER, FORM("HDEL", HEAD(KEY), EACH(A)) },
 
     /* sorted sets */
-    ROW(ZSET_PUT) = { apply_zset_put, CREATED(ZSET), MEMBER, IN_PAYLOAD, EXPIRED_BY(ZSET_EXPIRE),
-                      FORM("ZADD", HEAD(KEY), EACH(SCORE(score), A)),
+    ROW(ZSET_PUT) = { apply_zset_put, CREATED(ZSET), SERVES, MEMBER, IN_PAYLOAD,
+                      EXPIRED_BY(ZSET_EXPIRE), FORM("ZADD", HEAD(KEY), EACH(SCORE(score), A)),
                       OTHER(has_deadline, "ZADDEX", HEAD(KEY, PXAT), EACH(SCORE(score), A)) },
     ROW(ZSET_EXPIRE) = { apply_member_expire, EXISTS(ZSET), MEMBER,
                          FORM("ZPEXPIREAT", HEAD(KEY, INSTANT(at)), MEMBERS, EACH(A), OWN),
@@ -167,13 +168,13 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     ROW(ZSET_CUT) = { apply_zset_cut, EXISTS(ZSET), FORM("ZREMRANGEBYRANK", HEAD(KEY, RANGE)) },
 
     /* dehydrators */
-    ROW(REDE_PUSH) = { apply_rede_push, CREATED(DEHYDRATOR), IN_PAYLOAD,
+    ROW(REDE_PUSH) = { apply_rede_push, CREATED(DEHYDRATOR), SERVES, IN_PAYLOAD,
                        FORM("REDE.PUSHAT", MANY("X.REDE.PUSHAT"), HEAD(KEY),
                             EACH(INSTANT(stage.at), B, A), OWN),
                        OTHER(was_delivered, "X.REDE.PUSH", HEAD(KEY, STAGE), EACH(B, A)) },
     ROW(REDE_PUT) = { apply_rede_put, EXISTS(DEHYDRATOR),
                       FORM("REDE.UPDATE", HEAD(KEY, A, B), OWN) },
-    ROW(REDE_MOVE) = { apply_rede_move, EXISTS(DEHYDRATOR),
+    ROW(REDE_MOVE) = { apply_rede_move, EXISTS(DEHYDRATOR), SERVES,
                        FORM("X.REDE.MOVE", HEAD(KEY, STAGE), EACH(A), OWN) },
     ROW(REDE_DROP) = { apply_rede_drop, EXISTS(DEHYDRATOR),
                        FORM("REDE.PULL", MANY("X.REDE.PULL"), HEAD(KEY), EACH(A), OWN) },
@@ -189,11 +190,11 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                          FORM("X.REDE.FORGET", HEAD(KEY), EACH(A), OWN) },
     ROW(REDE_RATE) = { apply_rede_rate, CREATED(DEHYDRATOR), IN_PAYLOAD,
                        FORM("X.REDE.RATE", HEAD(KEY, NUMBER(from, 0, INT64_MAX)), OWN) },
-    ROW(REDE_PAUSE) = { apply_rede_pause, CREATED(DEHYDRATOR), IN_PAYLOAD,
+    ROW(REDE_PAUSE) = { apply_rede_pause, CREATED(DEHYDRATOR), SERVES, IN_PAYLOAD,
                         FORM("X.REDE.PAUSE", HEAD(KEY, INSTANT(at)), OWN) },
 
     /* streams */
-    ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), IN_PAYLOAD,
+    ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), SERVES, IN_PAYLOAD,
                         FORM("XADD", HEAD(KEY, ID(id), PARTS)) },
     ROW(STREAM_DROP) = { apply_stream_drop, EXISTS(STREAM), FORM("XDEL", HEAD(KEY), EACH(ID(id))) },
     ROW(STREAM_TRIM) = { apply_stream_trim, EXISTS(STREAM), IN_PAYLOAD,
@@ -209,7 +210,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                                            WORD("MKSTREAM"), READ)) },
     ROW(GROUP_SET) = { apply_group_set, EXISTS(STREAM), .seen = UNSEEN,
                        FORM("XGROUP", HEAD(WORD("SETID"), KEY, A, ID(position.last), READ)) },
-    ROW(GROUP_DROP) = { apply_group_drop, EXISTS(STREAM), .seen = UNSEEN,
+    ROW(GROUP_DROP) = { apply_group_drop, EXISTS(STREAM), SERVES, .seen = UNSEEN,
                         FORM("XGROUP", HEAD(WORD("DESTROY"), KEY, A)) },
     ROW(CONSUMER_ADD) = { apply_consumer_add, EXISTS(STREAM), IN_PAYLOAD, .seen = UNSEEN,
                           FORM("XGROUP", HEAD(WORD("CREATECONSUMER"), KEY, A, B)) },
@@ -243,7 +244,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
                              OWN) },
     ROW(LEASE_EXTEND) = { apply_member_expire, EXISTS(LEASE), MEMBER,
                           FORM("X.LEASE.EXTEND", HEAD(KEY, A, INSTANT(at)), OWN) },
-    ROW(LEASE_DROP) = { apply_lease_drop, EXISTS(LEASE), MEMBER,
+    ROW(LEASE_DROP) = { apply_lease_drop, EXISTS(LEASE), SERVES, MEMBER,
                         FORM("X.LEASE.DROP", HEAD(KEY), EACH(A), OWN) },
 
     /* policies, libraries and tokens */

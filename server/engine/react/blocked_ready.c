@@ -77,17 +77,9 @@ static void gone(struct blocked *blocked, const struct effect *effect)
  * (doc/differs.md) */
 void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
+    const struct effect_row *row = &effect_rows[effect->kind];
+    if (row->may_serve) ready_for(blocked, effect->db, effect->key, row->type);
     switch (effect->kind) {
-    case EFFECT_PUSH_HEAD:
-    case EFFECT_PUSH_TAIL:
-    case EFFECT_LIST_INSERT: ready_for(blocked, effect->db, effect->key, TYPE_LIST); break;
-    case EFFECT_ZSET_PUT: ready_for(blocked, effect->db, effect->key, TYPE_ZSET); break;
-    case EFFECT_REDE_PUSH:
-    case EFFECT_REDE_PAUSE:
-    case EFFECT_REDE_MOVE: ready_for(blocked, effect->db, effect->key, TYPE_DEHYDRATOR); break;
-    case EFFECT_STREAM_ADD:
-    case EFFECT_GROUP_DROP: ready_for(blocked, effect->db, effect->key, TYPE_STREAM); break;
-    case EFFECT_LEASE_DROP: ready_for(blocked, effect->db, effect->key, TYPE_LEASE); break;
     case EFFECT_PENDING_PUT: ready_for_claims(blocked, effect->db, effect->key); break;
     case EFFECT_SET:
     case EFFECT_WRITE:

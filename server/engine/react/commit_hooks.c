@@ -12,11 +12,8 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
-    /* Some clients also wait for effects that no other hook gets: the drop of a stream's group, and
-     * another RATE of a policy. */
-    if (hooks->waits && (effect_is_seen(effect) || effect_is_of_stream(effect->kind) ||
-                         effect->kind >= EFFECT_POLICY_SET))
-        blocked_effect(hooks->blocked, effect);
+    /* Even effects that no reader of the key sees, such as the drop of a stream's group. */
+    if (hooks->waits) blocked_effect(hooks->blocked, effect);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
         if (hooks->tracks) tracking_effect(hooks->tracking, effect, caller);

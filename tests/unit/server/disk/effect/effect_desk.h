@@ -173,7 +173,8 @@ static inline bool has_phase(enum effect_kind kind)
 /* Compares the members of the struct that the kind uses. */
 static inline bool same_effect(const struct effect *a, const struct effect *b)
 {
-    return a->kind == b->kind && (a->db == b->db || a->kind >= EFFECT_POLICY_SET) &&
+    bool in_any_database = effect_rows[a->kind].any_database && a->kind != EFFECT_SWAP;
+    return a->kind == b->kind && (a->db == b->db || in_any_database) &&
            bytes_equal(a->key, b->key) && bytes_equal(a->a, b->a) && bytes_equal(a->b, b->b) &&
            a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
            (!has_deadline(a->kind) || a->at == b->at) &&

@@ -139,9 +139,9 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
     if (has_deadline(effect.kind) && rng_chance(rng, 10)) {
         effect.at = (msec)(rng_next(rng) >> rng_between(rng, 1, 63));
         if (effect.at > INSTANT_MAX) effect.at = 1;
-        bool is_lease = effect_rows[effect.kind].type == TYPE_LEASE;
-        bool may_lack = effect.kind != EFFECT_EXPIRE && effect.kind != EFFECT_SOFT && !is_lease &&
-                        !effect_is_of_stream(effect.kind);
+        enum type type = effect_rows[effect.kind].type;
+        bool may_lack = effect.kind != EFFECT_EXPIRE && effect.kind != EFFECT_SOFT &&
+                        type != TYPE_LEASE && type != TYPE_STREAM;
         if (may_lack && rng_chance(rng, 50)) effect.at = NEVER;
     }
     if (effect.kind == EFFECT_ZSET_PUT) {
@@ -149,8 +149,8 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
         memcpy(&effect.score, &bits, sizeof(bits));
         if (isnan(effect.score)) effect.score = HUGE_VAL;
     }
-    if (effect_is_of_stream(effect.kind) && !stream_id_equal(effect.id, STREAM_ID_MIN) &&
-        rng_chance(rng, 50))
+    if (effect_rows[effect.kind].type == TYPE_STREAM &&
+        !stream_id_equal(effect.id, STREAM_ID_MIN) && rng_chance(rng, 50))
         effect.id = (struct stream_id){ rng_next(rng), rng_next(rng) };
     if (effect.kind == EFFECT_PENDING_PUT && rng_chance(rng, 10))
         effect.to = rng_between(rng, 0, INT64_MAX - 1);

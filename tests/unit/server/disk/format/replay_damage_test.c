@@ -229,18 +229,16 @@ static int64_t any_number(struct rng *rng)
 static struct bytes any_key(struct rng *rng, enum effect_kind kind)
 {
     static const char *const others[] = { "", "*", "l", "s", "h", "z", "d", "t", "new", "x" };
+    static const char *const of_type[TYPE_COUNT] = {
+        [TYPE_STRING] = "t", [TYPE_LIST] = "l",   [TYPE_SET] = "s",       [TYPE_HASH] = "h",
+        [TYPE_ZSET] = "z",   [TYPE_STREAM] = "x", [TYPE_LEASE] = "lease", [TYPE_DEHYDRATOR] = "d",
+    };
+    const struct effect_row *row = &effect_rows[kind];
     if (rng_chance(rng, 10)) return text(others[rng_below(rng, 10)]);
-    if (effect_is_of_stream(kind)) return text("x");
-    if (kind <= EFFECT_WRITE) return text("t");
-    if (kind >= EFFECT_LIBRARY_SET) return text("lib");
-    if (kind >= EFFECT_POLICY_SET) return text("l*");
-    if (kind >= EFFECT_LEASE_TAKE) return text("lease");
-    if (kind < EFFECT_PUSH_HEAD) return text(others[rng_below(rng, 9)]);
-    return text(kind < EFFECT_SET_ADD     ? "l"
-                : kind < EFFECT_HASH_PUT  ? "s"
-                : kind < EFFECT_ZSET_PUT  ? "h"
-                : kind < EFFECT_REDE_PUSH ? "z"
-                                          : "d");
+    if (kind == EFFECT_LIBRARY_SET || kind == EFFECT_LIBRARY_DROP) return text("lib");
+    if (kind == EFFECT_POLICY_SET || kind == EFFECT_POLICY_DROP) return text("l*");
+    if (row->type == TYPE_ANY) return text(others[rng_below(rng, 9)]);
+    return text(of_type[row->type]);
 }
 
 static struct stream_id any_id(struct rng *rng)
@@ -275,7 +273,7 @@ static struct effect any_effect(struct rng *rng)
         .policy = &policy,
     };
     effect.key = any_key(rng, effect.kind);
-    if (effect_is_of_stream(effect.kind)) set_stream_operands(rng, &effect);
+    if (effect_rows[effect.kind].type == TYPE_STREAM) set_stream_operands(rng, &effect);
     if (effect.kind == EFFECT_LIBRARY_SET && rng_chance(rng, 80))
         effect.a = text("#!lua name=lib\n");
     effect.stage = (struct stage){ any_number(rng), (uint32_t)any_number(rng), rng_chance(rng, 50),
