@@ -13,6 +13,11 @@
 #include "server/base/log.h"
 #include "server/disk/persist.h"
 #include "server/engine/memory_limit.h"
+#include "server/engine/multi.h"
+#include "server/engine/react/blocked.h"
+#include "server/engine/react/pubsub.h"
+#include "server/engine/react/tracking.h"
+#include "server/engine/react/watch.h"
 #include "server/engine/session_reset.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -47,6 +52,32 @@ static void on_pause_timer(void *ctx)
     (void)ctx;
 }
 
+/* ---- what the limits ask --------------------------------------------------------------------- */
+
+static size_t client_bytes(const struct session *session)
+{
+    return client_usage((const struct client *)session).total;
+}
+
+static bool client_is_busy(const struct session *session)
+{
+    return client_has_arrived((const struct client *)session);
+}
+
+static void end_client(struct session *session)
+{
+    client_doom((struct client *)session);
+}
+
+static void release_client(struct session *session)
+{
+    struct client *client = (struct client *)session;
+    client_list_to_write(client);
+    client_continue(client);
+}
+
+/* ---- all connections ------------------------------------------------------------------------- */
+
 struct clients *clients_new(const struct clients_wiring *wiring)
 {
     struct clients *all = mem_zalloc(sizeof(*all));
@@ -58,16 +89,16 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     for (int place = 0; place < OUTPUT_PLACES; place++)
         TAILQ_INIT(&all->output[place]);
     TAILQ_INIT(&all->paused);
-    for (int class = 0; class < CLIENT_CLASSES; class ++)
-        TAILQ_INIT(&all->by_memory[class]);
-    all->counts_all = wiring->conf->maxmemory_clients != 0;
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
     all->read_timer = loop_timer_new(wiring->loop, clients_read_pending, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
-    all->soft_timer = loop_timer_new(wiring->loop, clients_close_lagging, all);
-    agenda_init(&all->soft_ends);
-    all->penalty_timer = loop_timer_new(wiring->loop, clients_end_penalties, all);
-    agenda_init(&all->penalty_ends);
+    all->limits = all_limits_new(&(struct limits_wiring){
+        .loop = wiring->loop,
+        .clock = wiring->clock,
+        .conf = wiring->conf,
+        .engine = wiring->engine,
+        .stats = wiring->stats,
+        .owner = { client_bytes, client_is_busy, end_client, release_client } });
     all->handshakes = handshakes_new(HANDSHAKES_MOST);
     all->shake_timer = loop_timer_new(wiring->loop, clients_shake_hands, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
@@ -96,10 +127,7 @@ void clients_free(struct clients *all)
     loop_timer_free(all->run_timer);
     loop_timer_free(all->read_timer);
     loop_timer_free(all->pause_timer);
-    loop_timer_free(all->soft_timer);
-    loop_timer_free(all->penalty_timer);
-    agenda_drop(&all->soft_ends);
-    agenda_drop(&all->penalty_ends);
+    all_limits_free(all->limits);
     loop_timer_free(all->shake_timer);
     handshakes_free(all->handshakes);
     mem_free(all->scratch);
@@ -125,8 +153,8 @@ static void client_changed(struct session *session)
 {
     struct client *client = client_of(session);
     client->woken_in = client->all->request;
-    client_check_output(client);
-    client_count_memory(client);
+    limits_check_output(&client->limits);
+    limits_count(&client->limits);
     if (!client->write_blocked) client_list_to_write(client);
     if (client->input.len > 0 && session->state == SESSION_SERVING) client_list_to_run(client);
 }
@@ -134,6 +162,18 @@ static void client_changed(struct session *session)
 static bool is_loopback(const char *peer)
 {
     return strncmp(peer, "127.", 4) == 0 || strncmp(peer, "[::1]:", 6) == 0;
+}
+
+void clients_login_failed(struct session *session)
+{
+    struct client *client = client_of(session);
+    if (client != NULL) limits_login_failed(&client->limits);
+}
+
+void clients_login_done(struct session *session)
+{
+    struct client *client = client_of(session);
+    if (client != NULL) limits_login_done(&client->limits);
 }
 
 bool clients_is_local(const struct session *session)
@@ -154,12 +194,6 @@ const char *client_protection(const struct client *client)
 {
     bool refused = is_protected(client->all, client->peer, client->unix_socket);
     return refused ? PROTECTED : NULL;
-}
-
-bool client_must_log_in(const struct client *client)
-{
-    return client->session.state == SESSION_SHAKING ||
-           engine_needs_auth(client->all->w.engine, &client->session);
 }
 
 void client_begin_session(struct client *client)
@@ -209,12 +243,11 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->encrypted = port == PORT_TLS;
     if (client->encrypted) handshake_init(&client->handshake, peer);
     client->born_usec = client->active_usec = clock_mono_usec();
-    deadline_init(&client->soft_end);
-    deadline_init(&client->penalty_end);
     resp_reader_init(&client->reader);
     outbuf_init(&client->out);
     client->out.optional = true;
     session_init(&client->session, &client->out);
+    limits_init(&client->limits, all->limits, &client->session, &client->out);
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
     client->session.changed = client_changed;
@@ -232,7 +265,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
         client->io = loop_io_new(all->w.loop, fd, client_ready, client);
         if (!loop_io_try(client->io, LOOP_READ)) client_failed(client);
     }
-    client_count_memory(client);
+    limits_count(&client->limits);
 }
 
 static void client_free(struct client *client)
@@ -244,11 +277,8 @@ static void client_free(struct client *client)
     if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
     handshakes_end(all->handshakes, &client->handshake);
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
-    client_forget_memory(client);
-    pace_forget(&client->lag);
+    limits_drop(&client->limits);
     if (client->source != NULL) client->source->gone(client->source->ctx);
-    agenda_cancel(&all->soft_ends, &client->soft_end);
-    agenda_cancel(&all->penalty_ends, &client->penalty_end);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
     all->doomed -= client_is_doomed(client);
@@ -280,7 +310,7 @@ void client_list_to_write(struct client *client)
 void client_doom(struct client *client)
 {
     client->all->doomed += !client_is_doomed(client);
-    pace_forget(&client->lag);
+    limits_end(&client->limits);
     session_end(&client->session);
     client_list_to_write(client);
 }
@@ -309,7 +339,7 @@ static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
     while ((client = TAILQ_FIRST(&all->output[OUTPUT_TO_WRITE])) != NULL) {
-        if (deadline_armed(&client->penalty_end) &&
+        if (limits_has_penalty(&client->limits) &&
             !client_is_doomed(client)) { /* listed again when the penalty ends */
             client_place_output(client, OUTPUT_AT_REST);
             client_ignore_room(client);
@@ -333,6 +363,22 @@ bool clients_have_output(const struct clients *all)
     return !TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE]);
 }
 
+/* Closes the largest clients until all together are within maxmemory-clients. False: none had to
+ * go. */
+static bool evict(struct clients *all)
+{
+    struct client *client;
+    struct session *victim;
+    bool any = false;
+    if (all_limits_switched(all->limits)) {
+        TAILQ_FOREACH(client, &all->by_age, by_age)
+        limits_recount(&client->limits);
+    }
+    for (; (victim = all_limits_victim(all->limits)) != NULL; any = true)
+        clients_kill(all, victim, NULL);
+    return any;
+}
+
 void clients_turn(struct clients *all)
 {
     if (all->suspended == NULL) clients_check_pause(all);
@@ -340,7 +386,7 @@ void clients_turn(struct clients *all)
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     write_listed(all, safe);
-    if (clients_evict(all)) {
+    if (evict(all)) {
         release_held(all, safe);
         write_listed(all, safe);
     }
@@ -366,6 +412,7 @@ void clients_attach(struct session *session, const struct client_source *source)
     struct client *client = client_of(session);
     ensure(client != NULL && client->source == NULL, "session %" PRIu64, session->id);
     client->source = source;
+    limits_exempt(&client->limits);
     client_list_to_write(client);
 }
 
@@ -378,16 +425,6 @@ void clients_source_ready(struct session *session)
     TAILQ_INSERT_HEAD(&client->all->output[OUTPUT_TO_WRITE], client, same_output);
 }
 
-struct client_label client_label(const struct client *client)
-{
-    struct client_label label;
-    const struct blob *name = client->session.name;
-    int name_len = name == NULL ? 0 : name->len < 64 ? (int)name->len : 64;
-    snprintf(label.text, sizeof(label.text), "id=%" PRIu64 " addr=%s name=%.*s", client->session.id,
-             client->peer, name_len, name == NULL ? "" : name->data);
-    return label;
-}
-
 /* --- limits --- */
 
 static void check_idle(struct client *client, int64_t now)
@@ -398,7 +435,7 @@ static void check_idle(struct client *client, int64_t now)
     if (session_subscriptions(&client->session) > 0 || client_has_arrived(client)) return;
     if (session_is_blocked(&client->session)) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
-             client_label(client).text);
+             label_of(&client->session).text);
     client_doom(client);
 }
 
@@ -411,7 +448,8 @@ void clients_housekeeping(struct clients *all)
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
         peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
-        if (client->out.len > 0 && !client_has_arrived(client)) client_check_output(client);
+        if (client->out.len > 0 && !client_has_arrived(client))
+            limits_check_output(&client->limits);
         if (!client_is_doomed(client)) client_check_handshake(client, now);
         if (!client_is_doomed(client)) check_idle(client, now);
         client->out_peak = client->out.len;
@@ -441,6 +479,23 @@ size_t clients_paused(const struct clients *all)
 {
     const struct engine *engine = all->w.engine;
     return all->paused_count + settle_count(engine->settle) + engine->preparing.count;
+}
+
+struct client_usage client_usage(const struct client *client)
+{
+    const struct session *session = &client->session;
+    struct client_usage usage = {
+        .output = client->out.bytes + client->out.shared, /* shared blocks count in full */
+        .multi = multi_bytes(session) + watch_bytes(session),
+    };
+    usage.total = mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
+                  mem_size(client->local) + mem_size(client->input.data) +
+                  mem_size(client->input.big) + usage.output + mem_size(client->reader.args) +
+                  mem_size(session->name) + mem_size(session->lib_name) +
+                  mem_size(session->lib_version) + usage.multi +
+                  session_subscription_bytes(session) + blocked_bytes(session) +
+                  tracking_bytes(session) + tls_bytes(client->tls) + client_thread_bytes(client);
+    return usage;
 }
 
 size_t client_bytes_being_run(const struct client *client)

@@ -113,7 +113,7 @@ struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: non
 bool clients_is_local(const struct session *session);
 /* Reports a failed login: its reply, and everything after it, is delayed, longer with each failure.
  * Other clients are not delayed. clients_login_done resets the delay. */
-void clients_login_failed(struct clients *clients, struct session *session);
+void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
 /* From now on the connection also sends the source's bytes; `source` is borrowed until `gone`. Such
  * a client is never closed as idle or by maxmemory-clients. Limiting its output is up to the owner

@@ -10,8 +10,7 @@
 /* Number of connections per list, counted in two ways: from the lists and from the connections. */
 struct tally {
     size_t input[INPUT_PLACES], output[OUTPUT_PLACES];
-    size_t to_read_on, paused, classed, doomed, all;
-    size_t counted;
+    size_t to_read_on, paused, doomed, all;
 };
 
 #define COUNT_LIST(count, list, link)                                                              \
@@ -29,8 +28,6 @@ static void count_lists(struct clients *all, struct tally *tally)
         COUNT_LIST(tally->output[place], &all->output[place], same_output);
     COUNT_LIST(tally->to_read_on, &all->to_read_on, to_read_on);
     COUNT_LIST(tally->paused, &all->paused, paused);
-    for (int class = 0; class < CLIENT_CLASSES; class ++)
-        COUNT_LIST(tally->classed, &all->by_memory[class], same_class);
 }
 
 static void count_client(const struct client *client, struct tally *tally)
@@ -39,9 +36,7 @@ static void count_client(const struct client *client, struct tally *tally)
     tally->output[client->output_place] += client->output_place != OUTPUT_AT_REST;
     tally->to_read_on += client->listed_to_read_on;
     tally->paused += client->session.waits_for == WAIT_PAUSE;
-    tally->classed += client->is_classed;
     tally->doomed += client_is_doomed(client);
-    tally->counted += client->counted;
     tally->all++;
 }
 
@@ -63,14 +58,9 @@ static void check_client(const struct client *client)
 {
     enum session_state state = client->session.state;
     enum wait_reason reason = client->session.waits_for;
-    bool penalty = deadline_armed(&client->penalty_end);
     session_check(&client->session);
     ensure(state != SESSION_ENDED || client->output_place != OUTPUT_AT_REST,
            "client %" PRIu64 " has ended, but is not listed to be freed", client->session.id);
-    ensure(reason != WAIT_PENALTY || penalty, "client %" PRIu64 " waits for a penalty not armed",
-           client->session.id);
-    ensure(!penalty || reason == WAIT_PENALTY || session_is_over(&client->session),
-           "client %" PRIu64 " has a penalty in state %d", client->session.id, state);
     ensure(reason != WAIT_OUTPUT || client->write_blocked ||
                client->output_place != OUTPUT_AT_REST || client_has_arrived(client),
            "client %" PRIu64 " waits to be read, but no write is due", client->session.id);
@@ -90,13 +80,15 @@ static void check_client(const struct client *client)
 
 void clients_check(struct clients *all)
 {
-    struct tally lists = { .all = all->count, .doomed = all->doomed, .counted = all->counted };
+    struct tally lists = { .all = all->count, .doomed = all->doomed };
     struct tally clients = { 0 };
+    struct limits_tally counted = { 0 };
     const struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
         check_client(client);
         count_client(client, &clients);
+        limits_check(&client->limits, &counted);
     }
     count_lists(all, &lists);
     for (int place = 0; place < INPUT_PLACES; place++)
@@ -108,13 +100,11 @@ void clients_check(struct clients *all)
                "output place %d: %zu listed, %zu clients", place, lists.output[place],
                clients.output[place]);
     ensure(memcmp(&lists, &clients, sizeof(lists)) == 0,
-           "%zu paused, %zu classed, %zu doomed of %zu; their clients: %zu, %zu, %zu of %zu",
-           lists.paused, lists.classed, lists.doomed, lists.all, clients.paused, clients.classed,
-           clients.doomed, clients.all);
+           "%zu paused, %zu doomed of %zu; their clients: %zu, %zu of %zu", lists.paused,
+           lists.doomed, lists.all, clients.paused, clients.doomed, clients.all);
     ensure(all->paused_count == clients.paused, "%zu paused, not %zu", clients.paused,
            all->paused_count);
-    agenda_check(&all->soft_ends);
-    agenda_check(&all->penalty_ends);
+    all_limits_check(all->limits, &counted);
     blocked_check(all->w.engine->blocked);
     if (all->w.engine->settle != NULL) settle_check(all->w.engine->settle);
 }

@@ -81,7 +81,7 @@ static void close_for_memory(struct client *client, size_t needed)
     log_line(LOG_WARNING,
              "Client %s closed: out of memory for %zu bytes of input. Set maxmemory and "
              "client-query-buffer-limit to less than this machine has",
-             client_label(client).text, needed);
+             label_of(&client->session).text, needed);
     client_doom(client);
 }
 
@@ -96,7 +96,7 @@ static bool input_reserve(struct client *client, size_t room, size_t ahead)
     if (input->cap - input->len >= room) return true;
     size_t needed = input->len + room;
     if (input_grow(input, input_size(input, needed, ahead))) {
-        client_count_memory(client);
+        limits_count(&client->limits);
         return true;
     }
     close_for_memory(client, needed);
@@ -160,7 +160,7 @@ static void lift_big(struct client *client, size_t wants)
     input->big_len = input->len - lifted.offset;
     memcpy(input->big->data, input->data + input->start + lifted.offset, input->big_len);
     input->len = lifted.offset;
-    client_count_memory(client);
+    limits_count(&client->limits);
 }
 
 void client_join_input(struct client *client)
@@ -180,7 +180,7 @@ void client_join_input(struct client *client)
 
 void client_lost(struct client *client, struct bytes why)
 {
-    log_line(LOG_VERBOSE, "Client %s closed: %.*s", client_label(client).text, (int)why.len,
+    log_line(LOG_VERBOSE, "Client %s closed: %.*s", label_of(&client->session).text, (int)why.len,
              why.data);
     client_doom(client);
 }
@@ -429,22 +429,12 @@ void client_write(struct client *client)
     if (client->threaded != NULL &&
         (client->write_blocked || client->session.state == SESSION_CLOSING))
         client->write_blocked |= !io_socket_is_flushed(client_socket(client));
-    if (client->write_blocked && client->out.len > ANON_UNREAD && client_is_anon(client)) {
-        log_line(LOG_VERBOSE,
-                 "Client %s closed: it is unauthenticated and does not read its replies",
-                 client_label(client).text);
-        client->all->w.stats->closed_output_buffer++;
-        client_doom(client);
-        return;
-    }
-    client_count_memory(client);
-    if (client->over_soft_usec != 0) client_watch_soft(client);
-    if (client->lag.state != LAG_NONE) client_check_lag(client);
+    if (!limits_note_sent(&client->limits, client->write_blocked)) return;
     if (!client->write_blocked && client->session.state == SESSION_CLOSING) {
         shut_down_gently(client);
         return;
     }
-    if (client->session.waits_for == WAIT_OUTPUT && client->out.len <= CLIENT_STALL_BYTES / 2) {
+    if (client->session.waits_for == WAIT_OUTPUT && limits_may_resume(&client->limits)) {
         session_end_wait(&client->session);
         if (client->input.len > 0) client_list_to_run(client);
         if (client->via->pending != NULL) client_read_on(client);

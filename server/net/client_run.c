@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "server/base/log.h"
-#include "server/engine/multi.h"
 #include "server/net/lookahead.h"
 #include "store/base/ensure.h"
 #include "store/mem/blob.h"
@@ -233,47 +232,30 @@ static void tick_turn(struct clients *all)
     observe_turn(all->w.engine->observer, all->turn_usec);
 }
 
-static void check_unread(struct client *client)
-{
-    client_check_output(client);
-    if (client->out.len > CLIENT_STALL_BYTES && may_run_requests(client))
-        session_wait(&client->session, WAIT_OUTPUT, NULL);
-}
-
 /* ---- after running --------------------------------------------------------------------------- */
 
 static void refuse_malformed(struct client *client)
 {
     char line[sizeof(client->reader.error) + 8];
     int len = snprintf(line, sizeof(line), "ERR %s", client->reader.error);
-    log_line(LOG_VERBOSE, "Client %s closed: %s", client_label(client).text, client->reader.error);
+    log_line(LOG_VERBOSE, "Client %s closed: %s", label_of(&client->session).text,
+             client->reader.error);
     resp_error(&client->session.out, line, (size_t)len);
     session_close(&client->session);
 }
 
-/* Commands queued by MULTI count as unanswered input, as in Redis. */
 void client_check_input(struct client *client)
 {
-    size_t len = client_input_bytes(client) + multi_bytes(&client->session);
+    size_t len = client_input_bytes(client);
     if (client->reader.args_cap > KEPT_ARGS) len += mem_size(client->reader.args);
-    bool anon = len > ANON_QUERY && client_is_anon(client);
-    bool over = len > (size_t)client->all->w.conf->client_query_buffer_limit || anon;
-    if (!over || client_is_doomed(client)) return;
-    /* VERBOSE, so that unauthenticated clients can't fill the log. */
-    log_line(anon ? LOG_VERBOSE : LOG_WARNING,
-             "Client %s closed: %zu bytes of unanswered input exceed %s", client_label(client).text,
-             len,
-             anon ? "the limit for unauthenticated clients"
-                  : "client-query-buffer-limit. Send smaller requests, or raise it");
-    client->all->w.stats->closed_query_buffer++;
-    client_doom(client);
+    limits_check_input(&client->limits, len);
 }
 
 static void finish_arrival(struct client *client)
 {
     struct arrival *arrival = &client->arrival;
     bool behind = arrival->used < arrival->parsed;
-    if (client->out.len > 0 || client->out.lost) check_unread(client);
+    if (client->out.len > 0 || client->out.lost) limits_check_unread(&client->limits);
     if (arrival->malformed && !behind && may_run_requests(client)) refuse_malformed(client);
     peak_note(&client->all->w.stats->input,
               client->input.cap + client->input.big_len + client_bytes_being_run(client));
@@ -291,10 +273,9 @@ static void finish_arrival(struct client *client)
         resp_reader_drop(&client->reader);
         resp_reader_init(&client->reader);
     }
-    client_count_memory(client);
+    limits_count(&client->limits);
     if (client->session.state == SESSION_CLOSING || client->session.waits_for == WAIT_OUTPUT ||
-        (client->out.len > ANON_UNREAD && client_is_anon(client)) ||
-        (client->out.len > 0 && !client->write_blocked))
+        limits_anon_is_full(&client->limits) || (client->out.len > 0 && !client->write_blocked))
         client_list_to_write(client);
 }
 
@@ -307,7 +288,7 @@ static void run_request(const struct window *window, const struct request *reque
     if (request->argc > 0) {
         bool done = engine_request(all->w.engine, &client->session, request->command, request->argc,
                                    window->argv + request->first);
-        client_count_memory(client);
+        limits_count(&client->limits);
         if (!done) { /* it is parsed again when the session is woken or the pause is over */
             if (!may_run_requests(client)) return;
             all->paused_count++;
@@ -317,7 +298,8 @@ static void run_request(const struct window *window, const struct request *reque
         }
     }
     client->arrival.used = request->end;
-    if (client->out.len > OUTPUT_CHECK_BYTES || client->out.lost) check_unread(client);
+    if (client->out.len > OUTPUT_CHECK_BYTES || client->out.lost)
+        limits_check_unread(&client->limits);
 }
 
 /* Drops the client's remaining requests, which are adjacent in the window, because the client waits
@@ -341,7 +323,7 @@ static void run_window(struct clients *all)
         if (client == NULL) continue;
         all->window.running = i;
         all->request += all->suspended == NULL;
-        if (client != before) client_bound_output(client);
+        if (client != before) limits_bound_output(&client->limits);
         before = client;
         if (may_run_requests(client)) {
             lookahead_remember(&all->window.prefetches[i]);
@@ -392,7 +374,7 @@ void client_arrived(struct client *client, const char *data, size_t len)
         ensure(data == NULL, "client %llu may not run requests",
                (unsigned long long)client->session.id);
         client_check_input(client);
-        client_count_memory(client);
+        limits_count(&client->limits);
         return;
     }
     client->arrival = (struct arrival){

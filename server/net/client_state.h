@@ -1,9 +1,8 @@
 /* client_state: the structs of connections, private to client.c (connections), client_io.c (bytes
  * in and out), client_tls.c (TLS), client_threads.c (sockets of threads), client_run.c (requests),
- * client_output.c (limits of unread replies), client_memory.c (memory and its limit),
- * client_penalty.c (failed logins), client_suspend.c (turns inside a request) and client_check.c
- * (assertions). session_state.h defines the state of a connection; the enums input_place and
- * output_place below define the work that a turn still has to do for it. */
+ * client_suspend.c (turns inside a request) and client_check.c (assertions). session_state.h
+ * defines the state of a connection; the enums input_place and output_place below define the work
+ * that a turn still has to do for it. */
 #ifndef SERVER_NET_CLIENT_STATE_H
 #define SERVER_NET_CLIENT_STATE_H
 
@@ -13,6 +12,8 @@
 #include "server/net/client.h"
 #include "server/net/handshakes.h"
 #include "server/net/io_threads.h"
+#include "server/net/label.h"
+#include "server/net/limits.h"
 #include "server/net/lookahead.h"
 #include "server/net/tls/connection.h"
 #include "store/mem/outbuf.h"
@@ -24,18 +25,10 @@ enum {
     WINDOW = PREFETCHES_MAX,     /* requests whose keys are prefetched together */
     CLIENT_READ = 64 * 1024,     /* bytes per read */
     CLIENT_SCRATCH = 256 * 1024, /* bytes that a turn reads before it runs requests */
-    /* Limits before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS:
-     * Redis reads and keeps more. (doc/differs.md) */
-    ANON_READ = 1024,       /* bytes per read; this bounds the replies of a turn */
-    ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
-    TLS_FIRST_BYTE = 22,    /* begins a TLS handshake, but no request */
-    ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
-    CLIENT_CLASSES = 24,    /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
+    /* Before AUTH. DIFFERS: Redis reads more. (doc/differs.md) */
+    ANON_READ = 1024,    /* bytes per read; this bounds the replies of a turn */
+    TLS_FIRST_BYTE = 22, /* begins a TLS handshake, but no request */
 };
-
-/* DIFFERS: Redis keeps reading from a client that does not read its replies. Here, a client with
- * more unsent bytes than this waits (WAIT_OUTPUT) until half of them are sent. (doc/differs.md) */
-#define CLIENT_STALL_BYTES ((size_t)64 << 20)
 
 /* Bytes of requests that are incomplete or have not run; allocates nothing when empty. A big
  * argument of the first request is read into its own block, which can become a value without a
@@ -106,7 +99,7 @@ struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
     TAILQ_ENTRY(client)
-    by_age, same_input, same_output, to_read_on, paused, same_class;
+    by_age, same_input, same_output, to_read_on, paused;
     enum input_place input_place;
     enum output_place output_place;
     struct loop_io *io;
@@ -117,21 +110,13 @@ struct client {
     struct threaded *threaded; /* NULL: its socket belongs to the main thread */
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
-    int64_t over_soft_usec;         /* when its output exceeded the soft limit; 0: it does not */
-    struct deadline soft_end;       /* when the soft limit closes it; in clients.soft_ends */
-    struct lag lag;                 /* expiry may wait until it has read its events */
-    unsigned login_failures;        /* since the last login */
-    struct deadline penalty_end; /* its replies are delayed until then; in clients.penalty_ends */
+    struct limits limits;
     struct resp_reader reader;
     struct client_input input;
     struct arrival arrival;
     struct outbuf out;
     const struct client_source *source; /* NULL: it only sends replies */
-    size_t uncounted;                   /* its share of engine.uncounted */
-    size_t counted;                     /* its share of clients.counted */
     size_t out_peak;                    /* most bytes of unsent replies in the last second or so */
-    unsigned memory_class;
-    bool is_classed;   /* is it in clients.by_memory[memory_class]? */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
     bool unix_socket, encrypted;
     bool listed_to_read_on; /* its transport has input that poll does not report */
@@ -144,16 +129,10 @@ struct clients {
     struct client_list by_age, to_read_on;
     struct client_list input[INPUT_PLACES], output[OUTPUT_PLACES];
     struct client_list paused; /* WAIT_PAUSE, in the order in which they will continue */
-    /* The clients that maxmemory-clients may close, by magnitude of their memory. */
-    struct client_list by_memory[CLIENT_CLASSES];
-    size_t counted;  /* memory of all connections; 0 without maxmemory-clients */
-    bool counts_all; /* maxmemory-clients was not 0 at the end of the last turn */
+    struct all_limits *limits;
     size_t paused_count;
     struct client *next_checked; /* where housekeeping continues */
-    struct loop_timer *run_timer, *read_timer, *pause_timer, *soft_timer;
-    struct agenda soft_ends; /* of clients over the soft limit; monotonic milliseconds */
-    struct loop_timer *penalty_timer;
-    struct agenda penalty_ends; /* of clients whose login has failed; monotonic milliseconds */
+    struct loop_timer *run_timer, *read_timer, *pause_timer;
     size_t count;
     size_t doomed; /* number of clients to close at the end of this turn */
     uint64_t last_id;
@@ -197,9 +176,6 @@ void client_doom(struct client *client);
 /* NULL for a session without a connection, as in tests. */
 struct client *client_of(struct session *session);
 void client_list_to_write(struct client *client);
-/* Must a client like this one authenticate? Callers go through client_is_anon, whose inline check
- * answers for most requests. */
-bool client_must_log_in(const struct client *client);
 /* Does this client have requests of this turn that are running or still have to run? */
 static inline bool client_has_arrived(const struct client *client)
 {
@@ -211,7 +187,7 @@ static inline bool client_is_doomed(const struct client *client)
 }
 static inline bool client_is_anon(const struct client *client)
 {
-    return !client->session.authenticated && client_must_log_in(client);
+    return limits_is_anon(&client->limits);
 }
 /* Ends the handshake: the session starts as the default user. */
 void client_begin_session(struct client *client);
@@ -219,38 +195,12 @@ void client_begin_session(struct client *client);
 const char *client_protection(const struct client *client);
 /* Bytes of the client's requests in the turn's buffer that have not finished. */
 size_t client_bytes_being_run(const struct client *client);
-/* "id=7 addr=127.0.0.1:50312 name=worker" for the log. */
-struct client_label {
-    char text[256];
-};
-struct client_label client_label(const struct client *client);
-
-/* client_output.c */
-/* Call before a request runs: replies beyond the hard limit are cut off. */
-void client_bound_output(struct client *client);
-/* If the unread replies exceed the hard limit of the client's class, dooms and logs the client. If
- * they exceed only the soft limit, arms the timer that will do so. */
-void client_check_output(struct client *client);
-void client_watch_soft(struct client *client); /* checks the soft limit only */
-/* Call when a client that lags has read something. */
-void client_check_lag(struct client *client);
-/* Arms the timer for the earliest of these ends, which are monotonic milliseconds. */
-void clients_arm_timer(const struct agenda *ends, struct loop_timer *timer);
-void clients_close_lagging(void *clients); /* for the timer */
-
-/* client_memory.c */
+/* For CLIENT and INFO. */
 struct client_usage {
     size_t total;
     size_t output, multi; /* included in total */
 };
 struct client_usage client_usage(const struct client *client);
-/* Updates the totals. Call when the client's memory use or authentication has changed. */
-void client_count_memory(struct client *client);
-void client_forget_memory(struct client *client); /* when it ends */
-/* Dooms the largest clients until the total is within maxmemory-clients. False: none had to go. */
-bool clients_evict(struct clients *clients);
-/* client_penalty.c */
-void clients_end_penalties(void *clients); /* for the timer */
 
 /* client_io.c */
 void client_ready(void *client, unsigned what);

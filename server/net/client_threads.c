@@ -29,7 +29,7 @@ static void take_bytes(struct client *client, struct bytes bytes)
     }
     if (bytes.len == 0) return;
     outbuf_append(&threaded->kept, bytes.data, bytes.len);
-    client_count_memory(client);
+    limits_count(&client->limits);
     client_read_on(client);
 }
 

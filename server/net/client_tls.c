@@ -33,7 +33,7 @@ void client_refuse(struct client *client, struct bytes why)
     if (all->refusals_unlogged > 0)
         snprintf(more, sizeof(more), " (and %zu more since the last such line)",
                  all->refusals_unlogged);
-    log_line(LOG_NOTICE, "Client %s closed: %.*s%s", client_label(client).text, (int)why.len,
+    log_line(LOG_NOTICE, "Client %s closed: %.*s%s", label_of(&client->session).text, (int)why.len,
              why.data, more);
     all->refusals_usec = now + LOG_USEC;
     all->refusals_unlogged = 0;
@@ -72,7 +72,7 @@ static void note_unknown_name(struct client *client, struct bytes name)
     log_line(LOG_VERBOSE,
              "Client %s is not logged in: no enabled user matches its certificate's common name, "
              "%.*s",
-             client_label(client).text, (int)name.len, name.data);
+             label_of(&client->session).text, (int)name.len, name.data);
 }
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
@@ -81,7 +81,7 @@ void client_shaken(struct client *client, struct bytes name)
 {
     struct acl *acl = client->all->w.engine->acl;
     client_begin_session(client);
-    client_count_memory(client);
+    limits_count(&client->limits);
     client->active_usec = client->all->turn_usec;
     bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
     if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
@@ -117,7 +117,7 @@ static void shake_hands(struct client *client)
     case SHAKEN_CLOSED: client_doom(client); break;
     case SHAKEN_WAITS: break;
     }
-    client_count_memory(client);
+    limits_count(&client->limits);
     if (client_is_doomed(client)) return;
     client_list_to_write(client); /* client_write sets the socket's events at the end of the turn */
     if (client->session.state != SESSION_SHAKING)
@@ -155,7 +155,7 @@ void client_check_handshake(struct client *client, int64_t now)
 
 static void log_broken(const struct client *client)
 {
-    log_line(LOG_VERBOSE, "Client %s closed: TLS failed: %s", client_label(client).text,
+    log_line(LOG_VERBOSE, "Client %s closed: TLS failed: %s", label_of(&client->session).text,
              tls_fault(client->tls));
 }
 

@@ -3,12 +3,11 @@
  *
  * Folder server/net: sockets and connections. net listens and accepts; client keeps the connected
  * clients, client_io reads and writes their bytes, client_run runs the requests that a turn has
- * read, client_output limits unread replies, client_memory counts the memory of each connection,
- * client_tls and handshakes schedule TLS handshakes, client_penalty slows down failed logins,
- * client_suspend serves other clients while a script runs. lookahead prefetches the keys of a
- * turn's requests into the CPU cache. With io-threads, io_threads (the main thread's side) and
- * io_thread (theirs) read and send, byte_ring is the queue between them, and client_threads makes
- * that look like a socket.
+ * read, limits closes or slows down clients that use too much, client_tls and handshakes schedule
+ * TLS handshakes, client_suspend serves other clients while a script runs, label names a client in
+ * the log. lookahead prefetches the keys of a turn's requests into the CPU cache. With io-threads,
+ * io_threads (the main thread's side) and io_thread (theirs) read and send, byte_ring is the queue
+ * between them, and client_threads makes that look like a socket.
  * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
  * journal. Start with client.h, then client_run.c. */
 #ifndef SERVER_NET_NET_H

@@ -52,7 +52,7 @@ static bool log_in(struct call *call, struct bytes user, struct bytes password)
                                .now = call->txn->now },
         (size_t)context->conf->acllog_max_len);
     context->engine->stats->denied_auth++;
-    clients_login_failed(context->clients, call->session);
+    clients_login_failed(call->session);
     return false;
 }
 

@@ -37,7 +37,7 @@ enum wait_reason {
     WAIT_PREPARING,  /* for a thread that prepares its request (engine/preparing.h) */
     WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */
     /* Caused by the client itself; CLIENT LIST does not show it as blocked. */
-    WAIT_PENALTY, /* after a failed login, which also delays its replies (net/client_penalty.c) */
+    WAIT_PENALTY, /* after a failed login, which also delays its replies (net/limits.c) */
     WAIT_OUTPUT,  /* for the client to read its replies; its input is not read */
     WAIT_REASONS,
 };

@@ -1,0 +1,13 @@
+/* label: how the log names a client. Depends on sessions. */
+#ifndef SERVER_NET_LABEL_H
+#define SERVER_NET_LABEL_H
+
+#include "server/cmd/call/session.h"
+
+/* "id=7 addr=127.0.0.1:50312 name=worker" */
+struct label {
+    char text[256];
+};
+struct label label_of(const struct session *session);
+
+#endif

@@ -1,0 +1,145 @@
+/* limits: what one connection may use before it is slowed down or closed: memory
+ * (maxmemory-clients), unread replies (client-output-buffer-limit), unanswered input
+ * (client-query-buffer-limit), failed logins, and all of these more tightly before AUTH. Depends on
+ * sessions and their output; knows neither sockets nor requests.
+ *
+ * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that the
+ *   largest are found without a search or a sort. While maxmemory-clients is 0, only
+ * unauthenticated connections are counted.
+ * - Output. A client whose unread replies reach the hard limit of its class is closed at once. A
+ *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
+ *   client before its events reach the hard limit (pace.h).
+ * - Logins. A client whose login has failed gets no replies and runs no requests until its penalty
+ *   ends; others are not delayed. */
+#ifndef SERVER_NET_LIMITS_H
+#define SERVER_NET_LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "conf/conf.h"
+#include "server/base/clock.h"
+#include "server/base/loop.h"
+#include "server/engine/engine.h"
+#include "server/engine/observe/stats.h"
+#include "server/engine/pace.h"
+#include "store/mem/outbuf.h"
+#include "store/struct/agenda.h"
+
+struct all_limits; /* totals, lists and timers of all connections */
+
+/* What the limits ask of the owner of the connections. */
+struct limits_owner {
+    size_t (*bytes)(const struct session *session); /* memory of the whole connection */
+    /* Does a request of this turn run or have to run? The limits are checked after it. */
+    bool (*is_busy)(const struct session *session);
+    void (*close)(struct session *session);    /* at the end of the turn */
+    void (*released)(struct session *session); /* its penalty has ended */
+};
+
+struct limits_wiring {
+    struct loop *loop;
+    const struct clock *clock;
+    const struct conf *conf;
+    struct engine *engine;
+    struct stats *stats;
+    struct limits_owner owner;
+};
+
+/* One connection. Only limits.c uses the fields. */
+struct limits {
+    struct all_limits *all;
+    struct session *session;
+    struct outbuf *out;
+    TAILQ_ENTRY(limits) same_class;
+    unsigned memory_class;
+    bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
+    bool exempt;                 /* maxmemory-clients does not close it */
+    size_t counted;              /* its share of all_limits.counted */
+    size_t uncounted;            /* its share of engine.uncounted */
+    int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0: it does not */
+    struct deadline soft_end;    /* when the soft limit closes it; in all_limits.soft_ends */
+    struct lag lag;              /* expiry may wait until the client has read its events */
+    unsigned login_failures;     /* since the last login */
+    struct deadline penalty_end; /* in all_limits.penalty_ends */
+};
+
+/* The wiring is copied. */
+struct all_limits *all_limits_new(const struct limits_wiring *wiring);
+void all_limits_free(struct all_limits *all); /* after all connections */
+
+/* The session and its output are borrowed. */
+void limits_init(struct limits *limits, struct all_limits *all, struct session *session,
+                 struct outbuf *out);
+void limits_drop(struct limits *limits);
+/* Call when the connection is to be closed at the end of the turn. */
+void limits_end(struct limits *limits);
+
+/* ---- before AUTH ----------------------------------------------------------------------------- */
+
+bool limits_must_log_in(const struct limits *limits);
+/* Must the client authenticate first? Inline, because the answer for most requests is no. */
+static inline bool limits_is_anon(const struct limits *limits)
+{
+    return !limits->session->authenticated && limits_must_log_in(limits);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Updates the totals. Call when the connection's memory use or authentication has changed. */
+void limits_count(struct limits *limits);
+/* From now on maxmemory-clients does not close it. */
+void limits_exempt(struct limits *limits);
+/* Was maxmemory-clients turned on or off since the last call? Then call limits_recount for each
+ * connection. */
+bool all_limits_switched(struct all_limits *all);
+void limits_recount(struct limits *limits);
+/* The session of the connection to close next, so that all together are within maxmemory-clients:
+ * logged, and no longer counted. NULL: none has to go. */
+struct session *all_limits_victim(struct all_limits *all);
+
+/* ---- unanswered input ------------------------------------------------------------------------ */
+
+/* Closes a client with too many bytes of unanswered input. Commands queued by MULTI count as such,
+ * as in Redis. */
+void limits_check_input(struct limits *limits, size_t len);
+
+/* ---- unread output --------------------------------------------------------------------------- */
+
+/* Call before a request runs: replies beyond the hard limit are cut off. */
+void limits_bound_output(struct limits *limits);
+/* If the unread replies exceed the hard limit of the client's class, closes and logs the client. If
+ * they exceed only the soft limit, arms the timer that will do so. */
+void limits_check_output(struct limits *limits);
+/* The same after requests; a client that leaves very much unread also waits until it has read half
+ * of that (WAIT_OUTPUT). */
+void limits_check_unread(struct limits *limits);
+/* Is there more output than an unauthenticated client may leave unread? */
+bool limits_anon_is_full(const struct limits *limits);
+/* Call when output was sent; `blocked`: the socket did not take all of it. False: the client was
+ * closed, because it is unauthenticated and leaves too much unread. */
+bool limits_note_sent(struct limits *limits, bool blocked);
+/* Has the client read enough to end WAIT_OUTPUT? */
+bool limits_may_resume(const struct limits *limits);
+
+/* ---- failed logins --------------------------------------------------------------------------- */
+
+/* Delays the reply, and everything after it, longer with each failure. */
+void limits_login_failed(struct limits *limits);
+void limits_login_done(struct limits *limits);
+/* Must its replies wait for the end of the penalty? */
+bool limits_has_penalty(const struct limits *limits);
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+/* Sums over connections, to be compared with the totals. */
+struct limits_tally {
+    size_t classed, counted;
+};
+/* Asserts that the connection agrees with its session, and adds it to the tally. */
+void limits_check(const struct limits *limits, struct limits_tally *tally);
+void all_limits_check(const struct all_limits *all, const struct limits_tally *tally);
+
+#endif
