@@ -19,7 +19,6 @@
 #include "server/disk/format/record.h"
 #include "server/disk/syncer.h"
 #include "store/base/ensure.h"
-#include "store/base/random.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -60,7 +59,8 @@ struct journal {
                       FRESH_MAX at most */
     bool uncut;
     bool retiring;   /* the previous segment is being synced: do not write to this one yet */
-    uint32_t id;     /* of the segment, in its marks; 0: its next record will tell one */
+    uint32_t id;     /* of the segment, in its marks */
+    bool tells_id;   /* the next record will tell it */
     uint64_t marked; /* the segment is known to be synced up to here */
     struct journal_end before; /* of the previous segment; length 0: there is none */
 
@@ -136,6 +136,7 @@ static void empty_buffer(struct journal *journal)
 static void name_segment(struct journal *journal, uint32_t id, const struct journal_end *before)
 {
     journal->id = id;
+    journal->tells_id = true;
     journal->before = *before;
     journal->marked = HEADER_LENGTH;
 }
@@ -155,7 +156,7 @@ struct journal_end journal_begun(void)
     return (struct journal_end){ .length = HEADER_LENGTH, .sum = header_sum() };
 }
 
-int journal_open(struct journal *journal, int fd, const struct journal_end *end)
+int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end)
 {
     ensure(journal->fd < 0 && journal->whole_len == 0, "fd %d, %zu bytes wait", journal->fd,
            journal->whole_len);
@@ -165,7 +166,8 @@ int journal_open(struct journal *journal, int fd, const struct journal_end *end)
         if (error != 0) return error;
     }
     take_segment(journal, fd, end != NULL ? end : &fresh);
-    name_segment(journal, end != NULL ? end->id : 0, &(struct journal_end){ 0 });
+    name_segment(journal, id, &(struct journal_end){ 0 });
+    journal->tells_id = end == NULL || end->id == 0;
     journal->state = JOURNAL_OK;
     return 0;
 }
@@ -241,9 +243,8 @@ static void mark_record(struct journal *journal)
     char mark[SEGMENT_MARK_MAX];
     uint64_t synced = synced_length(journal);
     size_t len = 0;
-    if (journal->id == 0) {
-        while (journal->id == 0)
-            random_fill(&journal->id, sizeof(journal->id));
+    if (journal->tells_id) {
+        journal->tells_id = false;
         len = segment_mark_begin(mark, journal->id, &journal->before);
     } else if (synced > journal->marked) {
         len = segment_mark_synced(mark, synced, journal->id);
@@ -517,7 +518,7 @@ void journal_sync_done(struct journal *journal, int64_t now)
 
 /* ---- one segment after another ---- */
 
-int journal_rotate(struct journal *journal, int fd)
+int journal_rotate(struct journal *journal, int fd, uint32_t id)
 {
     bool is_sliced = has_unsummed(journal) || journal->part > 0; /* a big record is being written */
     if (journal->retiring || is_sliced) return EBUSY;
@@ -532,11 +533,11 @@ int journal_rotate(struct journal *journal, int fd)
     struct journal_end fresh = journal_begun(), end = { journal->length, journal->sum, 0 };
     end = journal_end_to_follow(&end, &journal->before);
     take_segment(journal, fd, &fresh);
-    name_segment(journal, 0, &end);
+    name_segment(journal, id, &end);
     return 0;
 }
 
-void journal_restart_begin(struct journal *journal)
+void journal_restart_begin(struct journal *journal, uint32_t id)
 {
     ensure(journal->state == JOURNAL_NEEDS_BASE, "state %d", journal->state);
     ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
@@ -545,7 +546,7 @@ void journal_restart_begin(struct journal *journal)
     journal->restarting = true;
     journal->restart_from = journal->position;
     journal->sum = header_sum();
-    name_segment(journal, 0, &(struct journal_end){ 0 });
+    name_segment(journal, id, &(struct journal_end){ 0 });
 }
 
 void journal_restart_cancel(struct journal *journal)

@@ -58,8 +58,9 @@ struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
 /* Sets the first segment: cuts the file at `end` and continues there; NULL: it was just created.
+ * `id` is the ID that the manifest lists; the next record tells it, unless an earlier one has.
  * Takes ownership of `fd`, unless it fails with an errno. */
-int journal_open(struct journal *journal, int fd, const struct journal_end *end);
+int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
 /* The segment continues the one with this end, which is synced; length 0: it continues none. The
  * first record tells that, so there is no effect if the segment has one. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
@@ -101,17 +102,17 @@ enum journal_state journal_state(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error; 0: none */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
-/* Directs records to a new segment, just created and listed in the manifest. First writes waiting
- * records to the old one and has the thread sync it under any policy, because files with a gap
- * between them would not load. Nothing is written to the new segment until that sync has ended. 0:
- * takes ownership of `fd`. EBUSY: an earlier segment is still being synced, or a big record is
- * being written. Else the errno of the write. */
-int journal_rotate(struct journal *journal, int fd);
+/* Directs records to a new segment, just created and listed in the manifest with this ID. First
+ * writes waiting records to the old one and has the thread sync it under any policy, because files
+ * with a gap between them would not load. Nothing is written to the new segment until that sync has
+ * ended. 0: takes ownership of `fd`. EBUSY: an earlier segment is still being synced, or a big
+ * record is being written. Else the errno of the write. */
+int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
 /* In JOURNAL_NEEDS_BASE: call when a base is begun, between records. Drops unwritten records,
  * because the base will hold all changes so far, and keeps later ones in memory for the new
- * segment. */
-void journal_restart_begin(struct journal *journal);
+ * segment, which will have this ID. */
+void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
 /* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. 0: takes

@@ -11,6 +11,19 @@
 
 /* ---- the folder: in a thread, except at a start ---------------------------------------------- */
 
+/* Draws the ID of the next segment, unless an earlier attempt did: the manifest may list it. */
+static void name_next_segment(struct persist *persist)
+{
+    if (persist->segment_id == 0) persist->segment_id = segment_id_new();
+}
+
+/* The journal has taken the next segment. */
+static void forget_next_segment(struct persist *persist)
+{
+    persist->pending_segment = -1;
+    persist->segment_id = 0;
+}
+
 /* Creates a segment, unless one is left from an earlier attempt. */
 static int make_segment(struct persist *persist)
 {
@@ -27,7 +40,7 @@ static int list_segment(void *ctx)
     if (error != 0) return error;
     if (manifest_last_segment(&persist->manifest) == persist->segment_seq)
         return manifest_sync_again(&persist->manifest);
-    return manifest_add_segment(&persist->manifest, persist->segment_seq);
+    return manifest_add_segment(&persist->manifest, persist->segment_seq, persist->segment_id);
 }
 
 /* In the thread: lists the base, which is synced, in the manifest. */
@@ -36,7 +49,8 @@ static int list_base(void *ctx)
     struct persist *persist = ctx;
     int error = persist->restarts ? make_segment(persist) : 0;
     if (error == 0)
-        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq,
+                                  persist->segment_id);
     return error;
 }
 
@@ -141,12 +155,13 @@ int persist_begin_journal(struct persist *persist)
     if (error == 0)
         error =
             manifest_make_segment(&persist->manifest, journal_create, &persist->segment_seq, &fd);
+    uint32_t id = segment_id_new();
     bool blank = size.keys == 0 && persist->w.store->policies.count == 0 &&
                  libraries_count(&persist->w.store->libraries) == 0;
     if (error == 0)
         error = (blank ? manifest_begin : manifest_put_base)(&persist->manifest, persist->base_seq,
-                                                             persist->segment_seq);
-    if (error == 0) error = journal_open(persist->journal, fd, NULL);
+                                                             persist->segment_seq, id);
+    if (error == 0) error = journal_open(persist->journal, fd, id, NULL);
     if (error != 0) {
         if (fd >= 0) close(fd);
         return error;
@@ -166,8 +181,10 @@ int persist_write_last_base(struct persist *persist)
     if (error == 0) error = manifest_base_path(&persist->manifest, path, &persist->base_seq);
     if (error == 0) error = persist_write_now(persist, "Writing the journal's base", path, &size);
     if (error == 0) error = make_segment(persist);
+    name_next_segment(persist);
     if (error == 0)
-        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq);
+        error = manifest_put_base(&persist->manifest, persist->base_seq, persist->segment_seq,
+                                  persist->segment_id);
     if (error != 0) return error;
     note_rewritten(persist, &size);
     persist->safe_at_end = UINT64_MAX;
@@ -223,14 +240,14 @@ static void rotate(struct persist *persist)
      * one: so the next start will not know their end. */
     if (manifest_segments(&persist->manifest) == 2)
         journal_follow(persist->journal, &(struct journal_end){ 0 });
-    int error = journal_rotate(persist->journal, persist->pending_segment);
+    int error = journal_rotate(persist->journal, persist->pending_segment, persist->segment_id);
     if (error == EBUSY) return;
     persist->step = STEP_NONE;
     if (error != 0) {
         fail_rewrite(persist, "new segment", error);
         return;
     }
-    persist->pending_segment = -1;
+    forget_next_segment(persist);
     persist->segments_bytes += length;
     persist_restart_text(persist);
     begin_base(persist);
@@ -270,6 +287,7 @@ bool persist_start_rewrite(struct persist *persist)
     if (journal_state(persist->journal) == JOURNAL_CANNOT_WRITE)
         journal_give_up_segment(persist->journal);
     persist->restarts = journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
+    name_next_segment(persist);
     if (!persist->restarts) {
         /* Syncing the new files may take long; request a sync of the written records first. */
         journal_sync_now(persist->journal, clock_mono_usec());
@@ -284,7 +302,7 @@ bool persist_start_rewrite(struct persist *persist)
 static void begin_restart(struct persist *persist)
 {
     persist_end_record(persist);
-    journal_restart_begin(persist->journal);
+    journal_restart_begin(persist->journal, persist->segment_id);
     persist_restart_text(persist);
     begin_base(persist);
 }
@@ -324,7 +342,7 @@ void persist_continue_rewrite(struct persist *persist)
     /* Switch the journal to its new segment, with all records kept since the base began. While the
      * segment before is being synced, try again in the next turn. */
     if (journal_restart_end(persist->journal, persist->pending_segment) == EBUSY) return;
-    persist->pending_segment = -1;
+    forget_next_segment(persist);
     end_rewrite(persist);
 }
 
@@ -342,6 +360,6 @@ void persist_drop_rewrite(struct persist *persist)
         persist->step_ended = false;
     }
     if (persist->pending_segment >= 0) disk_close(persist->pending_segment);
-    persist->pending_segment = -1;
+    forget_next_segment(persist);
     persist->base_named = persist->rewrite_scheduled = persist->retry.rewrite = false;
 }

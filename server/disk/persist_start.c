@@ -19,10 +19,12 @@
 struct loading {
     struct persist *persist;
     struct store *store;
+    const char *dir; /* of the manifest */
     char *why;
     size_t size;
     uint64_t loaded;           /* size of the files loaded so far */
     uint64_t synced;           /* bytes of the next file that were synced; 0: unknown */
+    uint32_t listed;           /* the ID of the next file that the manifest lists; 0: unknown */
     bool imports;              /* an import: files may be Redis', and are not changed */
     bool is_changed;           /* the data is no longer that of the files */
     bool cuts_torn_end;        /* cut off a torn end in the file itself */
@@ -119,7 +121,7 @@ static bool check_segment_end(struct loading *loading, const char *path, bool is
     case REPLAY_DAMAGED:
         return fail_load(loading, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",
                          path, file->bad, file->reason,
-                         loading->before.length > 0 ? loading->persist->manifest.dir : "it");
+                         loading->before.length > 0 ? loading->dir : "it");
     case REPLAY_TORN: break;
     }
     if (!is_last)
@@ -141,6 +143,14 @@ static bool check_segment_end(struct loading *loading, const char *path, bool is
     return !loading->cuts_torn_end || cut_torn_end(loading, path, file->good, file->size);
 }
 
+static bool fail_other_file(struct loading *loading, const char *path)
+{
+    return fail_load(loading,
+                     "%s is not the file that the manifest lists. Restore all files of %s from one "
+                     "copy",
+                     path, loading->dir);
+}
+
 static bool load_segment(struct loading *loading, const char *path, bool is_last)
 {
     const struct persist *persist = loading->persist;
@@ -153,12 +163,15 @@ static bool load_segment(struct loading *loading, const char *path, bool is_last
     replay->marks = loading->marks;
     replay->synced = loading->synced;
     replay->before = loading->before;
+    replay->listed = loading->listed;
     replay_records(replay, fd, &progress, &file);
     loading->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
     close(fd);
     loading->end = (struct journal_end){ file.good, file.sum, file.id };
+    if (loading->listed != 0 && file.id != 0 && file.id != loading->listed)
+        return fail_other_file(loading, path);
     return check_segment_end(loading, path, is_last, &file);
 }
 
@@ -277,6 +290,7 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
     struct persist *persist = loading->persist;
     char path[DISK_PATH_MAX];
     bool starts = loading->store == persist->w.store;
+    loading->dir = manifest->dir;
     if (starts) count_total(manifest, &persist->load);
     size_t first_torn = manifest_first_torn(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
@@ -289,11 +303,9 @@ static bool load_manifest(struct loading *loading, const struct manifest *manife
             file_kind(path) == FILE_EMPTY)
             return fail_load(loading, "%s is damaged at byte 0: it is empty", path);
         if (!manifest_is_listed_base(&manifest->files[i], path))
-            return fail_load(loading,
-                             "%s is not the file that the manifest lists. Restore all files of %s "
-                             "from one copy",
-                             path, manifest->dir);
+            return fail_other_file(loading, path);
         loading->synced = manifest->files[i].synced;
+        loading->listed = manifest->files[i].id;
         if (!load_file(loading, path, i >= first_torn)) return false;
         if (!starts) continue;
         if (manifest->files[i].type == MANIFEST_BASE)
@@ -417,7 +429,9 @@ static bool open_journal(struct loading *loading, bool continues)
         error = sync_loaded_files(&persist->manifest);
         if (error == 0) error = manifest_file_path(&persist->manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
-        if (error == 0) error = journal_open(persist->journal, fd, &loading->end);
+        uint32_t id = loading->end.id != 0 ? loading->end.id : segment->id;
+        if (id == 0) id = segment_id_new();
+        if (error == 0) error = journal_open(persist->journal, fd, id, &loading->end);
         if (error == 0) journal_follow(persist->journal, &loading->before);
         persist->marks = loading->marks;
     } else if (error == 0) {

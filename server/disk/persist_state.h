@@ -72,6 +72,7 @@ struct persist {
     struct base_size base_size;
     uint64_t base_seq, segment_seq; /* of the running rewrite */
     int pending_segment;            /* created, but not used yet; -1: none */
+    uint32_t segment_id;            /* of the next segment; 0: not drawn yet */
     bool tried;                     /* STEP_TRY has ended, with try_error; not used yet */
     int try_error;
     uint64_t changes_at_task;

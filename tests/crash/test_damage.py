@@ -154,6 +154,55 @@ def base_of_another_server_is_refused():
 
 
 @test
+def journal_of_another_server_is_refused():
+    with Kept(fsync="always") as other, Kept(fsync="always") as daemon:
+        for one in (other, daemon):
+            one.call("SET", "key", "value")
+            one.kill()
+        name = os.path.basename(daemon.segment())
+        own = content(daemon.segment())
+        theirs = content(os.path.join(other.journal_dir, name))
+        put(daemon.segment(), theirs)
+        daemon.refuses(name, "not the file that the manifest lists", "Restore all files of appendonlydir")
+        for path in (daemon.journal_dir, daemon.segment()):
+            status, text = checked(path)
+            equal(status, 2, text)
+            assert "not the file that the manifest lists" in text, text
+        put(daemon.segment(), own)
+        daemon.start()
+        equal(keys_of(daemon), [b"key"], "keys")
+
+
+def failed_rewrites(daemon, numbers):
+    """Each failed rewrite leaves a journal behind those before it. Writes a key into each."""
+    daemon.plan.set(1, EIO, calls(WRITE), last=EVER, whose=CHILDREN)
+    for number in numbers:
+        daemon.rewrite()
+        assert f".{number}.incr" in daemon.segment(), daemon.files()
+        fill(daemon, [str(number)])
+    daemon.kill()
+    daemon.plan.heal()
+
+
+@test
+def manifest_from_which_a_file_was_left_out_is_refused():
+    with Kept(fsync="always", fault=True) as daemon:
+        fill(daemon, "a")
+        failed_rewrites(daemon, (2, 3))
+        path = os.path.join(daemon.journal_dir, "appendonly.aof.manifest")
+        with open(path, encoding="ascii") as file:
+            lines = [line for line in file if not line.startswith("#")]
+        equal(len(lines), 4, lines)
+        for left_out in range(3):  # the base, and each journal but the last
+            put(path, "".join(lines[:left_out] + lines[left_out + 1:]).encode())
+            daemon.refuses("continues a file that is not listed before it", "'after ")
+            equal(checked(daemon.data)[0], 2, lines[left_out])
+        put(path, "".join(lines).encode())
+        daemon.start()
+        equal(keys_of(daemon), [b"2", b"3", b"a"], "keys")
+
+
+@test
 def bytes_after_the_last_complete_record_are_cut_off():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=10):

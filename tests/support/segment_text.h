@@ -8,6 +8,9 @@
 
 #include "server/disk/journal.h"
 
+/* The ID of segments whose ID does not matter. */
+enum { SEGMENT_ID = 0x5e9 };
+
 struct segment_text {
     char *text; /* of all complete records, without checksums and marks; the test frees it */
     size_t records;

@@ -84,6 +84,7 @@ static void add_parts(struct data_files *all, const struct manifest *manifest)
         file->is_named = true;
         file->is_last = i >= first_torn;
         file->synced = part->synced;
+        file->id = part->id;
         file->is_other = !manifest_is_listed_base(part, path);
     }
 }
@@ -165,7 +166,10 @@ static void add_single_file(struct data_files *all, const char *path)
     if (file->kind != DATA_JOURNAL) return;
     struct manifest manifest;
     const struct manifest_file *entry = find_entry(&manifest, path);
-    if (entry != NULL) file->synced = entry->synced;
+    if (entry != NULL) {
+        file->synced = entry->synced;
+        file->id = entry->id;
+    }
     manifest_drop(&manifest);
 }
 

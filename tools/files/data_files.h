@@ -25,6 +25,7 @@ struct data_file {
     bool is_other;   /* a base, but not the one that the manifest lists */
     bool is_last;    /* no file continues it, so a torn end is not damage */
     uint64_t synced; /* bytes of a journal that were synced, as its manifest says; 0: unknown */
+    uint32_t id;     /* of a journal, as its manifest says; 0: unknown */
     char *why;       /* why it can't be read or is a bad manifest; else NULL */
 };
 

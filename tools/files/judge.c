@@ -46,6 +46,7 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     replay_init(replay, store, now);
     replay->synced = data->synced;
     replay->before = *before;
+    replay->listed = data->id;
     replay_records(replay, fd, NULL, &found->journal);
     found->commands = replay->commands;
     found->effects = replay->effects;

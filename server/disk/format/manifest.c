@@ -310,35 +310,44 @@ static struct manifest copy_files(const struct manifest *manifest)
     return next;
 }
 
-static int add_new(struct manifest *next, uint64_t seq, const char *end, enum manifest_type type)
+static int add_new_base(struct manifest *next, uint64_t seq)
 {
     char name[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    int error = make_name(next, seq, end, name);
+    int error = make_name(next, seq, BASE_END, name);
     if (error == 0) error = disk_path(path, next->dir, name);
     if (error != 0) return error;
-    struct manifest_file *file = manifest_add_file(next, name, seq, type);
-    if (type == MANIFEST_SEGMENT)
-        file->synced = sizeof(RECORD_FIRST_LINE) - 1; /* by manifest_make_segment */
-    else
-        file->header = snapshot_header_sum(path);
+    struct manifest_file *file = manifest_add_file(next, name, seq, MANIFEST_BASE);
+    file->header = snapshot_header_sum(path);
     return 0;
 }
 
-int manifest_add_segment(struct manifest *manifest, uint64_t segment)
+static int add_new_segment(struct manifest *next, uint64_t seq, uint32_t id)
+{
+    char name[DISK_PATH_MAX];
+    int error = make_name(next, seq, SEGMENT_END, name);
+    if (error != 0) return error;
+    struct manifest_file *file = manifest_add_file(next, name, seq, MANIFEST_SEGMENT);
+    file->synced = sizeof(RECORD_FIRST_LINE) - 1; /* by manifest_make_segment */
+    file->id = id;
+    return 0;
+}
+
+int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id)
 {
     ensure(segment > manifest_last_segment(manifest), "%" PRIu64, segment);
     struct manifest next = copy_files(manifest);
-    int error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
+    int error = add_new_segment(&next, segment, id);
     if (error == 0) return save_manifest(manifest, &next);
     manifest_drop_files(&next);
     return error;
 }
 
-static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, bool blank)
+static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id,
+                        bool blank)
 {
     struct manifest next = without_files(manifest);
     next.blank = blank;
-    int error = add_new(&next, base, BASE_END, MANIFEST_BASE);
+    int error = add_new_base(&next, base);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
         bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
@@ -346,20 +355,20 @@ static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segme
         if (!stays) next.files[next.count - 1].type = MANIFEST_HISTORY;
     }
     if (error == 0 && manifest_last_segment(&next) == 0)
-        error = add_new(&next, segment, SEGMENT_END, MANIFEST_SEGMENT);
+        error = add_new_segment(&next, segment, id);
     if (error == 0) return save_manifest(manifest, &next);
     manifest_drop_files(&next);
     return error;
 }
 
-int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment)
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id)
 {
-    return replace_base(manifest, base, segment, false);
+    return replace_base(manifest, base, segment, id, false);
 }
 
-int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment)
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id)
 {
-    return replace_base(manifest, base, segment, true);
+    return replace_base(manifest, base, segment, id, true);
 }
 
 /* ---- what was synced ---- */

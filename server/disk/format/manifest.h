@@ -9,8 +9,14 @@
  * words in a line are ignored, as in Redis, so that later versions can add pairs that earlier ones
  * need not understand. A pair "synced N" in a segment's line: its first N bytes were synced, so a
  * file without them is damaged. A new segment's line has the length of its header, a clean stop
- * notes all. A pair "header xxxxxxxx" in a base's line: the checksum of its header, so that the
- * base of another server or an older backup is not taken for it.
+ * notes all. So that no file of another server or an older backup is taken for one of the list, and
+ * no file can be left out of it unnoticed:
+ *
+ *     header xxxxxxxx    of a base: the checksum of its header
+ *     id xxxxxxxx        of a segment: the ID that its first record tells (segment_mark.h)
+ *     after xxxxxxxx     of a segment: the header or id of the file that it continues
+ *
+ * A line without such a pair, from an earlier version or a file written by hand, is not checked.
  *
  * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
  * or the new set of files, both complete. The struct equals the manifest on disk: when a change
@@ -45,6 +51,8 @@ struct manifest_file {
     enum manifest_type type;
     uint64_t synced; /* bytes of a segment that were synced; 0: unknown */
     uint32_t header; /* checksum of a base's header; 0: unknown */
+    uint32_t id;     /* of a segment; 0: unknown */
+    uint32_t after;  /* as it was read; each save computes it from the list */
 };
 
 struct manifest {
@@ -102,13 +110,13 @@ int manifest_note_synced(struct manifest *manifest);
 /* The same after the file was cut to `length`. No effect if less was noted. */
 int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length);
 
-/* Adds a segment at the end of the data. */
-int manifest_add_segment(struct manifest *manifest, uint64_t segment);
-/* Replaces the data by this base and the segments from `segment` on, which is added if it is new.
- * All other files become history. */
-int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment);
+/* Adds a segment with this ID at the end of the data. */
+int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id);
+/* Replaces the data by this base and the segments from `segment` on, which is added, with this ID,
+ * if it is new. All other files become history. */
+int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 /* The same for a start that found no data, which a comment in the manifest notes. */
-int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment);
+int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
 /* Deletes history and files left by a crash: temporary files, and bases and segments with our names
  * that the manifest does not list, except segments with records. Never deletes files that are not

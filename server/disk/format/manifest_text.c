@@ -53,6 +53,7 @@ void manifest_copy_file(struct manifest *manifest, const struct manifest_file *f
     struct manifest_file *copy = manifest_add_file(manifest, file->name, file->seq, file->type);
     copy->synced = file->synced;
     copy->header = file->header;
+    copy->id = file->id;
 }
 
 bool manifest_lists_file(const struct manifest *manifest, const char *name)
@@ -110,7 +111,7 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
 struct fields {
     const char *name, *type;
     uint64_t seq, synced;
-    uint32_t header;
+    uint32_t header, id, after;
 };
 
 /* Parses a positive number. */
@@ -137,6 +138,10 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
         return parse_number(reading, value, &fields->synced);
     } else if (strcasecmp(key, "header") == 0) {
         fields->header = (uint32_t)strtoul(value, NULL, 16);
+    } else if (strcasecmp(key, "id") == 0) {
+        fields->id = (uint32_t)strtoul(value, NULL, 16);
+    } else if (strcasecmp(key, "after") == 0) {
+        fields->after = (uint32_t)strtoul(value, NULL, 16);
     } else if (strcasecmp(key, "type") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
         if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
@@ -164,6 +169,8 @@ static bool parse_words(struct reading *reading, const struct conf_words *words)
     struct manifest_file *file = manifest_add_file(manifest, fields.name, fields.seq, type);
     file->synced = fields.synced;
     file->header = fields.header;
+    file->id = fields.id;
+    file->after = fields.after;
     return true;
 }
 
@@ -211,6 +218,34 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
                          "its first line and its checksum");
 }
 
+/* What the next segment's line says that it continues: the header of a base, the ID of a segment.
+ * 0: unknown. */
+static uint32_t mark_of(const struct manifest_file *file)
+{
+    return file->type == MANIFEST_BASE ? file->header : file->id;
+}
+
+/* Does each segment continue the file listed before it? One that was left out would be missing
+ * without a trace. */
+static bool check_order(struct reading *reading)
+{
+    const struct manifest *manifest = reading->manifest;
+    const struct manifest_file *before = manifest_base(manifest);
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->type != MANIFEST_SEGMENT) continue;
+        bool fits = before != NULL && (mark_of(before) == 0 || mark_of(before) == file->after);
+        if (file->after != 0 && !fits)
+            return fail_manifest(reading,
+                                 "'%s' continues a file that is not listed before it. Restore all "
+                                 "files of the folder from one copy. To load the data without that "
+                                 "file, remove 'after %08" PRIx32 "'",
+                                 file->name, file->after);
+        before = file;
+    }
+    return true;
+}
+
 bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX])
 {
@@ -224,13 +259,14 @@ bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
     }
     reading->line = 0;
     if (manifest->count == 0) return fail_manifest(reading, "the manifest lists no files");
-    return true;
+    return check_order(reading);
 }
 
 /* ---- writing ---- */
 
 static void write_files(FILE *to, const struct manifest *manifest, enum manifest_type type)
 {
+    const struct manifest_file *before = manifest_base(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
         if (file->type != type) continue;
@@ -239,6 +275,12 @@ static void write_files(FILE *to, const struct manifest *manifest, enum manifest
         fprintf(to, " seq %" PRIu64 " type %c", file->seq, (char)type);
         if (file->synced > 0) fprintf(to, " synced %" PRIu64, file->synced);
         if (file->header != 0) fprintf(to, " header %08" PRIx32, file->header);
+        if (file->id != 0) fprintf(to, " id %08" PRIx32, file->id);
+        if (type == MANIFEST_SEGMENT) {
+            if (before != NULL && mark_of(before) != 0)
+                fprintf(to, " after %08" PRIx32, mark_of(before));
+            before = file;
+        }
         putc('\n', to);
     }
 }

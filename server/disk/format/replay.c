@@ -62,7 +62,8 @@ static bool apply_command(struct replay *replay)
 
 /* ---- several commands ------------------------------------------------------------------------ */
 
-/* Takes a line that begins with #. False: it is a mark that does not fit the segment before. */
+/* Takes a line that begins with #. False: it is a mark that does not fit the manifest or the
+ * segment before. */
 static bool read_comment(struct replay *replay, const char *line, size_t len)
 {
     const struct journal_end *there = &replay->before;
@@ -73,6 +74,13 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
         return true;
     }
     replay->id = id;
+    if (replay->listed != 0 && id != replay->listed) {
+        snprintf(replay->error, sizeof(replay->error),
+                 "not the file that the manifest lists: its ID is %08" PRIx32
+                 " instead of %08" PRIx32,
+                 id, replay->listed);
+        return false;
+    }
     if (before.length == 0 || there->length == 0) return true;
     if (before.length == there->length && before.sum == there->sum) return true;
     snprintf(replay->error, sizeof(replay->error),

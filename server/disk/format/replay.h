@@ -35,6 +35,7 @@ struct replay {
     /* Set these before replay_records, if they are known: */
     uint64_t synced;           /* this many bytes of the file were synced */
     struct journal_end before; /* the end of the segment that the file continues */
+    uint32_t listed;           /* the ID of the segment that the manifest lists */
 
     /* private */
     struct store *store;

@@ -6,9 +6,18 @@
 #include <string.h>
 
 #include "server/disk/format/record.h"
+#include "store/base/random.h"
 
 #define BEGIN  "#segment "
 #define SYNCED "#synced "
+
+uint32_t segment_id_new(void)
+{
+    uint32_t id = 0;
+    while (id == 0)
+        random_fill(&id, sizeof(id));
+    return id;
+}
 
 struct journal_end journal_end_to_follow(const struct journal_end *end,
                                          const struct journal_end *before)

@@ -1,5 +1,5 @@
 /* segment_mark: comment lines in a journal segment that tell how much of the journal must be there.
- * Depends on record.h alone.
+ * Depends on record.h and random numbers.
  *
  * A crash leaves a torn end, and so may damage look. What was synced is never torn, so the writer
  * notes how far syncs have come, and where each segment continues the one before it:
@@ -14,7 +14,8 @@
  * began the segment. The third stands in later records: the file was synced up to OFFSET.
  *
  * ID and SUM have eight hexadecimal digits. The ID is random, so that a value can't contain a mark
- * that is taken for one of its segment. Readers that know nothing of marks skip them. */
+ * that is taken for one of its segment. The manifest lists it too (manifest.h), so that the segment
+ * of another server is not taken for this one. Readers that know nothing of marks skip them. */
 #ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
 #define SERVER_DISK_FORMAT_SEGMENT_MARK_H
 
@@ -23,6 +24,9 @@
 #include <stdint.h>
 
 enum { SEGMENT_MARK_MAX = 64 }; /* bytes of a line */
+
+/* Draws the ID of a new segment, which is not 0. */
+uint32_t segment_id_new(void);
 
 /* The end of the last complete record of a segment, and the checksum of all bytes before it. */
 struct journal_end {

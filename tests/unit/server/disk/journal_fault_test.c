@@ -114,7 +114,7 @@ START_TEST(records_that_waited_for_a_base_are_written_in_slices)
     unsigned flushes = 0, records = WAITED;
     size_t size = 0;
     journal_need_base(journal);
-    journal_restart_begin(journal);
+    journal_restart_begin(journal, SEGMENT_ID);
     add_records(journal, WAITED);
     journal_flush(journal, 0);
     ck_assert_int_eq(journal_restart_end(journal, new_segment("next")), 0);
@@ -150,7 +150,7 @@ START_TEST(a_big_record_is_dropped_when_a_base_replaces_it)
     while (journal_flush(journal, 0) == 0)
         ;
     journal_give_up_segment(journal);
-    journal_restart_begin(journal);
+    journal_restart_begin(journal, SEGMENT_ID);
     add_record(journal, big);
     add_record(journal, "two\n");
     disk_world_heal();
@@ -231,7 +231,7 @@ START_TEST(after_a_failed_sync_nothing_is_written_or_synced_any_more)
     ck_assert_int_eq(journal_error(journal), EIO);
     for (int i = 2; i < 5; i++)
         ck_assert_int_eq(journal_flush(journal, i * SECOND), -1);
-    ck_assert_int_eq(journal_rotate(journal, -1), EIO);
+    ck_assert_int_eq(journal_rotate(journal, -1, SEGMENT_ID), EIO);
     ck_assert(has_no_report(journal));
     ck_assert_uint_eq(disk_world_calls(DISK_WRITE), writes);
     ck_assert_uint_eq(disk_world_calls(DISK_SYNC), syncs);
@@ -251,9 +251,9 @@ START_TEST(a_base_and_a_new_segment_repair_a_journal)
         struct journal *journal = begin_unsynced(policies[i]);
         uint64_t safe = journal_safe_position(journal);
         journal_flush(journal, SECOND);
-        journal_restart_begin(journal); /* the base fails */
+        journal_restart_begin(journal, SEGMENT_ID); /* the base fails */
         add_record(journal, "four\n");
-        journal_restart_begin(journal);
+        journal_restart_begin(journal, SEGMENT_ID);
         uint64_t base = journal_position(journal);
         add_record(journal, "five\n");
         journal_flush(journal, 2 * SECOND);
@@ -289,7 +289,7 @@ static struct journal *begin_given_up(void)
     journal_give_up_segment(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC, .error = EIO });
-    journal_restart_begin(journal);
+    journal_restart_begin(journal, SEGMENT_ID);
     add_record(journal, "three\n");
     return journal;
 }
@@ -358,13 +358,13 @@ START_TEST(a_failed_last_sync_of_a_segment_requires_a_base)
     int fd = new_segment("new");
     add_record(journal, "one\n");
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC, .error = EIO });
-    ck_assert_int_eq(journal_rotate(journal, fd), 0);
+    ck_assert_int_eq(journal_rotate(journal, fd, SEGMENT_ID), 0);
     add_record(journal, "two\n");
     await_report(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
     journal_flush(journal, SECOND);
     assert_segment("new", "");
-    journal_restart_begin(journal);
+    journal_restart_begin(journal, SEGMENT_ID);
     add_record(journal, "three\n");
     ck_assert_int_eq(journal_restart_end(journal, new_segment("newer")), 0);
     journal_flush(journal, SECOND);
@@ -379,7 +379,7 @@ START_TEST(a_segment_that_cannot_be_finished_stays_current)
     int fd = new_segment("new");
     add_record(journal, "one\n");
     disk_world_fail((struct disk_failure){ .nth = 1, .calls = 1u << DISK_WRITE, .keep = 2 });
-    ck_assert_int_eq(journal_rotate(journal, fd), ENOSPC);
+    ck_assert_int_eq(journal_rotate(journal, fd, SEGMENT_ID), ENOSPC);
     disk_close(fd);
     ck_assert_int_eq(journal_state(journal), JOURNAL_CANNOT_WRITE);
     add_record(journal, "two\n");

@@ -181,7 +181,7 @@ START_TEST(blocks_of_a_segment_that_is_left_are_freed)
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
     sync_record(journal, 1000);
     ck_assert_int_eq(journal_create(disk_world_path("next"), &fd), 0);
-    ck_assert_int_eq(journal_rotate(journal, fd), 0);
+    ck_assert_int_eq(journal_rotate(journal, fd, SEGMENT_ID), 0);
     await_report(journal);
     sync_record(journal, 1000); /* by the same thread, after it has closed the segment */
     ck_assert_uint_le(blocks_of("segment"), 64 * 1024);
@@ -314,7 +314,7 @@ START_TEST(close_writes_the_rest_of_a_big_record)
     add_record(journal, big);
     add_record(journal, "two\n");
     ck_assert_int_eq(journal_flush(journal, 0), 0);
-    ck_assert_int_eq(journal_rotate(journal, -1), EBUSY);
+    ck_assert_int_eq(journal_rotate(journal, -1, SEGMENT_ID), EBUSY);
     ck_assert_int_eq(journal_close(journal), 0);
     struct segment_text segment = segment_text_read("segment");
     ck_assert_uint_eq(segment.records, 2);
@@ -464,20 +464,20 @@ START_TEST(a_new_segment_waits_until_the_old_one_is_synced)
         int fd = new_segment("new"), other = new_segment("other");
         disk_world_hold_syncs();
         add_record(journal, "one\n");
-        ck_assert_int_eq(journal_rotate(journal, fd), 0);
+        ck_assert_int_eq(journal_rotate(journal, fd, SEGMENT_ID), 0);
         assert_segment("segment", "one\n");
         uint64_t old = journal_position(journal);
         add_record(journal, "two\n");
         ck_assert_int_eq(journal_flush(journal, SECOND), -1);
         assert_segment("new", "");
         ck_assert_uint_le(journal_safe_position(journal), old);
-        ck_assert_int_eq(journal_rotate(journal, other), EBUSY);
+        ck_assert_int_eq(journal_rotate(journal, other, SEGMENT_ID), EBUSY);
         disk_world_release_syncs();
         await_report(journal);
         ck_assert_uint_eq(journal_synced(journal), old);
         journal_flush(journal, SECOND);
         assert_segment("new", "two\n");
-        ck_assert_int_eq(journal_rotate(journal, other), 0);
+        ck_assert_int_eq(journal_rotate(journal, other, SEGMENT_ID), 0);
         add_record(journal, "three\n");
         while (journal_report(journal).sync_running)
             await_report(journal);
@@ -505,7 +505,7 @@ START_TEST(close_during_a_rotation_finishes_both_segments)
     struct journal *journal = begin_journal(JOURNAL_SYNC_EVERY_SECOND);
     int fd = new_segment("new");
     add_record(journal, "one\n");
-    ck_assert_int_eq(journal_rotate(journal, fd), 0);
+    ck_assert_int_eq(journal_rotate(journal, fd, SEGMENT_ID), 0);
     add_record(journal, "two\n");
     ck_assert_int_eq(journal_close(journal), 0);
     assert_segment("segment", "one\n");
@@ -529,7 +529,7 @@ START_TEST(a_cut_segment_continues_after_its_last_complete_record)
         struct segment_text before = segment_text_read("cut");
         ck_assert_int_eq(disk_open(disk_world_path("cut"), &fd), 0);
         journal = journal_new(JOURNAL_SYNC_NEVER);
-        ck_assert_int_eq(journal_open(journal, fd, &before.end), 0);
+        ck_assert_int_eq(journal_open(journal, fd, SEGMENT_ID, &before.end), 0);
         ck_assert_uint_eq(disk_world_size("cut"), before.end.length);
         add_record(journal, "more\n");
         ck_assert_int_eq(journal_close(journal), 0);
@@ -554,7 +554,7 @@ START_TEST(a_record_tells_how_far_its_segment_is_synced)
     journal_flush(journal, SECOND);
     struct segment_text unsynced = segment_text_read("segment");
     ck_assert_uint_eq(unsynced.synced, 0);
-    ck_assert_uint_ne(unsynced.end.id, 0);
+    ck_assert_uint_eq(unsynced.end.id, SEGMENT_ID);
     await_report(journal);
     add_record(journal, "three\n");
     add_record(journal, "four\n");
@@ -573,15 +573,16 @@ START_TEST(a_segment_tells_which_end_it_continues_past_empty_ones)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_NEVER);
     add_record(journal, "one\n");
-    ck_assert_int_eq(journal_rotate(journal, new_segment("empty")), 0);
+    ck_assert_int_eq(journal_rotate(journal, new_segment("empty"), SEGMENT_ID), 0);
     await_report(journal);
-    ck_assert_int_eq(journal_rotate(journal, new_segment("last")), 0);
+    ck_assert_int_eq(journal_rotate(journal, new_segment("last"), SEGMENT_ID + 1), 0);
     add_record(journal, "two\n");
     ck_assert_int_eq(journal_close(journal), 0);
     struct segment_text first = segment_text_read("segment"), last = segment_text_read("last");
     ck_assert_uint_eq(last.before.length, first.end.length);
     ck_assert_uint_eq(last.before.sum, first.end.sum);
-    ck_assert_uint_ne(last.end.id, first.end.id);
+    ck_assert_uint_eq(first.end.id, SEGMENT_ID);
+    ck_assert_uint_eq(last.end.id, SEGMENT_ID + 1);
     free(first.text);
     free(last.text);
     disk_world_end();

@@ -23,7 +23,7 @@ static inline struct journal *begin_journal(enum journal_sync_mode mode)
     struct journal *journal = journal_new(mode);
     ck_assert_ptr_nonnull(journal);
     ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
-    ck_assert_int_eq(journal_open(journal, fd, NULL), 0);
+    ck_assert_int_eq(journal_open(journal, fd, SEGMENT_ID, NULL), 0);
     ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
     return journal;
 }

@@ -70,8 +70,8 @@ static bool start(enum journal_sync_mode mode)
     manifest_init(&world.manifest, disk_world_dir(), "j");
     world.journal = journal_new(mode);
     if (manifest_make_segment(&world.manifest, journal_create, &seq, &fd) != 0) return false;
-    if (manifest_add_segment(&world.manifest, seq) == 0 &&
-        journal_open(world.journal, fd, NULL) == 0)
+    if (manifest_add_segment(&world.manifest, seq, SEGMENT_ID) == 0 &&
+        journal_open(world.journal, fd, SEGMENT_ID, NULL) == 0)
         return true;
     disk_close(fd);
     return false;
@@ -97,8 +97,8 @@ static void rewrite(void)
     int fd;
     if (journal_state(world.journal) != JOURNAL_OK) return;
     if (manifest_make_segment(&world.manifest, journal_create, &segment, &fd) != 0) return;
-    if (manifest_add_segment(&world.manifest, segment) != 0 ||
-        journal_rotate(world.journal, fd) != 0) {
+    if (manifest_add_segment(&world.manifest, segment, SEGMENT_ID) != 0 ||
+        journal_rotate(world.journal, fd, SEGMENT_ID) != 0) {
         disk_close(fd);
         return;
     }
@@ -108,7 +108,8 @@ static void rewrite(void)
     say();
     if (!write_base(last, &base)) return;
     turn();
-    if (manifest_put_base(&world.manifest, base, segment) == 0) manifest_sweep(&world.manifest);
+    if (manifest_put_base(&world.manifest, base, segment, SEGMENT_ID) == 0)
+        manifest_sweep(&world.manifest);
 }
 
 static int end_restart(int fd)
@@ -127,13 +128,14 @@ static void restart(void)
     if (journal_state(world.journal) == JOURNAL_CANNOT_WRITE)
         journal_give_up_segment(world.journal);
     if (journal_state(world.journal) != JOURNAL_NEEDS_BASE) return;
-    journal_restart_begin(world.journal);
+    journal_restart_begin(world.journal, SEGMENT_ID);
     unsigned last = world.last;
     say();
     turn();
     if (!write_base(last, &base)) return;
     if (manifest_make_segment(&world.manifest, journal_create, &segment, &fd) != 0) return;
-    if (manifest_put_base(&world.manifest, base, segment) != 0 || end_restart(fd) != 0) {
+    if (manifest_put_base(&world.manifest, base, segment, SEGMENT_ID) != 0 ||
+        end_restart(fd) != 0) {
         disk_close(fd);
         return;
     }

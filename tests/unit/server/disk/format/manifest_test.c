@@ -16,6 +16,8 @@
 #define PREFIX   "appendonly.aof"
 #define MANIFEST PREFIX ".manifest"
 
+enum { SEGMENT_ID = 0x5e9 };
+
 static struct manifest manifest;
 static char why[MANIFEST_WHY_MAX];
 
@@ -70,7 +72,7 @@ static void make_segment(uint64_t expected)
 static void add_segment(uint64_t expected)
 {
     make_segment(expected);
-    ck_assert_int_eq(manifest_add_segment(&manifest, expected), 0);
+    ck_assert_int_eq(manifest_add_segment(&manifest, expected, SEGMENT_ID), 0);
 }
 
 static void put_base(uint64_t expected, uint64_t segment)
@@ -80,7 +82,7 @@ static void put_base(uint64_t expected, uint64_t segment)
     ck_assert_int_eq(manifest_base_path(&manifest, path, &seq), 0);
     ck_assert_uint_eq(seq, expected);
     ck_assert_int_eq(disk_write_file(path, SNAPSHOT_MAGIC, strlen(SNAPSHOT_MAGIC)), 0);
-    ck_assert_int_eq(manifest_put_base(&manifest, seq, segment), 0);
+    ck_assert_int_eq(manifest_put_base(&manifest, seq, segment, SEGMENT_ID), 0);
 }
 
 START_TEST(a_first_start_finds_nothing_and_begins_with_a_segment)
@@ -196,6 +198,9 @@ END_TEST
 
 START_TEST(an_invalid_manifest_is_refused_with_its_line)
 {
+#define REFUSED(name, after)                                                                       \
+    "'" name "' continues a file that is not listed before it. Restore all files of the folder "   \
+    "from one copy. To load the data without that file, remove 'after " after "'"
     static const struct {
         const char *text, *why;
     } bad[] = {
@@ -222,6 +227,12 @@ START_TEST(an_invalid_manifest_is_refused_with_its_line)
         { "file x seq 2 type i\nfile y seq 2 type i\n", "line 2: 'y' is out of order" },
         { "file x seq 2 type i\nfile y seq 1 type i\n", "line 2: 'y' is out of order" },
         { "file x seq 1 type i\nfile x seq 2 type i\n", "line 2: duplicate file 'x'" },
+        { "file x seq 1 type i after 000000ab\n", REFUSED("x", "000000ab") },
+        { "file b seq 1 type b header 000000ac\nfile x seq 1 type i after 000000ab\n",
+          REFUSED("x", "000000ab") },
+        { "file b seq 1 type b header 000000ab\nfile x seq 1 type i id 00000001 after 000000ab\n"
+          "file z seq 3 type i after 00000002\n",
+          REFUSED("z", "00000002") },
     };
     begin(PREFIX);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -229,6 +240,40 @@ START_TEST(an_invalid_manifest_is_refused_with_its_line)
         ck_assert_str_eq(why, bad[i].why);
         ck_assert_uint_eq(manifest.count, 0);
     }
+    end();
+}
+END_TEST
+
+START_TEST(each_segment_names_the_file_that_it_continues)
+{
+    begin(PREFIX);
+    put_base(1, 1);
+    make_segment(2);
+    ck_assert_int_eq(manifest_add_segment(&manifest, 2, 0xab), 0);
+    make_segment(3);
+    ck_assert_int_eq(manifest_add_segment(&manifest, 3, 0xcd), 0);
+    manifest_drop(&manifest);
+    manifest_init(&manifest, disk_world_dir(), PREFIX);
+    ck_assert_int_eq(manifest_load(&manifest, why), MANIFEST_LOADED);
+    ck_assert_uint_eq(manifest.count, 4);
+    ck_assert_uint_eq(manifest.files[1].id, SEGMENT_ID);
+    ck_assert_uint_eq(manifest.files[2].id, 0xab);
+    ck_assert_uint_eq(manifest.files[2].after, SEGMENT_ID);
+    ck_assert_uint_eq(manifest.files[3].after, 0xab);
+    put_base(2, 3); /* which the third segment continues now */
+    ck_assert_int_eq(manifest_sweep(&manifest), 0);
+    ck_assert_str_eq(shown(), "b2 i3");
+    end();
+}
+END_TEST
+
+START_TEST(files_without_an_id_are_not_checked)
+{
+    begin(PREFIX);
+    ck_assert_int_eq(load("file appendonly.aof.1.base.exp seq 1 type b\n"
+                          "file appendonly.aof.1.incr.aof seq 1 type i after 000000ab\n"
+                          "file appendonly.aof.2.incr.aof seq 2 type i after 000000cd\n"),
+                     MANIFEST_FOREIGN);
     end();
 }
 END_TEST
@@ -304,7 +349,7 @@ START_TEST(a_failed_change_leaves_the_old_or_the_new_manifest)
         add_segment(2);
         unsigned syncs = disk_world_calls(DISK_SYNC_DIR);
         disk_world_fail((struct disk_failure){ .nth = nth, .forever = true, .keep = 20 });
-        int error = manifest_put_base(&manifest, 1, 2);
+        int error = manifest_put_base(&manifest, 1, 2, SEGMENT_ID);
         ck_assert_int_eq(error, nth <= 6 ? ENOSPC : 0);
         disk_world_heal();
         /* Calls: open of the base; open, write, sync, rename; then the folder's sync. */
@@ -329,7 +374,7 @@ START_TEST(nothing_is_deleted_before_the_folder_is_synced)
     add_segment(2);
     disk_world_fail(
         (struct disk_failure){ .nth = 1, .calls = 1u << DISK_SYNC_DIR, .forever = true });
-    ck_assert_int_eq(manifest_put_base(&manifest, 1, 2), ENOSPC);
+    ck_assert_int_eq(manifest_put_base(&manifest, 1, 2, SEGMENT_ID), ENOSPC);
     ck_assert_int_eq(manifest_sweep(&manifest), ENOSPC);
     ck_assert(disk_world_has(PREFIX ".1.incr.aof"));
     disk_world_heal();
@@ -441,11 +486,11 @@ START_TEST(manifest_of_redis_is_never_replaced)
         add_segment(1); /* then Redis writes into the folder */
         disk_world_write(MANIFEST, contents[i], strlen(contents[i]));
         make_segment(2);
-        ck_assert_int_eq(manifest_add_segment(&manifest, 2), EEXIST);
+        ck_assert_int_eq(manifest_add_segment(&manifest, 2, SEGMENT_ID), EEXIST);
         ck_assert_uint_eq(disk_world_size(MANIFEST), strlen(contents[i]));
         disk_world_write("temp-" MANIFEST, redis_list, strlen(redis_list));
         ck_assert_int_eq(unlink(disk_world_path(MANIFEST)), 0);
-        ck_assert_int_eq(manifest_add_segment(&manifest, 2), EEXIST);
+        ck_assert_int_eq(manifest_add_segment(&manifest, 2, SEGMENT_ID), EEXIST);
         ck_assert_uint_eq(disk_world_size("temp-" MANIFEST), strlen(redis_list));
         end();
     }
@@ -557,6 +602,8 @@ Suite *test_suite(void)
         a_manifest_of_redis_is_read,
         comments_other_pairs_and_any_order_of_words_are_read,
         an_invalid_manifest_is_refused_with_its_line,
+        each_segment_names_the_file_that_it_continues,
+        files_without_an_id_are_not_checked,
         a_damaged_manifest_is_refused_or_read_without_crash,
         our_manifest_is_refused_after_any_change,
         data_files_without_a_manifest_are_an_error,

@@ -199,6 +199,23 @@ START_TEST(a_segment_that_continues_another_end_is_damage)
 }
 END_TEST
 
+START_TEST(a_segment_with_another_id_than_listed_is_damage)
+{
+    struct replay replay;
+    journal_begin();
+    add_text(SET_K "#segment 0000abcd\r\n");
+    for (uint32_t listed = 0xabcc; listed <= 0xabcd; listed++) {
+        replay_init(&replay, NULL, 1);
+        replay.listed = listed;
+        replay_records(&replay, journal.fd, NULL, &result);
+        replay_drop(&replay);
+        ck_assert_uint_eq(result.id, 0xabcd);
+        ck_assert_int_eq(result.end, listed == 0xabcd ? REPLAY_WHOLE : REPLAY_DAMAGED);
+    }
+    journal_end();
+}
+END_TEST
+
 START_TEST(a_read_error_is_not_reported_as_damage)
 {
     journal_begin();
@@ -364,6 +381,7 @@ Suite *test_suite(void)
         a_hole_is_damage_if_its_segment_has_a_mark_behind_it,
         what_was_synced_is_never_torn,
         a_segment_that_continues_another_end_is_damage,
+        a_segment_with_another_id_than_listed_is_damage,
         a_read_error_is_not_reported_as_damage,
         invalid_effects_are_refused_without_harm,
         NULL,
