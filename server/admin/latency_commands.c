@@ -69,61 +69,24 @@ static void cmd_latency_reset(struct call *call)
     resp_integer(call->out, reset);
 }
 
-/* ---- GRAPH and DOCTOR: text for people ----------------------------------------------------------
+/* ---- GRAPH and DOCTOR: the bounds of the samples; clients make drawings of HISTORY --------------
  */
 
-enum { GRAPH_ROWS = 8, GRAPH_COLUMNS = 78 };
-
-static void append_text(struct outbuf *text, const char *line)
+static void append_summary(struct outbuf *text, enum latency_event event,
+                           const struct latency_series *series)
 {
-    outbuf_append(text, line, strlen(line));
-}
-
-static void append_age(struct outbuf *text, int64_t age_sec)
-{
-    char line[32];
-    if (age_sec < 60)
-        snprintf(line, sizeof(line), "%" PRId64 "s", age_sec);
-    else if (age_sec < 3600)
-        snprintf(line, sizeof(line), "%" PRId64 "m", age_sec / 60);
-    else
-        snprintf(line, sizeof(line), "%" PRId64 "h", age_sec / 3600);
-    append_text(text, line);
-}
-
-/* A bar for each sample, the newest at the right. */
-static void draw_graph(struct outbuf *text, const struct latency_series *series, int64_t high,
-                       int64_t now_sec)
-{
-    unsigned shown = series->count < GRAPH_COLUMNS ? series->count : GRAPH_COLUMNS;
-    unsigned first = series->count - shown;
-    for (int64_t row = GRAPH_ROWS; row > 0; row--) {
-        for (unsigned i = first; i < series->count; i++) {
-            int64_t height = latency_sample(series, i)->msec * GRAPH_ROWS;
-            append_text(text, height >= row * high || row == 1 ? "#" : " ");
-        }
-        append_text(text, "\n");
-    }
-    append_age(text, now_sec - latency_sample(series, first)->at_sec);
-    append_text(text, " ago ... ");
-    append_age(text, now_sec - latency_sample(series, series->count - 1)->at_sec);
-    append_text(text, " ago\n");
-}
-
-struct summary {
-    int64_t low, high, sum;
-};
-
-static struct summary summary_of(const struct latency_series *series)
-{
-    struct summary summary = { .low = INT64_MAX };
+    int64_t low = INT64_MAX, high = 0;
+    char line[160];
     for (unsigned i = 0; i < series->count; i++) {
-        int64_t msec_taken = latency_sample(series, i)->msec;
-        if (msec_taken < summary.low) summary.low = msec_taken;
-        if (msec_taken > summary.high) summary.high = msec_taken;
-        summary.sum += msec_taken;
+        int64_t taken = latency_sample(series, i)->msec;
+        if (taken < low) low = taken;
+        if (taken > high) high = taken;
     }
-    return summary;
+    int len =
+        snprintf(line, sizeof(line),
+                 "%s - high %" PRId64 " ms, low %" PRId64 " ms (all time high %" PRId64 " ms)\n",
+                 latency_name(event), high, low, series->worst_msec);
+    outbuf_append(text, line, (size_t)len);
 }
 
 static void cmd_latency_graph(struct call *call)
@@ -133,48 +96,22 @@ static void cmd_latency_graph(struct call *call)
         failf(call, ERR_LATENCY_NO_SAMPLES, arg_width(call, 2), call->argv[2].data);
         return;
     }
-    struct summary summary = summary_of(series);
     struct outbuf text;
-    char line[256];
     outbuf_init(&text);
-    snprintf(line, sizeof(line),
-             "%s - high %" PRId64 " ms, low %" PRId64 " ms (all time high %" PRId64 " ms)\n",
-             latency_name(latency_find(call->argv[2])), summary.high, summary.low,
-             series->worst_msec);
-    append_text(&text, line);
-    draw_graph(&text, series, summary.high, call->txn->now / 1000);
+    append_summary(&text, latency_find(call->argv[2]), series);
     reply_text(call, &text);
 }
 
 static void cmd_latency_doctor(struct call *call)
 {
-    static const char *const advice[LATENCY_EVENTS] = {
-        [LATENCY_COMMAND] = "SLOWLOG GET lists the slow calls, if slowlog-log-slower-than is low "
-                            "enough. Avoid commands that visit many elements (O(N)).",
-        [LATENCY_FAST_COMMAND] = "Commands of O(1) were slow: check the machine for CPU load, "
-                                 "swapping and a busy hypervisor.",
-        [LATENCY_EXPIRY] = "Many keys expired at one deadline: use JITTER to spread TTLs.",
-        [LATENCY_UNBLOCKING] = "A blocked client was served: SLOWLOG GET lists the call. Use a "
-                               "smaller COUNT.",
-    };
+    static const char none[] = "No event has reached latency-monitor-threshold.\n";
     const struct latency *latency = latency_of(call);
     struct outbuf text;
-    char line[512];
     outbuf_init(&text);
-    for (unsigned event = 0; event < LATENCY_EVENTS; event++) {
-        const struct latency_series *series = &latency->series[event];
-        if (series->count == 0) continue;
-        struct summary summary = summary_of(series);
-        snprintf(line, sizeof(line),
-                 "%s: %u samples, %" PRId64 " ms on average, at worst %" PRId64 " ms.\n  %s\n",
-                 latency_name((enum latency_event)event), series->count,
-                 summary.sum / series->count, series->worst_msec, advice[event]);
-        append_text(&text, line);
-    }
-    if (text.len == 0)
-        append_text(
-            &text,
-            "No event has reached latency-monitor-threshold (0: events are not measured).\n");
+    for (unsigned event = 0; event < LATENCY_EVENTS; event++)
+        if (latency->series[event].count > 0)
+            append_summary(&text, (enum latency_event)event, &latency->series[event]);
+    if (text.len == 0) outbuf_append(&text, none, sizeof(none) - 1);
     reply_text(call, &text);
 }
 
@@ -257,9 +194,9 @@ static void cmd_latency_help(struct call *call)
     static const char *const lines[] = {
         "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
-        "    Reports slow events, with advice.",
+        "    Returns the bounds of the samples of each event.",
         "GRAPH <event>",
-        "    Draws the samples of an event as bars.",
+        "    Returns the bounds of the samples of an event.",
         "HISTORY <event>",
         "    Returns the samples of an event: Unix time and milliseconds.",
         "LATEST",
@@ -282,10 +219,10 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
       .group = "server",
       .since = "2.8.13",
-      .replies = REPLIES("verbatim: advice about latency"),
+      .replies = REPLIES("verbatim: a line for each event that has samples"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Reports slow events, with advice." },
+      .summary = "Returns the bounds of the samples of each event." },
     { .name = "GRAPH",
       .run = cmd_latency_graph,
       .arity = 3,
@@ -293,11 +230,11 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
       .group = "server",
       .since = "2.8.13",
-      .replies = REPLIES("verbatim: a drawing"),
+      .replies = REPLIES("verbatim: one line"),
       .errors = ERRORS(ERR_LATENCY_NO_SAMPLES),
       .complexity = "O(1)",
       .syntax = "event",
-      .summary = "Draws the samples of an event as bars." },
+      .summary = "Returns the bounds of the samples of an event." },
     { .name = "HISTORY",
       .run = cmd_latency_history,
       .arity = 3,

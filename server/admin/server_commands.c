@@ -1,9 +1,10 @@
-/* server_commands: TIME, MODULE and SHUTDOWN, and the row of LOLWUT. */
+/* server_commands: TIME, MODULE, LOLWUT and SHUTDOWN. */
 #include <stdio.h>
 
 #include "server/admin/admin.h"
-#include "server/admin/lolwut.h"
+#include "server/admin/compat.h"
 #include "server/base/log.h"
+#include "server/base/version.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/disk/persist.h"
@@ -32,6 +33,27 @@ static void cmd_module_help(struct call *call)
         "    Returns an empty list: modules can't be loaded.",
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+}
+
+/* Draws nothing. Redis' pictures of versions 5 and 6 take up to three and two sizes, whose errors
+ * come first. */
+static void cmd_lolwut(struct call *call)
+{
+    const struct server_context *context = call->context;
+    bool versioned = call->argc > 2 && arg_is(call, 1, "VERSION");
+    int64_t version = 0, size;
+    if (versioned && !arg_int64(call, 2, &version)) return;
+    int sizes = version == 5 ? 3 : version == 6 ? 2 : 0;
+    for (int i = 3; i < call->argc && i < 3 + sizes; i++)
+        if (!arg_int64(call, i, &size)) return;
+
+    struct outbuf text;
+    char line[96];
+    int len = snprintf(line, sizeof(line), "expired ver. %s, as %s\n", EXPIRED_VERSION,
+                       compat_of(context->conf)->title);
+    outbuf_init(&text);
+    outbuf_append(&text, line, (size_t)len);
+    reply_text(call, &text);
 }
 
 /* The server always completes the journal before it ends, so NOW has no effect. It writes a
@@ -122,11 +144,11 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .group = "server",
       .since = "5.0.0",
-      .replies = REPLIES("verbatim: a drawing, and the version"),
+      .replies = REPLIES("verbatim: the version"),
       .errors = ERRORS(ERR_NOT_INTEGER),
-      .complexity = "O(N), N volatile keys, at most 100000",
+      .complexity = "O(1)",
       .syntax = "[VERSION version]",
-      .summary = "Draws the next deadlines." },
+      .summary = "Returns the server's version as a text." },
     { .name = "SHUTDOWN",
       .run = cmd_shutdown,
       .arity = -1,

@@ -88,7 +88,6 @@
     E(ERR_HLL_INVALID, "WRONGTYPE Key is not a valid HyperLogLog string value.")                   \
     E(ERR_HLL_CORRUPT, "INVALIDOBJ Corrupted HLL object detected")                                 \
     E(ERR_HLL_NOT_SPARSE, "ERR HLL encoding is not sparse")                                        \
-    E(ERR_HLL_SELFTEST, "TESTFAILED the estimate exceeds its error bound")                         \
     E(ERR_PFDEBUG_NO_KEY, "ERR The specified key does not exist")                                  \
     E(ERR_PFDEBUG_SUBCOMMAND, "ERR Unknown PFDEBUG subcommand '%.*s'")                             \
     E(ERR_SCORE_NAN, "ERR resulting score is not a number (NaN)")                                  \

@@ -81,6 +81,23 @@ START_TEST(bytes_equal_those_of_redis)
 }
 END_TEST
 
+/* Five standard errors of 1.04 / sqrt(registers), and one for rounding. */
+START_TEST(estimate_of_distinct_numbers_is_within_its_error_bound)
+{
+    const double standard_error = 1.04 / 128;
+    struct hll hll;
+    hll_init(&hll, LIT(""));
+    for (uint64_t i = 1; i <= 1 << 17; i++) {
+        uint64_t count;
+        hll_raise(&hll, hll_place(bytes_of((const char *)&i, sizeof(i))));
+        if ((i & (i - 1)) != 0) continue;
+        ck_assert(hll_count(hll_view(&hll), &count));
+        ck_assert_double_eq_tol((double)count, (double)i, 1 + 5 * standard_error * (double)i);
+    }
+    hll_drop(&hll);
+}
+END_TEST
+
 START_TEST(sparse_registers_hold_highest_rank)
 {
     struct hll hll;
@@ -277,6 +294,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         new_sketch_is_one_zero_run_and_counts_zero,
         bytes_equal_those_of_redis,
+        estimate_of_distinct_numbers_is_within_its_error_bound,
         sparse_registers_hold_highest_rank,
         equal_neighbour_runs_are_joined,
         long_sparse_sketch_becomes_dense,
