@@ -1,14 +1,15 @@
 /* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Does not
  * depend on what an option does. Options that Redis also has keep Redis' names and value syntax.
  *
- * Folder conf: the options, one row each: name, type, range, default, help, and whether CONFIG SET
- * may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made
- * from the rows. options.c, options_network.c, options_data.c, options_replication.c and
+ * Folder conf: the options, one row each: name, type, range, default, help, and whether CONFIG
+ * SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are
+ * made from the rows. options.c, options_network.c, options_data.c, options_replication.c and
  * options_cluster.c have the options with an effect, accepted.c those of Redis without one here.
- * load.c continues after an error, so that one start reports all errors.
- * Depends on store/base and store/mem. Start with option.h, then a row in options.c. To add an
- * option, add a field to struct conf and a row, run `make example`, and read the field where it
- * matters. */
+ * load.c continues after an error, so that one start reports all errors. Start with option.h,
+ * then a row in options.c. To add an option, add a field to struct conf and a row, run `make
+ * example`, and read the field where it matters.
+ *
+ * May use: store/base store/mem. */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 

@@ -6,15 +6,7 @@
  * trusted before its bytes have arrived, so memory is at most proportional to the bytes that have
  * arrived (times 88 for compressed strings).
  *
- * Redis' rdb.h defines the format; each file here describes the layouts that it reads.
- *
- * Folder proto/rdb: Redis' own formats: RDB files and DUMP payloads, read by calling a visitor
- * (rdb_read) and written value by value (rdb_write) or as a whole file (rdb_file). packing has
- * Redis' small packings (listpack, ziplist, intset, zipmap) and LZF; stream and dehydrator have the
- * layouts of those types. Depends on store/base and store/mem, but on no type of store/, so that
- * tools can link it; server/disk/import builds the values. Start here. To support another version
- * of the format, raise `last` in rdb_read.c's table of formats, and add rows or cases to value.c.
- */
+ * Redis' rdb.h defines the format; each file here describes the layouts that it reads. */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 

@@ -4,12 +4,7 @@
  * whole one.
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
- * are stored as offsets, because the buffer may grow and move between calls.
- *
- * Folder proto/resp: the clients' protocol. resp_read parses requests. resp_write writes replies,
- * to a connection's output or to a sink inside the server (scripts, the module). resp_reply parses
- * replies, for tests and tools. Depends on store/base and store/mem; knows neither commands
- * nor sockets. Start with resp_write.h, which commands use, then this header. */
+ * are stored as offsets, because the buffer may grow and move between calls. */
 #ifndef PROTO_RESP_RESP_READ_H
 #define PROTO_RESP_RESP_READ_H
 

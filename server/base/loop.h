@@ -1,12 +1,5 @@
 /* loop: readiness, timers and signals, on top of libevent. A turn is: wait, run the callbacks that
- * are ready, then run the end-of-turn hooks in the order they were added.
- *
- * Folder server/base: the process and its use of the operating system: loop (libevent: readiness,
- * timers, signals), clock (the only code that reads clocks, real or stepped), log and system_log,
- * process (daemonizing, pid file, messages to systemd), activation (sockets that systemd has
- * opened), thread, page_thread (touches memory before it is used), resolver (addresses of names),
- * host_names (resolved ahead), sha (hashes). Depends on store/base and store/mem; knows no client,
- * command or data. Start here, then clock.h. */
+ * are ready, then run the end-of-turn hooks in the order they were added. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 

@@ -1,5 +1,16 @@
 /* cmd: the list of the groups of data commands. */
 #include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
+#include "server/cmd/geo/geo.h"
+#include "server/cmd/hash/hash.h"
+#include "server/cmd/key/key.h"
+#include "server/cmd/lease/lease.h"
+#include "server/cmd/list/list.h"
+#include "server/cmd/member/member.h"
+#include "server/cmd/set/set.h"
+#include "server/cmd/stream/stream.h"
+#include "server/cmd/string/string.h"
+#include "server/cmd/zset/zset.h"
 
 void cmd_add_all(struct commands *commands, const int64_t *longest_string)
 {

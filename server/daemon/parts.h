@@ -1,12 +1,5 @@
 /* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make and
- * connect them; every other file gets the parts that it needs from its caller.
- *
- * Folder server/daemon: the only folder that sees all parts. wiring makes, connects and frees
- * them, turn has the order of work in a turn of the loop, lifecycle starts and stops the daemon,
- * applies changed options and reacts to signals. places applies changed ports, addresses and dir,
- * reload applies a changed configuration file, check is --check-config, supervisor and status
- * report to systemd. server/main.c has the command line and calls wiring and lifecycle.
- * Depends on everything. Start with turn.c: run_turn shows the order of work in a turn. */
+ * connect them; every other file gets the parts that it needs from its caller. */
 #ifndef SERVER_DAEMON_PARTS_H
 #define SERVER_DAEMON_PARTS_H
 

@@ -10,15 +10,7 @@
  * A base is the whole store in a snapshot file, written by a forked child while the parent
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
  * journal starts a new segment, writes a base of the data before it, then deletes the older files
- * (doc/durability.md).
- *
- * Folder server/disk: decides when to write, sync, rewrite and snapshot. persist decides; journal
- * appends records to the current segment, syncer is the thread that syncs it; child is the forked
- * writer of bases and snapshots, file_job a thread for the other slow steps; payload has the bytes
- * of DUMP. The layouts are in effect/ (effects as commands), format/ (files) and import/ (Redis'
- * files).
- * Depends on these three, on server/base and store/. Start here; doc/durability.md has the
- * promises, tests/crash/ tests them. */
+ * (doc/durability.md). */
 #ifndef SERVER_DISK_PERSIST_H
 #define SERVER_DISK_PERSIST_H
 

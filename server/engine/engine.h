@@ -3,13 +3,16 @@
  *
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
  * work of a turn. gates has the checks as one table in Redis' order; rights checks the ACL,
- * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs the
- * commands of blocked clients again, replay_call runs those of a Redis AOF. Every command runs
- * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
- * work, preparing those that need a thread first, pace delays expiry for slow subscribers,
- * background shares the time of a turn among slices, store_work and defrag_timer add theirs,
- * long_queries makes replies that take longer than a turn. Depends on the folders inside it,
- * server/disk and server/cmd/call. Start with engine.c, then gates.c. */
+ * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs
+ * the commands of blocked clients again, replay_call runs those of a Redis AOF. Every command
+ * runs through call_run (server/cmd/call/call.h). settle delays requests for keys with much
+ * overdue work, preparing those that need a thread first, pace delays expiry for slow
+ * subscribers, background shares the time of a turn among slices, store_work and defrag_timer
+ * add theirs, long_queries makes replies that take longer than a turn. Start with engine.c, then
+ * gates.c.
+ *
+ * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
+ * server/disk server/engine/react store/. */
 #ifndef SERVER_ENGINE_ENGINE_H
 #define SERVER_ENGINE_ENGINE_H
 

@@ -9,7 +9,10 @@
  * io_threads (the main thread's side) and io_thread (theirs) read and send, byte_ring is the queue
  * between them, and client_threads makes that look like a socket.
  * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
- * journal. Start with client.h, then client_run.c. */
+ * journal. Start with client.h, then client_run.c.
+ *
+ * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
+ * server/disk server/engine/react server/engine server/net/tls store/. */
 #ifndef SERVER_NET_NET_H
 #define SERVER_NET_NET_H
 

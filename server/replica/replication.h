@@ -3,15 +3,7 @@
  *
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
  * byte by byte, so that offsets mean the same everywhere. When promoted, it continues from there
- * under a new id.
- *
- * Folder server/replica: masters and replicas. replication owns the role and sets struct role
- * (server/cmd/call/role.h) for the gates. On a master, replicas sends the stream to the replicas,
- * replica_copies sends them full copies, which full_copy writes in a forked child. On a replica,
- * link is the connection to the master, follower applies its stream, replication_load receives a
- * full copy. history names the streams that the data belongs to, waits has the clients of WAIT,
- * failover hands the role over. Depends on server/net, server/engine, server/disk and
- * server/replica/stream. Start here; doc/replication.md is the page for operators. */
+ * under a new id. */
 #ifndef SERVER_REPLICA_REPLICATION_H
 #define SERVER_REPLICA_REPLICATION_H
 

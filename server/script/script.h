@@ -2,14 +2,17 @@
  * the commands that they may call, and one run of a script. Depends on engine; server/daemon adds
  * its commands to the table.
  *
- * Folder server/script: scripts and functions in Lua. script is one run; host runs the commands of
- * a script through the engine, after the checks that Redis makes for them; sandbox has the globals
- * that scripts see, guards keeps scripts from changing them, lib_redis is the table redis among
- * them; lua_reply converts replies to Lua values and back; scripts has the compiled scripts,
- * functions the compiled libraries; busy serves other clients while a script runs long; returns
- * makes errors name the line that Redis names. The texts of libraries are data (store/library.h):
- * nothing in store/ or server/cmd knows about Lua. Depends on server/engine and server/script/lua.
- * Start here, then host.h. */
+ * Folder server/script: scripts and functions in Lua. script is one run; host runs the commands
+ * of a script through the engine, after the checks that Redis makes for them; sandbox has the
+ * globals that scripts see, guards keeps scripts from changing them, lib_redis is the table
+ * redis among them; lua_reply converts replies to Lua values and back; scripts has the compiled
+ * scripts, functions the compiled libraries; busy serves other clients while a script runs long;
+ * returns makes errors name the line that Redis names. The texts of libraries are data
+ * (store/library.h): nothing in store/ or server/cmd knows about Lua. Start here, then host.h.
+ *
+ * May use: conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd
+ * server/engine/observe server/disk/effect server/disk/format server/engine/react server/engine
+ * server/script/lua store/. */
 #ifndef SERVER_SCRIPT_SCRIPT_H
 #define SERVER_SCRIPT_SCRIPT_H
 

@@ -1,12 +1,5 @@
 /* bytes: a borrowed view of a byte string; order, equality and glob patterns. Binary-safe, no NUL
- * at the end.
- *
- * Folder store/base: helpers for all other code, which allocate nothing: byte strings (bytes),
- * instants and the rules by which they are compared (instant), numbers to text and back exactly as
- * Redis prints and accepts them (number), UTF-8, quoting, JSON text, SipHash, random numbers,
- * histograms, assertions (ensure). Depends on libc alone.
- * Start with bytes.h and instant.h. encoding_limits.h has the thresholds by which OBJECT ENCODING
- * names encodings; they are here because options set them and types read them. */
+ * at the end. */
 #ifndef STORE_BASE_BYTES_H
 #define STORE_BASE_BYTES_H
 

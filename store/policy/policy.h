@@ -4,10 +4,12 @@
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
  * name wins, then the longest prefix.
  *
- * Folder store/policy: rules by prefix. policy has a policy and the table of them, policy_options
- * what a new policy changes in an old one, policy_targets the keys that policies write to. Depends
- * on store/base and store/mem. Start here; store/policy_progress.h records how far a new
- * policy has been applied to existing keys. */
+ * Folder store/policy: rules by prefix. policy has a policy and the table of them,
+ * policy_options what a new policy changes in an old one, policy_targets the keys that policies
+ * write to. Start here; store/policy_progress.h records how far a new policy has been applied to
+ * existing keys.
+ *
+ * May use: store/base store/mem. */
 #ifndef STORE_POLICY_POLICY_H
 #define STORE_POLICY_POLICY_H
 

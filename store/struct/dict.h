@@ -9,16 +9,7 @@
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
- * Pieter Noordhuis).
- *
- * Folder store/struct: data structures that know no type of Redis: dict (hash table), agenda (heap
- * of deadlines), deadlines (the agenda of one collection) and expiring (the members with deadlines
- * of a collection, whichever form it has), ranked (B+ tree by score and member, with counts),
- * counted (the inner nodes of other counted B+ trees), timeline (one of these, by deadline), packed
- * (a few records in one allocation). Depends on store/base and store/mem.
- * Start with dict.h and agenda.h; doc/deadlines.md compares the heap and the tree. Each structure
- * checks itself (..._check), which tests call after random steps. Pointers borrowed from a
- * structure are valid until its next change. */
+ * Pieter Noordhuis). */
 #ifndef STORE_STRUCT_DICT_H
 #define STORE_STRUCT_DICT_H
 

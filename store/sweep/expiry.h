@@ -1,11 +1,4 @@
-/* expiry: removes expired keys and members, in order of deadlines.
- *
- * Folder store/sweep: work on the data that no request asked for, in slices that the caller
- * bounds: expiry removes overdue data, evict frees memory, policy_walk applies new policies to
- * existing keys, defrag moves blocks out of sparse slabs, outlook forecasts how much will expire
- * when. Depends on store/txn and below; the server decides when a slice runs
- * (server/engine/background.h).
- * Start here: expiry_run is the shortest of them and shows the pattern. */
+/* expiry: removes expired keys and members, in order of deadlines. */
 #ifndef STORE_SWEEP_EXPIRY_H
 #define STORE_SWEEP_EXPIRY_H
 

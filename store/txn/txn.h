@@ -15,13 +15,15 @@
  * comment of a mutator says so. A collection without members stays until the call ends; then its
  * key is dropped with the event "del".
  *
- * Folder store/txn: the write path, the only way to change data. There is one file of mutators for
- * each type; txn_member for deadlines of members, txn_policy for the policies of keys that a call
- * has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
- * delivered too often, txn_token for fencing tokens, txn_settle for removing overdue members in
- * slices, txn_hidden for hiding them from one call on a replica. effect_rows has a row for each
- * kind of effect, apply turns an effect into a call of a mutator. Depends on store and below. Start
- * here; txn_internal.h is for mutators and store/sweep only. */
+ * Folder store/txn: the write path, the only way to change data. There is one file of mutators
+ * for each type; txn_member for deadlines of members, txn_policy for the policies of keys that a
+ * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for
+ * entries delivered too often, txn_token for fencing tokens, txn_settle for removing overdue
+ * members in slices, txn_hidden for hiding them from one call on a replica. effect_rows has a
+ * row for each kind of effect, apply turns an effect into a call of a mutator. Start here;
+ * txn_internal.h is for mutators and store/sweep only.
+ *
+ * May use: store store/base store/mem store/policy store/struct store/type/. */
 #ifndef STORE_TXN_TXN_H
 #define STORE_TXN_TXN_H
 

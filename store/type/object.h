@@ -1,13 +1,6 @@
 /* object: a tagged value of any type, and the functions that all types have. Depends on all types.
  * A type is a value of `enum type` and a row (type_row.h); doc/first-type.md lists what else a type
- * needs.
- *
- * Folder store/type: the values: string, list, set, hash, sorted set, dehydrator, lease, and
- * HyperLogLog inside a string; streams are in store/type/stream. Small collections are packed
- * records and large ones tables or trees; the types hide which. A member without a deadline takes
- * no memory for one. Depends on store/struct and below; knows neither keys nor transactions. Start
- * here: struct object is what a key holds. Then read one type from its header, for example set.h.
- */
+ * needs. */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 

@@ -5,7 +5,7 @@ Layers: which folder may include which, and no cycle among the includes. Smells:
 one line. Prints file:line: what is wrong; exits with status 1 if it printed anything.
 
     tools/lint/tree.py           check
-    tools/lint/tree.py --draw    print the picture of the layers that doc/design.md shows
+    tools/lint/tree.py --draw    print the table of folders that doc/design.md shows
 """
 import collections
 import pathlib
@@ -17,116 +17,29 @@ FOLDERS = ("proto", "conf", "store", "server", "tests", "tools")
 CODE = ("proto/", "conf/", "store/", "server/")
 PAGE = "doc/design.md"
 
-# Each folder of code: its name, what it is, and which other folders it may include. A
-# folder names only folders above it in this list, so the order proves that there is no cycle.
-# "x/*" stands for x and every folder in it.
-ROOMS = (
-    ("store/base", "bytes, instants, hashing, numbers and JSON as text, UTF-8, histograms, assertions", ""),
-    ("store/mem", "the allocator and its pools; shared blocks, growing output", "store/base"),
-    ("proto/resp", "requests and replies, RESP2 and RESP3", "store/base store/mem"),
-    ("proto/rdb", "Redis' files and DUMP payloads", "store/base store/mem"),
-    ("conf", "options: parsing, CONFIG, the example file; command lines, --help", "store/base store/mem"),
-    ("store/struct", "tables, trees, agendas; no Redis type", "store/base store/mem"),
-    ("store/type/stream", "streams, their groups and pending entries", "store/base store/mem store/struct"),
-    ("store/type", "string, list, set, hash, sorted set, dehydrator, stream, lease",
-     "store/base store/mem store/struct store/type/stream"),
-    ("store/policy", "rules by key prefix, and the keys that they write to",
-     "store/base store/mem"),
-    ("store", "the data set: keys, values, deadlines, policies, libraries",
-     "store/base store/mem store/policy store/struct store/type/*"),
-    ("store/txn", "the write path", "store store/base store/mem store/policy store/struct store/type/*"),
-    ("store/sweep", "background work on the data: expiry, eviction, defragmentation",
-     "store store/base store/mem store/policy store/struct store/type/* store/txn"),
-    ("server/base", "loop, clock, log, process", "store/base store/mem"),
-    ("server/cmd/call", "the interface of commands: call, arguments, errors, rows, session",
-     "proto/resp server/base store/*"),
-    ("server/engine/acl", "users and their permissions",
-     "conf server/base server/cmd/call store/*"),
-    ("server/engine/observe", "counts, times, slow log, latency, MONITOR",
-     "conf proto/resp server/base server/cmd/call store/*"),
-    ("server/disk/effect", "effects as canonical commands, and back; tools link this",
-     "proto/resp store/*"),
-    ("server/disk/format", "journal records, snapshots, the manifest; tools link this",
-     "conf proto/resp server/disk/effect store/*"),
-    ("server/replica/stream", "the replication stream as text, and its backlog",
-     "server/disk/effect server/disk/format store/*"),
-    ("server/disk/import", "reads Redis' files as effects",
-     "proto/rdb server/disk/effect server/disk/format store/*"),
-    ("server/disk", "journal, snapshots, loading; the processes that write them",
-     "conf server/base server/disk/effect server/disk/format server/disk/import store/*"),
-    ("server/engine/react", "reactions to a commit: WATCH, blocked clients, tracking, events",
-     "conf proto/resp server/base server/cmd/call server/disk server/replica/stream store/*"),
-    ("server/engine", "a request from the gates to its commit; background work of a turn",
-     "conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe server/disk"
-     " server/engine/react store/*"),
-    ("server/net/tls", "encryption of connections, certificates", "conf server/base store/base store/mem"),
-    ("server/net", "sockets, connections, reading ahead",
-     "conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe"
-     " server/disk server/engine/react server/engine server/net/tls store/*"),
-    ("server/replica", "masters and replicas: the role, full copies, the link, WAIT",
-     "conf proto/resp server/base server/cmd/call server/net server/engine/observe server/disk"
-     " server/disk/effect server/disk/format server/disk/import server/engine/react server/replica/stream server/engine server/net/tls store/*"),
-    ("server/cmd", "shared by data commands of several types",
-     "proto/resp server/cmd/call store/*"),
-    ("server/cmd/member", "deadlines of members", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/string", "strings, bits, HyperLogLog", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/list", "lists", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/set", "sets", "proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/hash", "hashes", "proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/zset", "sorted sets", "proto/resp server/cmd/call server/cmd server/cmd/member store/*"),
-    ("server/cmd/geo", "geographic positions in sorted sets", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/dehydrator", "dehydrators", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/lease", "leases", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/stream", "streams and their groups", "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/cmd/key", "keys of any type, SORT, DUMP, POLICY",
-     "proto/resp server/cmd/call server/cmd store/*"),
-    ("server/script/lua", "the Lua interpreter with its limits, and the libraries of scripts",
-     "server/base store/base store/mem"),
-    ("server/script", "scripts in Lua, functions",
-     "conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd server/engine/observe"
-     " server/disk/effect server/disk/format server/engine/react server/engine server/script/lua store/*"),
-    ("server/admin", "CONFIG, INFO, DEBUG, MEMORY and other commands about the server",
-     "conf proto/resp server/engine/acl server/base server/cmd/call server/net server/engine/observe"
-     " server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
-    ("server/admin/info", "INFO: its sections",
-     "conf proto/resp server/admin server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
-    ("server/admin/acl", "ACL",
-     "conf proto/resp server/engine/acl server/admin server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/engine store/*"),
-    ("server/admin/client", "CLIENT, HELLO, AUTH",
-     "conf proto/resp server/engine/acl server/admin server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine store/*"),
-    ("server/admin/command", "COMMAND",
-     "conf proto/resp server/admin server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/engine store/*"),
-    ("server/http", "the metrics port: HTTP, figures for Prometheus, a status page",
-     "conf server/engine/acl server/admin server/admin/client server/base server/cmd/call server/net"
-     " server/engine/observe server/disk server/engine/react server/replica server/replica/stream server/engine server/script server/net/tls store/*"),
-    ("server/module/api", "the module API of the host, the server that loads the module",
-     "proto/resp server/base server/cmd/call store/*"),
-    ("server/module/keys", "deadlines of the host's own keys",
-     "server/base server/module/api store/*"),
-    ("server/module/values", "our types as values of the host",
-     "proto/resp server/base server/cmd/call server/disk/effect server/disk/format"
-     " server/module/api server/module/keys store/*"),
-    ("server/module/policies", "policies of a node, and its expiry logs",
-     "proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect"
-     " server/module/api server/module/keys server/module/values store/*"),
-    ("server/module", "expired.so: the store inside Redis and Valkey",
-     "proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect"
-     " server/disk/format server/module/api server/module/keys server/module/policies"
-     " server/module/values store/*"),
-    ("server/daemon", "creates and connects the parts: turns, signals, start and stop",
-     "conf proto/resp server/engine/acl server/base server/cmd/call server/cmd/* server/engine/observe server/disk"
-     " server/engine/react server/replica server/engine server/net server/http server/script server/net/tls server/admin/*"
-     " store/*"),
+# The boxes of the picture in doc/design.md, each with its height. A folder may use folders of its own box and of
+# lower boxes. A name that ends in / stands for the folder and all folders in it.
+BOXES = (
+    (0, "bottom", "store/base store/mem"),
+    (1, "libraries", "proto/ conf/ server/base server/net/tls server/script/lua"),
+    (1, "data", "store/"),
+    (2, "files", "server/disk/ server/replica/stream"),
+    (2, "commands", "server/cmd/"),
+    (3, "engine", "server/engine/"),
+    (3, "module", "server/module/"),
+    (4, "connections", "server/net"),
+    (4, "scripts", "server/script"),
+    (5, "replicas", "server/replica"),
+    (6, "administration", "server/admin/ server/http"),
+    (7, "daemon", "server/daemon"),
 )
 
 # Single files that may include more than their folder.
 EXCEPTIONS = (
     # main is the process that the daemon runs in.
     (r"server/main\.c", r"(server|proto|conf|store)/"),
+    # The list of the groups of all types.
+    (r"server/cmd/cmd\.c", r"server/cmd/"),
     # DUMP and RESTORE carry a payload in Redis' format.
     (r"server/cmd/key/dump\.c", r"server/disk/payload\.h"),
     (r"server/disk/payload\.c", r"proto/rdb/"),
@@ -197,28 +110,68 @@ def complain(path, line, text):
     problems.append(f"{path}:{line}: {text}")
 
 
-# ---- layers ----
+# ---- doors ----
 
-def allowed_folders(names):
-    """The folders that a row's last column stands for."""
+def door_of(room):
+    return f"{room}/{room.rpartition('/')[2]}.h"
+
+
+def with_inner(names, rooms):
+    """The folders that a list of names stands for."""
     found = set()
     for name in names.split():
-        base = name.removesuffix("/*")
-        found.add(base)
-        if name != base:
-            found |= {room for room, _, _ in ROOMS if room.startswith(base + "/")}
+        found |= {room for room in rooms if room + "/" == name or room == name
+                  or name.endswith("/") and room.startswith(name)}
     return found
 
 
-MAY = {room: allowed_folders(names) | {room} for room, _, names in ROOMS}
+def read_doors():
+    """What each folder of code is and which others it may include, as its door says:
+
+    /* Folder store/mem: what it is. ... Start with mem.h.
+     *
+     * May use: store/base. */
+    """
+    rooms = {file.parent.as_posix() for folder in CODE for file in pathlib.Path(folder).rglob("*.[ch]")}
+    rooms.discard("server")  # main.c
+    whats, uses = {}, {}
+    for room in sorted(rooms):
+        door = pathlib.Path(door_of(room))
+        text = door.read_text(encoding="utf-8") if door.is_file() else ""
+        text = re.sub(r"\n \* ?", " ", text)
+        opening = re.search(rf"Folder {room}: (.+?)(?=[:(;]|\.\s)(.*?)  May use: ([\w/ ]+)\.", text)
+        if not opening or not re.search(r"Start (with|here)", opening.group(2)):
+            complain(door, 1, f"says 'Folder {room}: what it is', where to start, and 'May use: folders.'")
+            whats[room], uses[room] = "", {room}
+            continue
+        whats[room] = opening.group(1).strip()
+        unknown = [name for name in opening.group(3).split() if not with_inner(name, rooms)]
+        if unknown and opening.group(3) != "only libc":
+            complain(door, 1, f"no folder {unknown[0]}")
+        uses[room] = with_inner(opening.group(3), rooms) - {room} | {room}
+    return whats, uses
+
+
+WHATS, MAY = read_doors()
+
+
+def box_of(room):
+    """A folder belongs to the box that names it most exactly."""
+    fitting = [(len(name), number) for number, (_, _, names) in enumerate(BOXES) for name in names.split()
+               if room in with_inner(name, [room])]
+    return max(fitting)[1] if fitting else None
 
 
 def check_rooms():
-    seen = set()
-    for room, _, names in ROOMS:
-        for other in sorted(allowed_folders(names) - seen):
-            complain("tools/lint/tree.py", 1, f"{room} names {other}, which does not stand above it")
-        seen.add(room)
+    for room, others in MAY.items():
+        box = box_of(room)
+        if box is None:
+            complain(door_of(room), 1, "belongs to no box of tools/lint/tree.py")
+            continue
+        for other in sorted(others):
+            if box_of(other) not in (None, box) and BOXES[box_of(other)][0] >= BOXES[box][0]:
+                complain(door_of(room), 1, f"{other} is not in a lower box")
+    find_cycles({room: sorted(others - {room}) for room, others in MAY.items()})
 
 
 def folder_of(path):
@@ -243,36 +196,19 @@ def may_include(path, target):
 
 
 def draw():
-    """The layers as text, lowest last: a folder is above all folders that it includes."""
-    level = {}
-    for room, _, names in ROOMS:
-        level[room] = 1 + max((level[other] for other in allowed_folders(names)), default=0)
-    wide = max(len(room) for room in level)
-    rows = [f"{'server/main':{wide}}  the command line and the process"]
-    for step in range(max(level.values()), 0, -1):
-        rows.append("-" * (wide + 2))
-        rows += [f"{room:{wide}}  {what}" for room, what, _ in ROOMS if level[room] == step]
+    """The table of doc/design.md, the highest box first."""
+    rows = ["| box | folder | what it is |", "|---|---|---|"]
+    for number, (_, name, _) in reversed(tuple(enumerate(BOXES))):
+        for room, what in sorted(WHATS.items()):
+            if box_of(room) == number:
+                rows.append(f"| {name} | [{room}](../{door_of(room)}) | {what} |")
+                name = ""
     return "\n".join(rows)
 
 
 def check_page():
-    shown = f"```layers\n{draw()}\n```"
-    if shown not in pathlib.Path(PAGE).read_text(encoding="utf-8"):
-        complain(PAGE, 1, "the picture of the layers is not what tools/lint/tree.py --draw prints")
-
-
-def check_openings():
-    """Each folder opens with a comment in one of its files: "Folder <name>: ..."."""
-    found = {}
-    for folder in CODE:
-        for file in sorted(pathlib.Path(folder).rglob("*.[ch]")):
-            opening = re.search(r"^ \* Folder ([\w/]+): ", file.read_text(encoding="utf-8"), re.M)
-            if opening:
-                found.setdefault(opening.group(1), []).append(file.as_posix())
-    for room in MAY:
-        files = found.get(room, [])
-        if len(files) != 1 or folder_of(files[0]) != room:
-            complain(PAGE, 1, f"one file of {room}/ describes it in a line 'Folder {room}: ...'")
+    if draw() not in pathlib.Path(PAGE).read_text(encoding="utf-8"):
+        complain(PAGE, 1, "the table of folders is not what tools/lint/tree.py --draw prints")
 
 
 def without_noise(text):
@@ -358,7 +294,7 @@ def check_c():
             if "node_modules" in path:
                 continue
             if path.startswith(CODE) and folder_of(path) not in MAY and path != "server/main.c":
-                complain(path, 1, "its folder is not in the list of tools/lint/tree.py")
+                complain(path, 1, f"{folder_of(path)} has no door")
             lines = without_noise(file.read_text(encoding="utf-8")).split("\n")
             graph[path] = includes_of(path, lines)
             find_smells(path, lines)
@@ -408,7 +344,6 @@ if sys.argv[1:] == ["--draw"]:
     sys.exit(0)
 check_rooms()
 check_page()
-check_openings()
 check_c()
 check_names()
 check_folders()

@@ -1,8 +1,4 @@
-/* acl_show: the subcommands of ACL that only read.
- *
- * Folder server/admin/acl: the command ACL. acl_admin has the subcommands that change users,
- * acl_show those that only read; acl_sessions closes connections whose user has lost permissions.
- * The users are in server/engine/acl. Start with acl_admin.c. */
+/* acl_show: the subcommands of ACL that only read. */
 #ifndef SERVER_ADMIN_ACL_ACL_SHOW_H
 #define SERVER_ADMIN_ACL_ACL_SHOW_H
 

@@ -1,9 +1,4 @@
-/* client_list: the subcommands of CLIENT that describe and close connections.
- *
- * Folder server/admin/client: commands of connections: CLIENT (client_commands, client_list,
- * client_pause, client_tracking), HELLO, AUTH, SELECT, RESET and others (connection), and the name
- * of the caller (identity). Depends on server/net for the list of clients. Start with
- * connection.c. */
+/* client_list: the subcommands of CLIENT that describe and close connections. */
 #ifndef SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 #define SERVER_ADMIN_CLIENT_CLIENT_LIST_H
 

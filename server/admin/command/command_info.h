@@ -1,8 +1,4 @@
-/* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows.
- *
- * Folder server/admin/command: COMMAND and its subcommands, made from the rows of all commands;
- * syntax makes the arguments of COMMAND DOCS from a row's syntax line. Start with
- * command_commands.c. */
+/* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows. */
 #ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 #define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
 

@@ -1,10 +1,4 @@
-/* report: builds the text of INFO: lines of fields, from tables of rows.
- *
- * Folder server/admin/info: INFO. It has a file for each group of sections, and a table of rows for
- * each group of fields. A row has a field's name and its figure; the part of the server that owns
- * the figure counts it. Depends on those parts and on server/admin. Start here, then info_stats.c.
- * To add a field, add a row; doc/info.md lists the fields that Redis lacks or defines differently.
- */
+/* report: builds the text of INFO: lines of fields, from tables of rows. */
 #ifndef SERVER_ADMIN_INFO_REPORT_H
 #define SERVER_ADMIN_INFO_REPORT_H
 

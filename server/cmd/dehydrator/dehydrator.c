@@ -1,6 +1,6 @@
 /* dehydrator: commands that add elements to dehydrators, or access one by its id. The names of the
  * commands are those of the ReDe module. */
-#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/dehydrator/dehydrator_push.h"
 #include "store/base/random.h"

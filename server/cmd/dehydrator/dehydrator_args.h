@@ -1,12 +1,5 @@
 /* dehydrator_args: parses spans and instants and finds elements, for the commands of dehydrators. A
- * function that returns false has replied with the error.
- *
- * Folder server/cmd/dehydrator: dehydrators, which give elements back when they are due
- * (doc/dehydrators.md): dehydrator adds and reads elements by id (dehydrator_push has
- * the options of a push), dehydrator_due hands out due ones, for good (POLL) or for the time of a
- * lease (CLAIM: an element that is not acknowledged before the lease ends is due again),
- * dehydrator_token ends claims by their tokens, dehydrator_look counts and lists. The value is
- * store/type/dehydrator. Start with dehydrator.c. */
+ * function that returns false has replied with the error. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 

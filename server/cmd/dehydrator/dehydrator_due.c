@@ -4,7 +4,7 @@
  * A claimed element is hidden until its lease ends. Then it is due again, without background work.
  */
 #include "server/cmd/blocking.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_token.h"

@@ -1,6 +1,6 @@
 /* dehydrator_look: commands that read dehydrators without changing them: counts, deadlines, ranges
  * and scans. */
-#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
 #include "store/base/number.h"

@@ -4,7 +4,7 @@
  *
  * A claim whose lease has ended is held until the element is claimed again, given back, or removed.
  */
-#include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/base/number.h"
 #include "store/tokens.h"

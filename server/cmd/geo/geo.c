@@ -1,10 +1,10 @@
 /* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. Places are members of a sorted set; geohash converts
  * them to scores and back. geo_search.c has the searches. */
+#include "server/cmd/geo/geo.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geohash.h"
 #include "store/mem/mem.h"

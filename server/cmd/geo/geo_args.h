@@ -1,8 +1,5 @@
 /* geo_args: arguments and replies shared by the geo commands. A function that returns false has
- * replied with the error.
- *
- * Folder server/cmd/geo: geographic positions, which are members of sorted sets with a geohash as
- * score: geo adds and measures, geo_search searches, geohash computes. Start with geo.c. */
+ * replied with the error. */
 #ifndef SERVER_CMD_GEO_GEO_ARGS_H
 #define SERVER_CMD_GEO_GEO_ARGS_H
 

@@ -4,7 +4,7 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/geo/geo.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geo_found.h"
 #include "server/cmd/geo/geohash.h"

@@ -6,7 +6,7 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/hash/hash.h"
 #include "server/cmd/hash/hash_field.h"
 #include "store/base/number.h"
 #include "store/txn/txn.h"

@@ -1,7 +1,4 @@
-/* hash_field: look-up and reply of a field, shared by the commands of hashes.
- *
- * Folder server/cmd/hash: hashes: hash.c has most commands, hash_ex those that set deadlines with
- * fields, hash_random HRANDFIELD. The value is store/type/hash. Start with hash.c. */
+/* hash_field: look-up and reply of a field, shared by the commands of hashes. */
 #ifndef SERVER_CMD_HASH_HASH_FIELD_H
 #define SERVER_CMD_HASH_HASH_FIELD_H
 

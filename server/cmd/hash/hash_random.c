@@ -1,6 +1,6 @@
 /* hash_random: HRANDFIELD. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/hash/hash.h"
 #include "server/cmd/sample.h"
 
 static void cmd_hrandfield(struct call *call)

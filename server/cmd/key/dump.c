@@ -1,6 +1,6 @@
 /* dump: DUMP and RESTORE. server/disk/payload has the format. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "server/disk/payload.h"
 
 static void cmd_dump(struct call *call)

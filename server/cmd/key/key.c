@@ -1,6 +1,6 @@
 /* key: commands on keys of any type: deleting, counting, renaming. */
+#include "server/cmd/key/key.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 
 /* DEL and UNLINK: large values are always freed in slices. */
 static void cmd_del(struct call *call)

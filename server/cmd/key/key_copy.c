@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 
 static bool is_database(struct call *call, int64_t db)
 {

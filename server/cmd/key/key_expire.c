@@ -1,7 +1,7 @@
 /* key_expire: commands that set, read and remove the deadlines of keys. TTL, PTTL and PERSIST also
  * take a member. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 
 struct conditions {
     bool none_yet, present; /* NX, XX */

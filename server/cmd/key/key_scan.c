@@ -1,6 +1,6 @@
 /* key_scan: commands on whole databases: listing, counting and deleting all keys. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "server/cmd/scan.h"
 
 /* A scan of the keys of a database. */

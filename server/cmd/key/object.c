@@ -1,7 +1,7 @@
 /* object: OBJECT, which inspects keys without counting a hit or an access. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "store/access.h"
 
 /* Finds the key of argument 2. NULL: it is missing, and null was replied. */

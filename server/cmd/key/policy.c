@@ -4,7 +4,7 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "server/cmd/key/policy_args.h"
 
 enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */

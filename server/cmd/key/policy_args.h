@@ -1,10 +1,5 @@
 /* policy_args: parses the words of a policy, such as "rv:* MAXLEN 30 TTL 7d", for POLICY SET and
- * for the configuration file.
- *
- * Folder server/cmd/key: commands on keys of any type: DEL, RENAME, TYPE (key), EXPIRE and TTL
- * (key_expire), SCAN, KEYS, DBSIZE (key_scan), COPY, MOVE, SWAPDB (key_copy), DUMP and RESTORE
- * (dump), SORT, OBJECT and POLICY. policy_args is shared with the configuration file and the
- * module. Start with key.c. */
+ * for the configuration file. */
 #ifndef SERVER_CMD_KEY_POLICY_ARGS_H
 #define SERVER_CMD_KEY_POLICY_ARGS_H
 

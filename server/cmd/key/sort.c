@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 

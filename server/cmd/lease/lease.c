@@ -1,11 +1,9 @@
 /* lease: the commands of leases: locks and permits with fencing tokens. A waiting client
- * is blocked on the key (server/cmd/blocking.h), and is served when a holder leaves.
- *
- * Folder server/cmd/lease: the commands of leases. Depends on server/cmd and store/. */
+ * is blocked on the key (server/cmd/blocking.h), and is served when a holder leaves. */
+#include "server/cmd/lease/lease.h"
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
-#include "server/cmd/cmd.h"
 #include "store/txn/txn_lease.h"
 #include "store/txn/txn_token.h"
 

@@ -1,10 +1,7 @@
 /* list: commands that push elements, and that read, search and change lists. list_pop.c has the
- * commands that pop elements, list_move.c those that move them.
- *
- * Folder server/cmd/list: lists. Their commands need no shared arguments, so there is no header.
- * The value is store/type/list. Depends on server/cmd and server/cmd/call. */
+ * commands that pop elements, list_move.c those that move them. */
+#include "server/cmd/list/list.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 
 static void push_arguments(struct call *call, struct entry *entry, enum list_end end)
 {

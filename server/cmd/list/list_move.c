@@ -2,7 +2,7 @@
  * list. BLMOVE, BRPOPLPUSH and BLMOVEM block until there are elements. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/list/list.h"
 
 struct ends {
     enum list_end from, to;

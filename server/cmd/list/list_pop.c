@@ -2,7 +2,7 @@
  * list has elements. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/list/list.h"
 
 /* ---- LPOP, RPOP ------------------------------------------------------------------------------ */
 

@@ -1,9 +1,5 @@
 /* member_args: arguments shared by the commands that set deadlines of members. A function that
- * fails has replied with Redis' error.
- *
- * Folder server/cmd/member: deadlines of members: HEXPIRE, SEXPIRE, ZEXPIRE and their families
- * (member_expire), and the commands of KeyDB and Dragonfly for the same purpose (other_servers).
- * set, hash and zset use member_args for their own options. Start with member_expire.c. */
+ * fails has replied with Redis' error. */
 #ifndef SERVER_CMD_MEMBER_MEMBER_ARGS_H
 #define SERVER_CMD_MEMBER_MEMBER_ARGS_H
 

@@ -2,7 +2,7 @@
  * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE take MEMBERS
  * instead of FIELDS. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
 
 struct family {

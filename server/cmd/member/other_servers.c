@@ -2,7 +2,7 @@
  * EXPIREMEMBER, for sets, hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
  */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
 
 /* ---- KeyDB ----------------------------------------------------------------------------------- */

@@ -1,14 +1,11 @@
 /* set: commands that add, remove and read members of one set. set_algebra.c, set_random.c and
- * set_ex.c have the other commands of sets.
- *
- * Folder server/cmd/set: sets. Their commands need no shared arguments, so there is no header. The
- * value is store/type/set. Depends on server/cmd, server/cmd/call and server/cmd/member. */
+ * set_ex.c have the other commands of sets. */
 #include "store/type/set.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/set/set.h"
 #include "store/txn/txn.h"
 
 static void cmd_sadd(struct call *call)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/numkeys.h"
+#include "server/cmd/set/set.h"
 #include "store/mem/mem.h"
 
 enum operation { INTERSECTION, UNION, DIFFERENCE };

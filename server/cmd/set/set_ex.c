@@ -7,8 +7,8 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/member/member_args.h"
+#include "server/cmd/set/set.h"
 #include "store/txn/txn.h"
 
 struct saddex {

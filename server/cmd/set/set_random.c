@@ -1,8 +1,8 @@
 /* set_random: SPOP and SRANDMEMBER. The recorded effects name the members that were removed, so
  * that a replay removes the same ones. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/sample.h"
+#include "server/cmd/set/set.h"
 
 static void pop_random_member(struct call *call, struct entry *entry)
 {

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_idmp.h"
 #include "server/cmd/stream/stream_trim.h"
 #include "store/txn/txn_stream.h"

@@ -1,10 +1,5 @@
 /* stream_args: parses IDs and intervals, finds streams and groups, and replies with entries, for
- * the commands of streams. A function that returns false has replied with the error.
- *
- * Folder server/cmd/stream: streams and their groups: stream adds and removes entries,
- * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
- * groups, stream_delivery hands entries to consumers. The value is store/type/stream. Start with
- * stream.c. */
+ * the commands of streams. A function that returns false has replied with the error. */
 #ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
 #define SERVER_CMD_STREAM_STREAM_ARGS_H
 

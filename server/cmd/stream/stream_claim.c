@@ -1,5 +1,5 @@
 /* stream_claim: XCLAIM and XAUTOCLAIM, which give pending entries to another consumer. */
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "store/base/number.h"
 #include "store/txn/txn_stream.h"

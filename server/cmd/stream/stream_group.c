@@ -1,6 +1,6 @@
 /* stream_group: XGROUP, which adds and removes the groups of a stream and their consumers. */
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_args.h"
 #include "store/txn/txn_stream.h"
 

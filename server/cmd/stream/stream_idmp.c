@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_idmp.h"
 #include "store/base/little_endian.h"
 #include "store/txn/txn_stream.h"

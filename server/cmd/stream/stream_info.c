@@ -1,6 +1,6 @@
 /* stream_info: XINFO, which inspects streams, groups and consumers. */
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "store/type/stream/stream_progress.h"
 #include "store/type/stream/stream_repeats.h"

@@ -1,5 +1,5 @@
 /* stream_pending: commands about the pending entries of a group: XACK, XACKDEL, XNACK, XPENDING. */
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "server/cmd/stream/stream_trim.h"
 #include "store/txn/txn_stream.h"

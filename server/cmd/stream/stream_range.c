@@ -1,5 +1,5 @@
 /* stream_range: XLEN, XRANGE, XREVRANGE. */
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_args.h"
 
 static void cmd_xlen(struct call *call)

@@ -1,7 +1,7 @@
 /* stream_read: XREAD and XREADGROUP. Both may block until an entry is added; XREADGROUP with CLAIM
  * also until a pending entry has been idle for long enough. */
 #include "server/cmd/blocking.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "server/cmd/stream/stream_read_args.h"
 #include "store/mem/mem.h"

@@ -2,7 +2,7 @@
 #include "server/cmd/string/bit.h"
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/number.h"
 #include "store/type/string.h"

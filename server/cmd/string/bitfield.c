@@ -1,8 +1,8 @@
 /* bitfield: BITFIELD and BITFIELD_RO: read and write integers of 1 to 64 bits at any bit offset of
  * a string. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/string/bit.h"
+#include "server/cmd/string/string.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/ensure.h"
 #include "store/base/number.h"

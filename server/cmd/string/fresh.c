@@ -2,7 +2,7 @@
  * (store/refreshers.h). SET with SOFT is in string.c. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "store/type/string.h"
 
 /* ---- GETFRESH -------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "store/mem/mem.h"
 
 /* Checks that the string, if there is one, is a HyperLogLog. False: an error was sent. */

@@ -6,7 +6,7 @@
  * form of 2004). The traceback goes up at a mismatch exactly where the bit is clear. Redis does the
  * same; this decides which of several longest subsequences is found. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

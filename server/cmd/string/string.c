@@ -1,7 +1,7 @@
 /* string: commands that set, read and append to strings. string_number.c has those on numbers,
  * string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ and DELEX. */
+#include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
 #include "server/cmd/string/string_condition.h"
 #include "server/cmd/string/string_range.h"
 

@@ -1,7 +1,7 @@
 /* string_if: MSETEX, DELIFEQ and DELEX, which write or delete strings if a condition holds, and
  * DIGEST. SET with such conditions is in string.c. Redis 7.0 has none of them. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "server/cmd/string/string_condition.h"
 
 /* ---- MSETEX ---------------------------------------------------------------------------------- */

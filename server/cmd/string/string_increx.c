@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "store/base/number.h"
 
 /* ---- options --------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "store/base/number.h"
 
 static void put_number(struct call *call, struct entry *entry, struct bytes text, enum event event)

@@ -3,7 +3,7 @@
 #include "server/cmd/string/string_range.h"
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 
 enum { DEFAULT_LIMIT = 512 << 20 };
 

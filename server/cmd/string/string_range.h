@@ -1,9 +1,4 @@
-/* string_range: shared by the commands that read or write a part of a string, given by offsets.
- *
- * Folder server/cmd/string: strings (string, string_number, string_range, string_increx, lcs),
- * conditional writes (string_if, string_condition), soft deadlines (fresh), rate limits (throttle,
- * window), bits (bit, bitfield) and HyperLogLog, which is a string too. The value is
- * store/type/string. Start with string_number.c. */
+/* string_range: shared by the commands that read or write a part of a string, given by offsets. */
 #ifndef SERVER_CMD_STRING_STRING_RANGE_H
 #define SERVER_CMD_STRING_STRING_RANGE_H
 

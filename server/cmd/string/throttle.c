@@ -8,7 +8,7 @@
  * over. It rounds times below a millisecond down, so that a client that waits may be refused again;
  * here times are rounded up. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "store/base/number.h"
 
 #define NS_PER_MS INT64_C(1000000)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "server/cmd/string/string_range.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"

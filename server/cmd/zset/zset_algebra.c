@@ -8,7 +8,7 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_source.h"
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"

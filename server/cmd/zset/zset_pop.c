@@ -3,7 +3,7 @@
  * are in zset_range.c. */
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/zset/zset.h"
 
 static void reply_popped(struct call *call, struct zset_iter *iter, bool highest)
 {

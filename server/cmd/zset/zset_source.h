@@ -1,10 +1,5 @@
 /* zset_source: reads a set or a sorted set as members with scores, for the operations of
- * zset_algebra.c. The score of a member of a set is 1.
- *
- * Folder server/cmd/zset: sorted sets: zset adds and reads members, zset_range has the commands
- * that take a range (zset_span and zset_range_args parse it), zset_pop and zset_time have
- * those that pop and block, zset_algebra has unions and intersections. The value is
- * store/type/zset. Start with zset.c. */
+ * zset_algebra.c. The score of a member of a set is 1. */
 #ifndef SERVER_CMD_ZSET_ZSET_SOURCE_H
 #define SERVER_CMD_ZSET_ZSET_SOURCE_H
 

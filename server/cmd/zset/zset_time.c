@@ -5,7 +5,7 @@
 
 #include "server/cmd/blocking.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_span.h"
 
 /* ---- scores as instants ---------------------------------------------------------------------- */

@@ -7,13 +7,7 @@
  * tools and people can read commands. Up to EFFECT_RUN_MAX consecutive effects that differ only in
  * the words of their element (same kind, key, database and deadline) become one command that
  * repeats these words in order: that makes the journal smaller and its replay faster. Numbers are
- * decimal, and a score reads back exactly. SELECT precedes a command for another database.
- *
- * Folder server/disk/effect: converts effects to canonical commands and back. The journal,
- * snapshots, replicas and the module all use this text. request parses the commands of a file;
- * effect_pack makes commands short for DUMP; library_header and policy_words handle the words of
- * libraries and policies. Depends on proto/resp and store/; tools link it. Start here;
- * store/txn/effect_rows.c has the words of each kind of effect. */
+ * decimal, and a score reads back exactly. SELECT precedes a command for another database. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 

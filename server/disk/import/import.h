@@ -5,11 +5,11 @@
  * valid. Expired keys are also added, and then expire as usual.
  *
  * Folder server/disk/import: converts Redis' files to our data. proto/rdb parses the bytes and
- * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys; import_aof
- * runs the commands of an AOF. In the other direction rdb_object writes a value for DUMP, and
- * rdb_store a whole store for a replica that is a Redis. Depends on proto/rdb, server/disk/effect,
- * server/disk/format and store/.
- * Start here. */
+ * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys;
+ * import_aof runs the commands of an AOF. In the other direction rdb_object writes a value for
+ * DUMP, and rdb_store a whole store for a replica that is a Redis. Start here.
+ *
+ * May use: proto/rdb server/disk/effect server/disk/format store/. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
 #define SERVER_DISK_IMPORT_IMPORT_H
 

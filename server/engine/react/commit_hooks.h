@@ -1,15 +1,7 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
  * watch, tracking and notify, in this order. At commit the stream comes before the journal, whose
  * record contains the stream's place after the transaction. The only listener of the store.
- * txn->caller is the session that runs the call, or NULL: the server itself.
- *
- * Folder server/engine/react: the reactions to a change of data. commit_hooks is the store's
- * listener: each call of a client asks it which effects it wants, and mutators pass these to it. It
- * passes effects to the journal, the replication stream, blocked (clients that wait for keys),
- * watch (WATCH), tracking (client-side caching) and notify (keyspace events), which publishes
- * through pubsub. So no command notifies, wakes or journals anything itself. Depends on
- * server/cmd/call, server/disk and server/replica/stream. Start here, then watch.h, the smallest of
- * the parts. */
+ * txn->caller is the session that runs the call, or NULL: the server itself. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 

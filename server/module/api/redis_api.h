@@ -2,12 +2,7 @@
  * its documentation. Depends on nothing.
  *
  * Names after `redis.` are those of the API without "RedisModule_". A host provides its
- * functions by name when it loads the module; api_load fetches them all.
- *
- * Folder server/module/api: the interface of the host: the functions that the module imports
- * (redis_api), the host's role (node_role), the slots that it is importing (imported_slots),
- * registering commands (command_info), a sink that passes replies to clients (reply), and whether
- * the host's stream of changes has readers (stream_readers). Start here. */
+ * functions by name when it loads the module; api_load fetches them all. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
 

@@ -9,13 +9,7 @@
  *
  * An overwritten key, or one whose deadline has moved later, keeps its entry, which costs one
  * check. Deadlines set by other modules with RM_SetExpire, which causes no event, are left to the
- * host's own expiry.
- *
- * Folder server/module/keys: deadlines of the host's own keys. Keyspace events are queued in
- * key_changes, with the deadline that command_ttl finds in the command's arguments; due_keys has
- * names and instants in agendas, with the names in name_pages; scan_keys finds the keys that
- * existed before the module was loaded; host_search suspends the host's active expire cycle while
- * many keys are due. Depends on server/module/api and store/. Start here. */
+ * host's own expiry. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 

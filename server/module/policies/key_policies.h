@@ -3,14 +3,7 @@
  *
  * Keyspace events name the keys that were written or have expired. A master applies their policies
  * between two commands, by commands of the host that also go to replicas and to the append-only
- * file.
- *
- * Folder server/module/policies: policies in the module. They are configuration of the node and not
- * data, because the keys of a prefix are spread over many slots of a cluster. node_policies stores
- * them, key_policies applies them to keys that were written or have expired; read_ahead copies
- * values into last_values shortly before their keys expire, for expiry logs. Depends on
- * server/module/api, keys and values, and on the parser of POLICY in server/cmd/key. Start with
- * node_policies.h. */
+ * file. */
 #ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
 #define SERVER_MODULE_POLICIES_KEY_POLICIES_H
 

@@ -1,13 +1,5 @@
 /* held_value: types of the host whose values are our objects: dehydrators, sets, hashes and sorted
- * sets. Copies, measures, digests and frees values; held_file reads and writes them.
- *
- * Folder server/module/values: our objects as values of the host. held_value has the types,
- * held_file their form in files; lent_keys lends the values of a call's keys to a store with one
- * database for one transaction, in which the functions of server/cmd run as in the daemon;
- * canonical writes their effects for replicas and the append-only file, and replay applies those.
- * due_values has the keys whose values have something that falls due. Depends on server/module/api,
- * server/module/keys, server/disk and store/.
- * Start with lent_keys.h. */
+ * sets. Copies, measures, digests and frees values; held_file reads and writes them. */
 #ifndef SERVER_MODULE_VALUES_HELD_VALUE_H
 #define SERVER_MODULE_VALUES_HELD_VALUE_H
 

@@ -2,11 +2,13 @@
  * tls-port and of connections to other servers. Depends on the tls-* options; knows neither clients
  * nor the loop.
  *
- * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
- * and replaces them, connection reads and writes records. A connection of server/net has a struct
- * transport of three functions (read, write, pending): for plain sockets, for TLS, or for sockets
- * that belong to a thread; nothing above client_io.c knows which. Depends on conf, server/base and
- * the bottom of store/. Start here; doc/tls.md is the page for operators. */
+ * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls
+ * keeps and replaces them, connection reads and writes records. A connection of server/net has a
+ * struct transport of three functions (read, write, pending): for plain sockets, for TLS, or for
+ * sockets that belong to a thread; nothing above client_io.c knows which. Start here; doc/tls.md
+ * is the page for operators.
+ *
+ * May use: conf server/base store/base store/mem. */
 #ifndef SERVER_NET_TLS_TLS_H
 #define SERVER_NET_TLS_TLS_H
 

@@ -16,12 +16,7 @@
  * comes after that deadline, and the field would be lost on a replica that lags.
  *
  * PUBLISH and SPUBLISH of clients are parts of units, in their order. Other commands of the stream
- * are PING and REPLCONF GETACK *, outside of units.
- *
- * Folder server/replica/stream: the replication stream: feed turns transactions into its text,
- * backlog keeps its last bytes for replicas that reconnect. It is not part of server/replica,
- * because the commit hooks call it, and they are below the network. Depends on server/disk/effect,
- * server/disk/format and store/. Start here. */
+ * are PING and REPLCONF GETACK *, outside of units. */
 #ifndef SERVER_REPLICA_STREAM_FEED_H
 #define SERVER_REPLICA_STREAM_FEED_H
 

@@ -2,13 +2,7 @@
  * runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
  *
  * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
- * could stop it, and compiled code needs pages that are writable and executable.
- *
- * Folder server/script/lua: LuaJIT within limits, and the libraries that scripts can use:
- * lib_cjson, lib_cmsgpack, lib_struct, lib_pattern (string.find and its family, which can be
- * stopped), lib_format, lib_compat (functions that differ between LuaJIT and Redis' Lua 5.1).
- * Depends on LuaJIT, server/base, store/base and store/mem; knows no command, session or store.
- * Start here. */
+ * could stop it, and compiled code needs pages that are writable and executable. */
 #ifndef SERVER_SCRIPT_LUA_INTERPRETER_H
 #define SERVER_SCRIPT_LUA_INTERPRETER_H
 

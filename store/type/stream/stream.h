@@ -7,11 +7,13 @@
  * trim O(log n + blocks freed). Entries are only added at the end. A stream may be empty.
  * stream_repeats remembers what producers sent, so that nothing is added twice.
  *
- * Folder store/type/stream: a stream is packed blocks of entries (stream_block) in a counted tree
- * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
- * groups (stream_group) know IDs only; pending_tree has the pending entries of a group, in a
- * counted tree that can skip subtrees by consumer and by time. Depends on store/struct, store/mem
- * and store/base. Start with this header, then stream_group.h. */
+ * Folder store/type/stream: streams: packed blocks of entries (stream_block) in a counted
+ * tree (store/struct/counted.h). The last block grows outside the tree, so appending is O(1).
+ * Consumer groups (stream_group) know IDs only; pending_tree has the pending entries of a group,
+ * in a counted tree that can skip subtrees by consumer and by time. Start here, then
+ * stream_group.h.
+ *
+ * May use: store/base store/mem store/struct. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
 #define STORE_TYPE_STREAM_STREAM_H
 

@@ -1,0 +1,15 @@
+/* Folder server/cmd/geo: geographic positions, which are members of sorted sets with a geohash
+ * as score: geo adds and measures, geo_search searches, geohash computes. Start with geo.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd store/. */
+#ifndef SERVER_CMD_GEO_GEO_H
+#define SERVER_CMD_GEO_GEO_H
+
+#include "server/cmd/call/command.h"
+
+/* GEOADD GEOPOS GEODIST GEOHASH. */
+extern const struct command_group geo_commands;
+/* GEOSEARCH GEORADIUS and their forms. */
+extern const struct command_group geo_search_commands;
+
+#endif

@@ -1,0 +1,16 @@
+/* Folder server/cmd/hash: hashes: hash.c has most commands, hash_ex those that set deadlines
+ * with fields, hash_random HRANDFIELD. The value is store/type/hash. Start with hash.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
+#ifndef SERVER_CMD_HASH_HASH_H
+#define SERVER_CMD_HASH_HASH_H
+
+#include "server/cmd/call/command.h"
+
+extern const struct command_group hash_commands;
+/* HRANDFIELD. */
+extern const struct command_group hash_random_commands;
+/* HSETEX HGETEX HGETDEL. */
+extern const struct command_group hash_ex_commands;
+
+#endif

@@ -1,0 +1,29 @@
+/* Folder server/cmd/key: commands on keys of any type: DEL, RENAME, TYPE (key), EXPIRE and TTL
+ * (key_expire), SCAN, KEYS, DBSIZE (key_scan), COPY, MOVE, SWAPDB (key_copy), DUMP and RESTORE
+ * (dump), SORT, OBJECT and POLICY. policy_args is shared with the configuration file and the
+ * module. Start with key.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd store/. */
+#ifndef SERVER_CMD_KEY_KEY_H
+#define SERVER_CMD_KEY_KEY_H
+
+#include "server/cmd/call/command.h"
+
+/* DEL UNLINK EXISTS TYPE TOUCH RENAME RENAMENX. */
+extern const struct command_group key_commands;
+/* EXPIRE TTL PERSIST and their families. */
+extern const struct command_group key_expire_commands;
+/* KEYS SCAN RANDOMKEY DBSIZE FLUSHDB FLUSHALL. */
+extern const struct command_group key_scan_commands;
+/* COPY MOVE SWAPDB. */
+extern const struct command_group key_copy_commands;
+/* DUMP RESTORE. */
+extern const struct command_group dump_commands;
+/* SORT SORT_RO. */
+extern const struct command_group sort_commands;
+/* OBJECT. */
+extern const struct command_group object_commands;
+/* POLICY. */
+extern const struct command_group policy_commands;
+
+#endif

@@ -1,0 +1,12 @@
+/* Folder server/cmd/lease: the commands of leases. Start with lease.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd store/. */
+#ifndef SERVER_CMD_LEASE_LEASE_H
+#define SERVER_CMD_LEASE_LEASE_H
+
+#include "server/cmd/call/command.h"
+
+/* LEASE.TAKE EXTEND DROP CHECK INFO. */
+extern const struct command_group lease_commands;
+
+#endif

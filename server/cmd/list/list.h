@@ -1,0 +1,15 @@
+/* Folder server/cmd/list: lists. The value is store/type/list. Start with list.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd store/. */
+#ifndef SERVER_CMD_LIST_LIST_H
+#define SERVER_CMD_LIST_LIST_H
+
+#include "server/cmd/call/command.h"
+
+extern const struct command_group list_commands;
+/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP. */
+extern const struct command_group list_pop_commands;
+/* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH LMOVEM BLMOVEM. */
+extern const struct command_group list_move_commands;
+
+#endif

@@ -1,0 +1,17 @@
+/* Folder server/cmd/set: sets. The value is store/type/set. Start with set.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
+#ifndef SERVER_CMD_SET_SET_H
+#define SERVER_CMD_SET_SET_H
+
+#include "server/cmd/call/command.h"
+
+extern const struct command_group set_commands;
+/* SINTER SUNION SDIFF and their forms; SMOVE. */
+extern const struct command_group set_algebra_commands;
+/* SPOP SRANDMEMBER. */
+extern const struct command_group set_random_commands;
+/* SADDEX. */
+extern const struct command_group set_ex_commands;
+
+#endif

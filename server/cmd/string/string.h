@@ -1,0 +1,38 @@
+/* Folder server/cmd/string: strings (string, string_number, string_range, string_increx, lcs),
+ * conditional writes (string_if, string_condition), soft deadlines (fresh), rate limits
+ * (throttle, window), bits (bit, bitfield) and HyperLogLog, which is a string too. The value is
+ * store/type/string. Start with string_number.c.
+ *
+ * May use: proto/resp server/cmd/call server/cmd store/. */
+#ifndef SERVER_CMD_STRING_STRING_H
+#define SERVER_CMD_STRING_STRING_H
+
+#include "server/cmd/call/command.h"
+
+/* SET GET MSET APPEND and others. Context: const int64_t *, the maximum length of a string
+ * (proto-max-bulk-len); NULL: 512 MiB. */
+extern const struct command_group string_commands;
+/* MSETEX DELIFEQ DELEX DIGEST. */
+extern const struct command_group string_if_commands;
+/* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
+extern const struct command_group string_number_commands;
+/* INCREX. */
+extern const struct command_group string_increx_commands;
+/* GETFRESH STALE SOFTTTL. */
+extern const struct command_group fresh_commands;
+/* CL.THROTTLE CL.THROTTLEMS. */
+extern const struct command_group throttle_commands;
+/* SETRANGE GETRANGE SUBSTR. */
+extern const struct command_group string_range_commands;
+/* LCS. */
+extern const struct command_group lcs_commands;
+/* SETBIT GETBIT BITCOUNT BITPOS BITOP. */
+extern const struct command_group bit_commands;
+/* BITFIELD BITFIELD_RO. */
+extern const struct command_group bitfield_commands;
+/* CL.WINDOW. */
+extern const struct command_group window_commands;
+/* PFADD PFCOUNT PFMERGE PFDEBUG PFSELFTEST. */
+extern const struct command_group hyperloglog_commands;
+
+#endif
