@@ -8,12 +8,11 @@ import functools
 import os
 import sys
 
-import redis
-
 # pylint: disable=unused-import
 from oracle import ORACLE, Skipped, closing_line, oracle, version_of  # noqa: F401
 from process import (  # noqa: F401
     check_killed, die_with_parent, folder, fork, free_port, kill_child, wait_for)
+from redis_py import redis_py
 from resp import encode, plain, read_reply  # noqa: F401
 from server import REPLY_SECONDS, Raw, Server  # noqa: F401
 from testing import equal, main, random_seed, test  # noqa: F401
@@ -22,7 +21,6 @@ from testing import equal, main, random_seed, test  # noqa: F401
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 NOON = 1_900_000_000_000  # where stepped clocks begin
-
 
 
 def io_threads():
@@ -91,7 +89,7 @@ class Daemon(Server):
                 raw.send(data)
 
     def redis(self, **options):
-        return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
+        return redis_py().Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
 
     def clock(self, *arguments):
         """Sends DEBUG CLOCK; returns the current time."""

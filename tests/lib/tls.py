@@ -8,10 +8,9 @@ import ssl
 import subprocess
 import tempfile
 
-import redis
-
 from daemon import Daemon, Raw, REPLY_SECONDS, free_port
 from process import FOLDER_PREFIX
+from redis_py import redis_py
 
 
 def openssl(*arguments, given=b""):
@@ -85,6 +84,8 @@ def context(client="client", authority="ca"):
 class TlsRaw(Raw):
     """A connection over TLS whose replies are bytes."""
 
+    NOTHING_YET = (BlockingIOError, ssl.SSLWantReadError)
+
     def __init__(self, port, made=None, session=None, timeout=REPLY_SECONDS):
         super().__init__(("127.0.0.1", port), timeout)
         try:
@@ -122,7 +123,7 @@ class TlsDaemon(Daemon):
         files = certificates()
         given = {"ssl_ca_certs": files["ca.crt"], "ssl_certfile": files["client.crt"],
                  "ssl_keyfile": files["client.key"], **options}
-        return redis.Redis(host="127.0.0.1", port=self.tls_port, ssl=True,
+        return redis_py().Redis(host="127.0.0.1", port=self.tls_port, ssl=True,
                            socket_timeout=REPLY_SECONDS, **given)
 
     def plain_to_tls(self):
