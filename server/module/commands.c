@@ -6,6 +6,12 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
+#include "server/cmd/dehydrator/dehydrator.h"
+#include "server/cmd/geo/geo.h"
+#include "server/cmd/hash/hash.h"
+#include "server/cmd/member/member.h"
+#include "server/cmd/set/set.h"
+#include "server/cmd/zset/zset.h"
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
 #include "server/module/api/stream_readers.h"

@@ -4,7 +4,7 @@
 #include "server/module/limits.h"
 
 #include "server/cmd/call/call.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/string/string.h"
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
 #include "store/guest.h"

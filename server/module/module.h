@@ -5,6 +5,6 @@
  * on the host's strings (limits), the slices in which background work runs when the host's loop
  * is about to sleep (slices), and EXPIRED.STATS (stats). Start with module.c.
  *
- * May use: proto/resp server/base server/cmd server/cmd/call server/cmd/key server/disk/effect
+ * May use: proto/resp server/base server/cmd/ server/disk/effect
  * server/disk/format server/module/api server/module/keys server/module/policies
  * server/module/values store/. */

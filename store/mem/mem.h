@@ -6,7 +6,7 @@
  * Single-threaded: helper threads must not call it. Their data comes from shared.h or, in the case
  * of the journal's manifest, from malloc directly.
  *
- * Folder store/mem: memory and who owns it. mem is the only caller of malloc in the store and
+ * Folder store/mem: memory: mem is the only caller of malloc in the store and
  * the server; it counts bytes, can be made to fail for tests, and can use a foreign allocator
  * (the engine's, in the module). pool serves small blocks from slabs of huge pages, relocate
  * moves blocks between them during defragmentation. shared has blocks for several threads. blob

@@ -7,7 +7,7 @@
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/cmd.h"
+#include "server/cmd/key/key.h"
 #include "server/cmd/key/policy_args.h"
 #include "server/disk/effect/policy_words.h"
 #include "server/module/api/command_info.h"
