@@ -2,7 +2,7 @@
  *
  * Folder server/cmd: the commands that read and write data. Each type has a folder. This one has
  * the files that several of them share: scan and collection_scan for SCAN and its family, sample
- * for random elements, numkeys, and blocking for commands that take elements from the first of
+ * for random elements, numkeys, and block for commands that take elements from the first of
  * several keys that has any. Start with server/cmd/string/string_number.c, the shortest complete
  * file of commands.
  *

@@ -7,8 +7,8 @@
 #include "server/disk/persist.h"
 #include "server/engine/gates.h"
 #include "server/engine/preparing.h"
-#include "server/engine/serve.h"
 #include "server/engine/store_work.h"
+#include "server/engine/unblock.h"
 #include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -135,7 +135,7 @@ static void run_alone(struct engine *engine, struct call *call)
     /* Blocked clients came before this request: first serve those whose keys have become ready by
      * time. */
     if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
-        serve_due(engine, WAKE_BATCH);
+        unblock_due(engine, WAKE_BATCH);
     bool runs_others = call->command.row->flags & (RUNS_QUEUE | RUNS_SCRIPT);
     if (runs_others && engine->persist != NULL) persist_end_record(engine->persist);
     struct txn txn;
@@ -147,7 +147,7 @@ static void run_alone(struct engine *engine, struct call *call)
     run_call(engine, call);
     txn_commit(&txn);
     if (block.count > 0) block_caller(engine, call);
-    if (blocked_pending(engine->blocked)) serve_ready(engine);
+    if (blocked_pending(engine->blocked)) unblock_ready(engine);
     if (engine->clock->moves) advance_clock(engine, call);
 }
 

@@ -3,7 +3,7 @@
  *
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
  * work of a turn. gates has the checks as one table in Redis' order; rights checks the ACL,
- * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; serve runs
+ * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; unblock runs
  * the commands of blocked clients again, replay_call runs those of a Redis AOF. Every command
  * runs through call_run (server/cmd/call/call.h). settle delays requests for keys with much
  * overdue work, preparing those that need a thread first, pace delays expiry for slow

@@ -3,7 +3,7 @@
 
 #include <sys/queue.h>
 
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -72,7 +72,7 @@ bool long_queries_run(void *ctx, size_t amount)
         if (state == LONG_QUERY_DONE) {
             struct session *session = asked->session;
             asked->kind->answer(asked->question, clock_now(queries->clock), &session->out);
-            serve_answered(session);
+            unblock_answered(session);
         }
         return true;
     }

@@ -15,8 +15,8 @@
 #include "server/base/log.h"
 #include "server/engine/engine.h"
 #include "server/engine/react/tracking.h"
-#include "server/engine/serve.h"
 #include "server/engine/settle.h"
+#include "server/engine/unblock.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/reclaim.h"
@@ -105,7 +105,7 @@ static bool wait_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
     if (blocked_next_due(work->engine->blocked) > clock_now(work->clock)) return false;
-    return serve_due(work->engine, amount) > 0;
+    return unblock_due(work->engine, amount) > 0;
 }
 
 /* Most slices can make keys ready: expiry may add an entry to a policy's log (EXPIRED TO), eviction
@@ -116,7 +116,7 @@ static bool serve_woken(void *ctx)
     struct store_work *work = ctx;
     const struct blocked *blocked = work->engine->blocked;
     if (!blocked_pending(blocked)) return false;
-    serve_ready(work->engine);
+    unblock_ready(work->engine);
     return !blocked_pending(blocked); /* during a pause, keys stay ready */
 }
 

@@ -7,7 +7,7 @@
 #include "server/cmd/call/call.h"
 #include "server/engine/engine.h"
 #include "server/engine/react/blocked.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "server/replica/replication.h"
 #include "store/mem/mem.h"
 
@@ -90,9 +90,9 @@ static void answer_asker(void *ctx, enum failover_target target, const struct fa
     enum error why;
     if (may_begin(asker->replication, goal, target, &why)) {
         begin(asker->replication, goal, &session->out);
-        serve_answered(session); /* frees the asker */
+        unblock_answered(session); /* frees the asker */
     } else {
-        serve_fail(replication_engine(asker->replication), session, why);
+        unblock_with_error(replication_engine(asker->replication), session, why);
     }
 }
 

@@ -10,7 +10,7 @@
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/engine/replay_call.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 #include "store/txn/apply.h"
 
@@ -253,7 +253,7 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     bool good = run_unit(follower, data, len);
     follower->w.applied(follower->w.ctx, bytes_of(data, len), good);
     txn_commit(&follower->txn);
-    if (blocked_pending(engine->blocked)) serve_ready(engine);
+    if (blocked_pending(engine->blocked)) unblock_ready(engine);
     return good;
 }
 

@@ -8,7 +8,7 @@
 
 #include "server/base/log.h"
 #include "server/engine/react/blocked.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "server/replica/replication_state.h"
 #include "store/mem/mem.h"
 
@@ -64,7 +64,7 @@ static void mark_place(struct replication *r, uint64_t bytes)
 static void end_blocked(void *ctx, const struct client_info *info)
 {
     struct replication *r = ctx;
-    serve_end_blocked(r->w.engine, info->session);
+    unblock_and_close(r->w.engine, info->session);
 }
 
 static void remember_master(struct replication *r, const char *value)

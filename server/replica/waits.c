@@ -4,7 +4,7 @@
 #include <sys/queue.h>
 
 #include "server/base/clock.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 
 TAILQ_HEAD(wait_list, waiter);
@@ -84,7 +84,7 @@ static void reply(void *ctx)
 static void answer(struct waiter *waiter)
 {
     reply(waiter);
-    serve_answered(waiter->session); /* frees the waiter */
+    unblock_answered(waiter->session); /* frees the waiter */
 }
 
 static void on_time(void *ctx)

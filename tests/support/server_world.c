@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
-#include "server/engine/serve.h"
 #include "server/engine/session_reset.h"
+#include "server/engine/unblock.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
@@ -225,7 +225,7 @@ void server_world_expire(struct server_world *world)
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
         continue;
     reclaim_run(&world->world.store->reclaim, BATCH);
-    while (serve_due(&world->engine, BATCH) == BATCH)
+    while (unblock_due(&world->engine, BATCH) == BATCH)
         continue;
 }
 

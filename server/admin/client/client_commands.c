@@ -7,7 +7,7 @@
 #include "server/admin/client/identity.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/mem/blob.h"
 
 static void cmd_client_id(struct call *call)
@@ -110,7 +110,7 @@ static void cmd_client_unblock(struct call *call)
     if (!arg_int64(call, 2, &id)) return;
     const struct connection_context *context = call->context;
     struct session *found = clients_find(context->clients, (uint64_t)id);
-    resp_integer(call->out, found != NULL && serve_unblock(context->engine, found, with_error));
+    resp_integer(call->out, found != NULL && unblock_client(context->engine, found, with_error));
 }
 
 static void cmd_client_help(struct call *call)

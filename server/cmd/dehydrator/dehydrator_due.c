@@ -3,7 +3,7 @@
  *
  * A claimed element is hidden until its lease ends. Then it is due again, without background work.
  */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/txn/dead_letter.h"

@@ -1,7 +1,7 @@
 /* lease: the commands of leases: locks and permits with fencing tokens. A waiting client
- * is blocked on the key (server/cmd/blocking.h), and is served when a holder leaves. */
+ * is blocked on the key (server/cmd/block.h), and is served when a holder leaves. */
 #include "server/cmd/lease/lease.h"
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
 #include "store/txn/txn_lease.h"

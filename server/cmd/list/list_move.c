@@ -1,6 +1,6 @@
 /* list_move: commands that move elements from an end of a list to an end of another or the same
  * list. BLMOVE, BRPOPLPUSH and BLMOVEM block until there are elements. */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/list/list.h"
 

@@ -1,6 +1,6 @@
 /* list_pop: commands that pop elements from an end of a list. BLPOP, BRPOP and BLMPOP block until a
  * list has elements. */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/list/list.h"
 

@@ -1,6 +1,6 @@
 /* stream_read: XREAD and XREADGROUP. Both may block until an entry is added; XREADGROUP with CLAIM
  * also until a pending entry has been idle for long enough. */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "server/cmd/stream/stream_read_args.h"

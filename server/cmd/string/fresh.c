@@ -1,6 +1,6 @@
 /* fresh: GETFRESH, STALE and SOFTTTL: soft deadlines, with one client at a time refreshing a value
  * (store/refreshers.h). SET with SOFT is in string.c. */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "store/type/string.h"

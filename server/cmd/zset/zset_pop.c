@@ -1,7 +1,7 @@
 /* zset_pop: commands that pop the lowest or highest members of the first non-empty sorted set of
  * several keys. The BZ... forms block until there are members. ZPOPMIN and ZPOPMAX, for one key,
  * are in zset_range.c. */
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/zset/zset.h"
 

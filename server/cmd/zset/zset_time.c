@@ -3,7 +3,7 @@
  * until there is one. */
 #include <math.h>
 
-#include "server/cmd/blocking.h"
+#include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_span.h"

@@ -1,5 +1,5 @@
 /* blocked: the blocked clients, the keys they wait for, their timeouts, and the keys that have
- * become ready. Stores a copy of each client's command; serve.h runs it again.
+ * become ready. Stores a copy of each client's command; unblock.h runs it again.
  *
  * Blocking a client changes no data. Effects make keys ready, in order. Serving goes through the
  * ready keys in this order, and through the clients of each key in the order in which they blocked,

@@ -80,7 +80,7 @@ def a_name_of_no_file_in_a_comment_is_found():
     with folder() as where:
         path = os.path.join(where, "source.c")
         with open(path, "w", encoding="utf-8") as source:
-            source.write('/* See conf.c, dict_test.c, engine/serve.c, engine/nosuch.c,\n'
+            source.write('/* See conf.c, dict_test.c, engine/unblock.c, engine/nosuch.c,\n'
                          ' * server/nosuch, store/txn/txn_<type>.c and Redis\' rdb.h. */\n'
                          'const char *name = "nosuch.c"; // nosuch.c\n')
         equal(lint_paths(path), [(1, "engine/nosuch.c"), (2, "server/nosuch"), (3, "nosuch.c")])

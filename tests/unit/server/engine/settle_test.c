@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
 #include "tests/support/server_world.h"
@@ -290,11 +290,11 @@ START_TEST(a_blocked_client_is_served_when_the_key_is_settled)
     server_world_send(&world, 1, "BZTSPOP z 1 0");
     ck_assert(world.callers[0].session.blocked != NULL);
     die();
-    serve_due(&world.engine, 64);
+    unblock_due(&world.engine, 64);
     ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
     ck_assert_uint_eq(world.world.store->stats.expired_members, 0);
     run_slices();
-    serve_due(&world.engine, 64);
+    unblock_due(&world.engine, 64);
     ck_assert_str_eq(server_world_heard(&world, 0).data, "*2\r\n$5\r\nstays\r\n$4\r\n1001\r\n");
     ck_assert(world.callers[1].session.blocked != NULL);
     end();
@@ -313,7 +313,7 @@ START_TEST(a_blocked_client_whose_other_key_is_slow_is_postponed)
     ck_assert_uint_eq(world.world.store->stats.expired_members, 0);
     ck_assert_uint_eq(server_world_heard(&world, 1).len, 0); /* the first one comes first */
     run_slices();
-    serve_due(&world.engine, 64);
+    unblock_due(&world.engine, 64);
     ck_assert_int_eq(server_world_heard(&world, 0).data[0], '-'); /* WRONGTYPE */
     ck_assert_str_eq(server_world_heard(&world, 1).data, "*2\r\n$1\r\nl\r\n$1\r\na\r\n");
     end();
@@ -329,7 +329,7 @@ START_TEST(a_blocked_reader_of_streams_is_served_after_it_was_postponed)
     answers(FILLER, "XADD x 1-1 f v", "$3\r\n1-1\r\n");
     ck_assert_uint_eq(server_world_heard(&world, 0).len, 0);
     run_slices();
-    serve_due(&world.engine, 64);
+    unblock_due(&world.engine, 64);
     ck_assert_str_eq(
         server_world_heard(&world, 0).data,
         "*1\r\n*2\r\n$1\r\nx\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n");

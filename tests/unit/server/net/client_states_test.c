@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
@@ -40,7 +40,7 @@ static void turn(void)
     clients_turn(world.clients);
     clients_check(world.clients);
     settle_slice(world.engine.settle, 100);
-    serve_due(&world.engine, 16);
+    unblock_due(&world.engine, 16);
     clients_check(world.clients);
     clients_turn(world.clients);
     clients_check(world.clients);

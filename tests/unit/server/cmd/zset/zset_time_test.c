@@ -1,7 +1,7 @@
 /* BZTSPOP and BZTSMOVE: which members they take, and when blocked clients get theirs. The clock
  * starts at 1000 s and is stepped by milliseconds. */
 #include "server/cmd/call/pause.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "store/base/number.h"
 #include "tests/support/caller.h"
 #include "tests/support/rng.h"
@@ -221,7 +221,7 @@ START_TEST(a_client_that_timed_out_takes_nothing)
         { 'c', "BZTSPOP z 1 0", "" },
     };
     play(acts, COUNT(acts));
-    ck_assert(serve_unblock(&world.engine, server_world_session(&world, 0), true));
+    ck_assert(unblock_client(&world.engine, server_world_session(&world, 0), true));
     static const struct act then[] = {
         { 'a', NULL, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|" },
         { PASS("20") },

@@ -1,9 +1,9 @@
-/* blocked_world: an engine_world with all data commands, for the tests of blocked and serve. */
+/* blocked_world: an engine_world with all data commands, for the tests of blocked and unblock. */
 #ifndef TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
 #define TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
 
 #include "server/cmd/cmd.h"
-#include "server/engine/serve.h"
+#include "server/engine/unblock.h"
 #include "tests/support/engine_world.h"
 
 enum { PUSHER = CALLERS - 1 };

@@ -1,5 +1,5 @@
-/* Tests of serve with random programs: clients block, push, disconnect and time out, and each gets
- * the replies that a model predicts. */
+/* Tests of unblock with random programs: clients block, push, disconnect and time out, and each
+ * gets the replies that a model predicts. */
 #include "tests/unit/server/engine/react/blocked_world.h"
 
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void step_push(struct rng *rng, struct model *model)
 static void step_clock(struct rng *rng, struct model *model)
 {
     wall.now += rng_between(rng, 0, 12);
-    while (serve_due(&engine, (size_t)rng_between(rng, 1, 3)) > 0)
+    while (unblock_due(&engine, (size_t)rng_between(rng, 1, 3)) > 0)
         continue;
     for (int caller = 0; caller < PUSHER; caller++) {
         if (!model->who[caller].waits || model->who[caller].until > wall.now) continue;
@@ -140,7 +140,7 @@ static void step_one(struct rng *rng, struct model *model)
         session_end_wait(&callers[caller].session); /* it has disconnected */
         model->who[caller].waits = false;
     } else if (die < 46) {
-        ck_assert(serve_unblock(&engine, &callers[caller].session, false));
+        ck_assert(unblock_client(&engine, &callers[caller].session, false));
         model->who[caller].waits = false;
         expect(model, caller, "*-1|");
     }
@@ -174,5 +174,5 @@ Suite *test_suite(void)
         every_client_gets_the_elements_that_a_model_predicts,
         NULL,
     };
-    return blocked_suite("serve_random", tests);
+    return blocked_suite("unblock_random", tests);
 }

@@ -1,5 +1,5 @@
-/* blocking: see blocking.h. */
-#include "server/cmd/blocking.h"
+/* block: see block.h. */
+#include "server/cmd/block.h"
 
 #include <math.h>
 

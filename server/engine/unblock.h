@@ -1,7 +1,7 @@
-/* serve: answers blocked clients. Runs their commands again when a key becomes ready, because of an
- * effect or because an element is due, and replies when their timeout passes. */
-#ifndef SERVER_ENGINE_SERVE_H
-#define SERVER_ENGINE_SERVE_H
+/* unblock: answers blocked clients. Runs their commands again when a key becomes ready, because of
+ * an effect or because an element is due, and replies when their timeout passes. */
+#ifndef SERVER_ENGINE_UNBLOCK_H
+#define SERVER_ENGINE_UNBLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,22 +16,22 @@ struct block_request;
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
  * transaction, until no key is ready: a served command (BLMOVE) may make another key ready. Each
  * run answers a client or changes nothing. While a master is paused, keys stay ready. */
-void serve_ready(struct engine *engine);
+void unblock_ready(struct engine *engine);
 
 /* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,
  * or answers a client whose timeout has passed. During a pause, serves no keys. Returns the number
  * of steps. */
-size_t serve_due(struct engine *engine, size_t most);
+size_t unblock_due(struct engine *engine, size_t most);
 
 /* Call when a blocked client has its reply: unblocks it, so that its next request runs. */
-void serve_answered(struct session *session);
+void unblock_answered(struct session *session);
 
 /* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. False:
  * it is not blocked. */
-bool serve_unblock(struct engine *engine, struct session *session, bool with_error);
+bool unblock_client(struct engine *engine, struct session *session, bool with_error);
 /* Unblocks a session with this error. No effect if it is not blocked. */
-void serve_fail(struct engine *engine, struct session *session, enum error error);
+void unblock_with_error(struct engine *engine, struct session *session, enum error error);
 /* Call when the server becomes a replica: a blocked session gets an error and is closed. */
-void serve_end_blocked(struct engine *engine, struct session *session);
+void unblock_and_close(struct engine *engine, struct session *session);
 
 #endif

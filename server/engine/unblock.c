@@ -1,5 +1,5 @@
-/* serve: see serve.h. */
-#include "server/engine/serve.h"
+/* unblock: see unblock.h. */
+#include "server/engine/unblock.h"
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
@@ -9,7 +9,7 @@
 #include "server/engine/rights.h"
 #include "store/txn/txn.h"
 
-void serve_answered(struct session *session)
+void unblock_answered(struct session *session)
 {
     engine_answered(session);
     session_wake(session);
@@ -49,7 +49,7 @@ static bool has_gone(struct session *session)
     return true;
 }
 
-void serve_ready(struct engine *engine)
+void unblock_ready(struct engine *engine)
 {
     struct blocked_try try;
     bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
@@ -76,7 +76,7 @@ void serve_ready(struct engine *engine)
         bool has_type = entry != NULL && entry->object.type == try.type;
         bool answered = (try.or_gone || has_type) && is_answered(engine, &txn, &try);
         txn_commit(&txn);
-        if (answered) serve_answered(try.session);
+        if (answered) unblock_answered(try.session);
     }
 }
 
@@ -103,10 +103,10 @@ static void unblock(struct engine *engine, struct session *session, const enum e
         reply_nothing(session);
     }
     if (engine->observer != NULL) observe_ended(engine->observer, &call, &time);
-    serve_answered(session);
+    unblock_answered(session);
 }
 
-bool serve_unblock(struct engine *engine, struct session *session, bool with_error)
+bool unblock_client(struct engine *engine, struct session *session, bool with_error)
 {
     static const enum error error = ERR_UNBLOCKED;
     if (session->blocked == NULL) return false;
@@ -114,21 +114,21 @@ bool serve_unblock(struct engine *engine, struct session *session, bool with_err
     return true;
 }
 
-void serve_fail(struct engine *engine, struct session *session, enum error error)
+void unblock_with_error(struct engine *engine, struct session *session, enum error error)
 {
     if (session->blocked != NULL) unblock(engine, session, &error);
 }
 
-void serve_end_blocked(struct engine *engine, struct session *session)
+void unblock_and_close(struct engine *engine, struct session *session)
 {
     if (session->blocked == NULL) return;
-    serve_fail(engine, session, ERR_UNBLOCKED_BY_ROLE);
+    unblock_with_error(engine, session, ERR_UNBLOCKED_BY_ROLE);
     session_close(session);
 }
 
 /* ---- due by time ----------------------------------------------------------------------------- */
 
-size_t serve_due(struct engine *engine, size_t most)
+size_t unblock_due(struct engine *engine, size_t most)
 {
     msec now = clock_now(engine->clock);
     struct blocked *blocked = engine->blocked;
@@ -143,10 +143,10 @@ size_t serve_due(struct engine *engine, size_t most)
         bool key_is_first = pause_now(&engine->pause, now) == PAUSE_NONE &&
                             blocked_next_wake(blocked) <= blocked_next_timeout(blocked);
         if (key_is_first && blocked_wake(blocked, now)) {
-            serve_ready(engine);
+            unblock_ready(engine);
         } else if (late != NULL) {
             reply_nothing(late);
-            serve_answered(late);
+            unblock_answered(late);
         } else {
             break;
         }

@@ -1,12 +1,13 @@
-/* blocking: helpers for commands that take from the first of several keys that has elements, and
- * block if none has.
+/* block: how a command asks to block its client. Helpers for commands that take from the first of
+ * several keys that has elements, and block if none has. blocked (server/engine/react/blocked.h)
+ * then keeps the client, and unblock (server/engine/unblock.h) runs the command again.
  *
  *     if (!arg_timeout(call, call->argc - 1, &until)) return;
  *     if (!find_source(call, TYPE_LIST, 1, call->argc - 2, &source)) return;
  *     if (source.entry == NULL) { block_on(call, &(struct block_request){ ... }); return; }
  *     ... take from it, reply */
-#ifndef SERVER_CMD_BLOCKING_H
-#define SERVER_CMD_BLOCKING_H
+#ifndef SERVER_CMD_BLOCK_H
+#define SERVER_CMD_BLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

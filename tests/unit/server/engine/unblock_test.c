@@ -1,4 +1,4 @@
-/* Tests of serve: blocked clients get replies when a key becomes ready, at their timeout, and by
+/* Tests of unblock: blocked clients get replies when a key becomes ready, at their timeout, and by
  * CLIENT UNBLOCK. */
 #include "tests/unit/server/engine/react/blocked_world.h"
 
@@ -127,14 +127,14 @@ START_TEST(a_timeout_passes_at_its_time_and_not_before)
     answers(carl, "BLPOP k 0", "");
     ck_assert_int_eq(blocked_next_due(blocked), START + 250);
     wall.now = START + 249;
-    ck_assert_uint_eq(serve_due(&engine, 100), 0);
+    ck_assert_uint_eq(unblock_due(&engine, 100), 0);
     wall.now = START + 250;
-    ck_assert_uint_eq(serve_due(&engine, 100), 1);
+    ck_assert_uint_eq(unblock_due(&engine, 100), 1);
     hears(anna, "*-1|");
     hears(bert, "");
     ck_assert_int_eq(blocked_next_due(blocked), START + 251);
     wall.now = START + 251;
-    ck_assert_uint_eq(serve_due(&engine, 100), 1);
+    ck_assert_uint_eq(unblock_due(&engine, 100), 1);
     hears(bert, "*-1|");
     ck_assert_int_eq(blocked_next_due(blocked), NEVER);
     ck_assert(waits(carl));
@@ -147,22 +147,22 @@ START_TEST(many_timeouts_are_answered_in_portions_and_in_order)
     answers(anna, "BLPOP k 0.1", "");
     answers(bert, "BLPOP k 0.2", "");
     wall.now = START + 1000;
-    ck_assert_uint_eq(serve_due(&engine, 2), 2);
+    ck_assert_uint_eq(unblock_due(&engine, 2), 2);
     ck_assert(!waits(anna) && !waits(bert) && waits(carl));
-    ck_assert_uint_eq(serve_due(&engine, 2), 1);
-    ck_assert_uint_eq(serve_due(&engine, 2), 0);
+    ck_assert_uint_eq(unblock_due(&engine, 2), 1);
+    ck_assert_uint_eq(unblock_due(&engine, 2), 0);
 }
 END_TEST
 
 START_TEST(client_unblock_answers_as_a_timeout_or_with_an_error)
 {
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&engine, &anna->session, false));
+    ck_assert(unblock_client(&engine, &anna->session, false));
     hears(anna, "*-1|");
     answers(anna, "BLPOP k 0", "");
-    ck_assert(serve_unblock(&engine, &anna->session, true));
+    ck_assert(unblock_client(&engine, &anna->session, true));
     hears(anna, "-UNBLOCKED client unblocked via CLIENT UNBLOCK|");
-    ck_assert(!serve_unblock(&engine, &anna->session, true));
+    ck_assert(!unblock_client(&engine, &anna->session, true));
     hears(anna, "");
 }
 END_TEST
@@ -217,5 +217,5 @@ Suite *test_suite(void)
         a_timeout_is_read_as_redis_reads_it,
         NULL,
     };
-    return blocked_suite("serve", tests);
+    return blocked_suite("unblock", tests);
 }
