@@ -35,7 +35,7 @@ sim:
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
 TSAN_UNIT = $(patsubst %,$(B)/tests/unit/%_test,store/mem/shared server/base/page_thread \
-    $(addprefix server/net/,byte_ring io_threads) \
+    $(addprefix server/net/,byte_ring io_threads transport) \
     $(addprefix server/disk/,file_job journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
     $(patsubst %,tests/e2e/%.py,access/test_tls $(addprefix commands/test_,\

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,7 +24,8 @@
 #include "store/mem/shared.h"
 
 enum {
-    CHECKED_PER_SECOND = 10000, /* connections visited by each clients_housekeeping */
+    CHECKED_PER_SECOND = 10000,  /* connections visited by each clients_housekeeping */
+    REFUSALS_USEC = 1000 * 1000, /* interval between log lines about refused connections */
 };
 
 #define USEC 1000000
@@ -76,6 +77,90 @@ static void release_client(struct session *session)
     client_continue(client);
 }
 
+/* ---- what the transports report -------------------------------------------------------------- */
+
+static struct client *client_with(const struct transport *transport)
+{
+    return (struct client *)((uintptr_t)transport - offsetof(struct client, transport));
+}
+
+static void on_readable(struct transport *transport)
+{
+    client_read(client_with(transport));
+}
+
+/* Not now: this turn's changes must reach the journal first. */
+static void on_writable(struct transport *transport)
+{
+    client_list_to_write(client_with(transport));
+}
+
+static void on_growth(struct transport *transport)
+{
+    limits_count(&client_with(transport)->limits);
+}
+
+static bool takes_input(const struct transport *transport)
+{
+    return client_may_read(client_with(transport));
+}
+
+static bool has_ended_client(const struct transport *transport)
+{
+    return client_is_doomed(client_with(transport));
+}
+
+void client_lost(struct client *client, struct bytes why)
+{
+    if (why.len > 0)
+        log_line(LOG_VERBOSE, "Client %s closed: %.*s", label_of(&client->session).text,
+                 (int)why.len, why.data);
+    client_doom(client);
+}
+
+static void on_loss(struct transport *transport, struct bytes why)
+{
+    client_lost(client_with(transport), why);
+}
+
+/* Anybody could fill the log, so only one line per interval is written; it counts the others. */
+void client_refuse(struct client *client, struct bytes why)
+{
+    struct clients *all = client->all;
+    int64_t now = clock_mono_usec();
+    client_doom(client);
+    if (now < all->refusals_usec) {
+        all->refusals_unlogged++;
+        return;
+    }
+    char more[64] = "";
+    if (all->refusals_unlogged > 0)
+        snprintf(more, sizeof(more), " (and %zu more since the last such line)",
+                 all->refusals_unlogged);
+    log_line(LOG_NOTICE, "Client %s closed: %.*s%s", label_of(&client->session).text, (int)why.len,
+             why.data, more);
+    all->refusals_usec = now + REFUSALS_USEC;
+    all->refusals_unlogged = 0;
+}
+
+static void on_refusal(struct transport *transport, struct bytes why)
+{
+    client_refuse(client_with(transport), why);
+}
+
+static void begin_encrypted(struct transport *transport, struct bytes name);
+
+static const struct transport_owner transport_owner = {
+    .readable = on_readable,
+    .writable = on_writable,
+    .grown = on_growth,
+    .reads = takes_input,
+    .shaken = begin_encrypted,
+    .refused = on_refusal,
+    .lost = on_loss,
+    .has_ended = has_ended_client,
+};
+
 /* ---- all connections ------------------------------------------------------------------------- */
 
 struct clients *clients_new(const struct clients_wiring *wiring)
@@ -83,15 +168,14 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     struct clients *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
     TAILQ_INIT(&all->by_age);
-    TAILQ_INIT(&all->to_read_on);
     for (int place = 0; place < INPUT_PLACES; place++)
         TAILQ_INIT(&all->input[place]);
     for (int place = 0; place < OUTPUT_PLACES; place++)
         TAILQ_INIT(&all->output[place]);
     TAILQ_INIT(&all->paused);
     all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
-    all->read_timer = loop_timer_new(wiring->loop, clients_read_pending, all);
     all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
+    all->transports = all_transports_new(wiring->loop, wiring->tls, &transport_owner);
     all->limits = all_limits_new(&(struct limits_wiring){
         .loop = wiring->loop,
         .clock = wiring->clock,
@@ -99,12 +183,16 @@ struct clients *clients_new(const struct clients_wiring *wiring)
         .engine = wiring->engine,
         .stats = wiring->stats,
         .owner = { client_bytes, client_is_busy, end_client, release_client } });
-    all->handshakes = handshakes_new(HANDSHAKES_MOST);
-    all->shake_timer = loop_timer_new(wiring->loop, clients_shake_hands, all);
     all->scratch = mem_alloc(CLIENT_SCRATCH);
     all->turn_usec = clock_mono_usec();
     window_init(&all->window);
     return all;
+}
+
+bool clients_start_threads(struct clients *all)
+{
+    int64_t count = all->w.conf->io_threads - 1; /* the main thread counts, as in Redis */
+    return count == 0 || all_transports_start_threads(all->transports, (unsigned)count);
 }
 
 void clients_free(struct clients *all)
@@ -118,18 +206,15 @@ void clients_free(struct clients *all)
     while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
         bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
         if (safe && !client_is_doomed(client) && client->out.len > 0) {
-            if (client->threaded != NULL) io_socket_make_room(client_socket(client));
+            transport_make_room(&client->transport);
             client_write(client);
         }
         client_free(client);
     }
-    io_threads_free(all->threads);
+    all_transports_free(all->transports);
     loop_timer_free(all->run_timer);
-    loop_timer_free(all->read_timer);
     loop_timer_free(all->pause_timer);
     all_limits_free(all->limits);
-    loop_timer_free(all->shake_timer);
-    handshakes_free(all->handshakes);
     mem_free(all->scratch);
     window_drop(&all->window);
     mem_free(all);
@@ -146,7 +231,7 @@ struct client *client_of(struct session *session)
 
 static bool client_has_gone(struct session *session)
 {
-    return socket_polls(client_of(session)->fd, POLLRDHUP);
+    return transport_peer_has_gone(&client_of(session)->transport);
 }
 
 static void client_changed(struct session *session)
@@ -155,7 +240,7 @@ static void client_changed(struct session *session)
     client->woken_in = client->all->request;
     limits_check_output(&client->limits);
     limits_count(&client->limits);
-    if (!client->write_blocked) client_list_to_write(client);
+    if (!transport_waits_for_room(&client->transport)) client_list_to_write(client);
     if (client->input.len > 0 && session->state == SESSION_SERVING) client_list_to_run(client);
 }
 
@@ -190,18 +275,48 @@ static bool is_protected(const struct clients *all, const char *peer, bool unix_
     return all->w.conf->protected_mode && is_open && !unix_socket && !is_loopback(peer);
 }
 
-const char *client_protection(const struct client *client)
-{
-    bool refused = is_protected(client->all, client->peer, client->unix_socket);
-    return refused ? PROTECTED : NULL;
-}
-
-void client_begin_session(struct client *client)
+static void begin_session(struct client *client)
 {
     session_end_handshake(&client->session);
     client->session.authenticated = true;
     struct acl *acl = client->all->w.engine->acl;
     if (acl != NULL) acl_begin_session(acl, &client->session);
+}
+
+/* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
+static void note_unknown_name(struct client *client, struct bytes name)
+{
+    struct clients *all = client->all;
+    all->w.stats->denied_tls_cert++;
+    acl_log_add(&all->w.engine->acl->log,
+                &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
+                                       .object = LIT(""),
+                                       .user_name = name,
+                                       .session = &client->session,
+                                       .now = clock_now(all->w.clock) },
+                (size_t)all->w.conf->acllog_max_len);
+    log_line(LOG_VERBOSE,
+             "Client %s is not logged in: no enabled user matches its certificate's common name, "
+             "%.*s",
+             label_of(&client->session).text, (int)name.len, name.data);
+}
+
+/* The handshake is complete: decides which user the client becomes. */
+static void begin_encrypted(struct transport *transport, struct bytes name)
+{
+    struct client *client = client_with(transport);
+    struct acl *acl = client->all->w.engine->acl;
+    begin_session(client);
+    limits_count(&client->limits);
+    client->active_usec = client->all->turn_usec;
+    bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
+    if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
+        note_unknown_name(client, name);
+    client_list_to_write(client); /* client_write sets what is wanted of the socket */
+    if (!is_protected(client->all, client->peer, client->unix_socket)) return;
+    outbuf_append(&client->out, PROTECTED, strlen(PROTECTED));
+    session_close(&client->session);
+    client->all->w.stats->rejected_connections++;
 }
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
@@ -235,13 +350,9 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     }
     struct client *client = mem_zalloc(sizeof(*client));
     client->all = all;
-    client->fd = fd;
     client->unix_socket = port == PORT_UNIX;
-    client->via = port == PORT_TLS ? &transport_tls : &transport_plain;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
-    client->encrypted = port == PORT_TLS;
-    if (client->encrypted) handshake_init(&client->handshake, peer);
     client->born_usec = client->active_usec = clock_mono_usec();
     resp_reader_init(&client->reader);
     outbuf_init(&client->out);
@@ -255,16 +366,12 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     if (port == PORT_TLS)
         session_begin_handshake(&client->session);
     else
-        client_begin_session(client);
+        begin_session(client);
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
     all->count++;
     all->w.stats->connections++;
-    if (all->threads != NULL) {
-        client_give_to_thread(client, port == PORT_TLS ? all->w.tls : NULL);
-    } else {
-        client->io = loop_io_new(all->w.loop, fd, client_ready, client);
-        if (!loop_io_try(client->io, LOOP_READ)) client_failed(client);
-    }
+    transport_open(&client->transport, all->transports, fd, port == PORT_TLS, client->peer,
+                   client_is_anon(client));
     limits_count(&client->limits);
 }
 
@@ -274,9 +381,6 @@ static void client_free(struct client *client)
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
     client_place_input(client, INPUT_AT_REST);
     client_place_output(client, OUTPUT_AT_REST);
-    if (client->listed_to_read_on) TAILQ_REMOVE(&all->to_read_on, client, to_read_on);
-    handshakes_end(all->handshakes, &client->handshake);
-    if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
     limits_drop(&client->limits);
     if (client->source != NULL) client->source->gone(client->source->ctx);
     TAILQ_REMOVE(&all->by_age, client, by_age);
@@ -286,13 +390,7 @@ static void client_free(struct client *client)
     if (all->w.engine->hooks->tracking != NULL)
         tracking_forget(all->w.engine->hooks->tracking, &client->session);
     session_reset(&client->session, all->w.engine->watch, all->w.pubsub);
-    if (client->threaded != NULL) {
-        client_take_from_thread(client);
-    } else {
-        loop_io_free(client->io);
-        tls_close(client->tls);
-        close(client->fd);
-    }
+    transport_close(&client->transport);
     resp_reader_drop(&client->reader);
     outbuf_drop(&client->out);
     mem_free(client->input.data);
@@ -390,7 +488,7 @@ void clients_turn(struct clients *all)
         release_held(all, safe);
         write_listed(all, safe);
     }
-    if (all->threads != NULL) io_threads_turn(all->threads);
+    all_transports_turn(all->transports);
 }
 
 void clients_kill(struct clients *all, struct session *victim, const struct session *self)
@@ -450,7 +548,8 @@ void clients_housekeeping(struct clients *all)
         peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
         if (client->out.len > 0 && !client_has_arrived(client))
             limits_check_output(&client->limits);
-        if (!client_is_doomed(client)) client_check_handshake(client, now);
+        if (!client_is_doomed(client))
+            transport_check_handshake(&client->transport, now - client->born_usec);
         if (!client_is_doomed(client)) check_idle(client, now);
         client->out_peak = client->out.len;
         client = TAILQ_NEXT(client, by_age);
@@ -462,12 +561,12 @@ void clients_housekeeping(struct clients *all)
 
 void clients_use_tls(struct clients *all, struct tls *tls)
 {
-    all->w.tls = tls;
+    all_transports_use_tls(all->transports, tls);
 }
 
 struct tls *clients_tls(const struct clients *all)
 {
-    return all->w.tls;
+    return all_transports_tls(all->transports);
 }
 
 size_t clients_count(const struct clients *all)
@@ -488,13 +587,12 @@ struct client_usage client_usage(const struct client *client)
         .output = client->out.bytes + client->out.shared, /* shared blocks count in full */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
-    usage.total = mem_size(client) + mem_size(client->io) + mem_size(client->peer) +
-                  mem_size(client->local) + mem_size(client->input.data) +
-                  mem_size(client->input.big) + usage.output + mem_size(client->reader.args) +
-                  mem_size(session->name) + mem_size(session->lib_name) +
-                  mem_size(session->lib_version) + usage.multi +
+    usage.total = mem_size(client) + mem_size(client->peer) + mem_size(client->local) +
+                  mem_size(client->input.data) + mem_size(client->input.big) + usage.output +
+                  mem_size(client->reader.args) + mem_size(session->name) +
+                  mem_size(session->lib_name) + mem_size(session->lib_version) + usage.multi +
                   session_subscription_bytes(session) + blocked_bytes(session) +
-                  tracking_bytes(session) + tls_bytes(client->tls) + client_thread_bytes(client);
+                  tracking_bytes(session) + transport_bytes(&client->transport);
     return usage;
 }
 
@@ -513,16 +611,16 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .id = client->session.id,
         .peer = client->peer,
         .local = client->local,
-        .fd = client->fd,
+        .fd = transport_fd(&client->transport),
         .age_sec = (now - client->born_usec) / USEC,
         .idle_sec = (now - client->active_usec) / USEC,
         .unix_socket = client->unix_socket,
         .query_used = client_input_bytes(client) + client_bytes_being_run(client),
         .query_free = input->cap - input->len,
         .arguments = client_running_bytes(client),
-        .events = !client->write_blocked    ? "r"
-                  : client_may_read(client) ? "rw"
-                                            : "w",
+        .events = !transport_waits_for_room(&client->transport) ? "r"
+                  : client_may_read(client)                     ? "rw"
+                                                                : "w",
         .multi = usage.multi,
         .out_pending = client->out.len,
         .out_first = outbuf_first_len(&client->out),

@@ -10,7 +10,7 @@
 /* Number of connections per list, counted in two ways: from the lists and from the connections. */
 struct tally {
     size_t input[INPUT_PLACES], output[OUTPUT_PLACES];
-    size_t to_read_on, paused, doomed, all;
+    size_t paused, doomed, all;
 };
 
 #define COUNT_LIST(count, list, link)                                                              \
@@ -26,7 +26,6 @@ static void count_lists(struct clients *all, struct tally *tally)
         COUNT_LIST(tally->input[place], &all->input[place], same_input);
     for (int place = 0; place < OUTPUT_PLACES; place++)
         COUNT_LIST(tally->output[place], &all->output[place], same_output);
-    COUNT_LIST(tally->to_read_on, &all->to_read_on, to_read_on);
     COUNT_LIST(tally->paused, &all->paused, paused);
 }
 
@@ -34,7 +33,6 @@ static void count_client(const struct client *client, struct tally *tally)
 {
     tally->input[client->input_place] += client->input_place != INPUT_AT_REST;
     tally->output[client->output_place] += client->output_place != OUTPUT_AT_REST;
-    tally->to_read_on += client->listed_to_read_on;
     tally->paused += client->session.waits_for == WAIT_PAUSE;
     tally->doomed += client_is_doomed(client);
     tally->all++;
@@ -61,17 +59,12 @@ static void check_client(const struct client *client)
     session_check(&client->session);
     ensure(state != SESSION_ENDED || client->output_place != OUTPUT_AT_REST,
            "client %" PRIu64 " has ended, but is not listed to be freed", client->session.id);
-    ensure(reason != WAIT_OUTPUT || client->write_blocked ||
+    ensure(reason != WAIT_OUTPUT || transport_waits_for_room(&client->transport) ||
                client->output_place != OUTPUT_AT_REST || client_has_arrived(client),
            "client %" PRIu64 " waits to be read, but no write is due", client->session.id);
     ensure(client->input_place != INPUT_ARRIVED || state != SESSION_WAITING ||
                clients_running(client->all) == client,
            "client %" PRIu64 " waits, but its requests are listed to run", client->session.id);
-    bool shakes = client->handshake.begun || client->handshake.waits;
-    ensure(!shakes || client->handshake.lane != NULL, "client %" PRIu64 " is in no lane",
-           client->session.id);
-    ensure(!shakes || state == SESSION_SHAKING || state == SESSION_ENDED,
-           "client %" PRIu64 " shakes hands in state %d", client->session.id, state);
     bool may_forget = state == SESSION_SERVING && client->input_place < INPUT_TO_RUN;
     ensure(!may_forget || !has_request(client),
            "client %" PRIu64 " has a complete request, but is not listed to run",
@@ -83,12 +76,14 @@ void clients_check(struct clients *all)
     struct tally lists = { .all = all->count, .doomed = all->doomed };
     struct tally clients = { 0 };
     struct limits_tally counted = { 0 };
+    size_t reading_on = 0;
     const struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
         check_client(client);
         count_client(client, &clients);
         limits_check(&client->limits, &counted);
+        reading_on += transport_check(&client->transport);
     }
     count_lists(all, &lists);
     for (int place = 0; place < INPUT_PLACES; place++)
@@ -104,6 +99,7 @@ void clients_check(struct clients *all)
            lists.doomed, lists.all, clients.paused, clients.doomed, clients.all);
     ensure(all->paused_count == clients.paused, "%zu paused, not %zu", clients.paused,
            all->paused_count);
+    all_transports_check(all->transports, reading_on);
     all_limits_check(all->limits, &counted);
     blocked_check(all->w.engine->blocked);
     if (all->w.engine->settle != NULL) settle_check(all->w.engine->settle);

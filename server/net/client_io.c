@@ -1,4 +1,4 @@
-/* client_io: reads input and writes replies. Depends on sockets and buffers; client_run.c parses
+/* client_io: reads input and writes replies. Depends on transport and buffers; client_run.c parses
  * and runs the input.
  *
  * Most reads bring complete requests. They stay in a buffer that all connections share until they
@@ -10,12 +10,7 @@
 #include "server/net/client_state.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "server/base/log.h"
 #include "store/mem/blob.h"
@@ -27,33 +22,7 @@ enum {
     WRITE_MOST = 1 << 20,     /* bytes per write, so that a fast reader can't make it last long */
     TRUSTED_AFTER = BLOB_BIG, /* bytes that must arrive before the announced length is allocated */
     SMALL_INPUT = 64 * 1024,  /* a buffer up to this size is not shrunk */
-    LAST_READS = 4,           /* before closing; see shut_down_gently() */
 };
-
-/* System calls, because libc's recv and send are thread cancellation points, which costs two locked
- * instructions per call. */
-static ssize_t read_plain(struct client *client, void *to, size_t size)
-{
-    return syscall(SYS_recvfrom, client->fd, to, size, 0, NULL, NULL);
-}
-
-/* Most writes have one chunk, for which send is cheaper than writev. */
-static ssize_t write_plain(struct client *client, const struct iovec *chunks, int count)
-{
-    if (count != 1) return writev(client->fd, chunks, count);
-    return syscall(SYS_sendto, client->fd, chunks->iov_base, chunks->iov_len, MSG_NOSIGNAL, NULL,
-                   0);
-}
-
-const struct transport transport_plain = { read_plain, write_plain, NULL };
-
-/* Calls the plain function directly, as send_chunks does, because most connections do not use TLS.
- */
-static ssize_t receive(struct client *client, void *to, size_t size)
-{
-    if (client->via == &transport_plain) return read_plain(client, to, size);
-    return client->via->read(client, to, size);
-}
 
 /* --- the connection's own input --- */
 
@@ -178,35 +147,15 @@ void client_join_input(struct client *client)
 
 /* --- reading --- */
 
-void client_lost(struct client *client, struct bytes why)
+/* Asks the transport for input if the client may be read, and for room if it has more to send. */
+static void want(struct client *client, bool room)
 {
-    log_line(LOG_VERBOSE, "Client %s closed: %.*s", label_of(&client->session).text, (int)why.len,
-             why.data);
-    client_doom(client);
-}
-
-void client_failed(struct client *client)
-{
-    const char *why = strerror(errno);
-    client_lost(client, bytes_of(why, strlen(why)));
-}
-
-static void update_readiness(struct client *client)
-{
-    unsigned reading = client_may_read(client) ? LOOP_READ : 0;
-    if (client->threaded != NULL) {
-        io_socket_want(client_socket(client), reading != 0, client_is_anon(client));
-        return;
-    }
-    bool blocked = client->write_blocked || client->read_blocked;
-    if (!loop_io_try(client->io, reading | (blocked ? LOOP_WRITE : 0))) client_failed(client);
+    transport_want(&client->transport, client_may_read(client), room, client_is_anon(client));
 }
 
 void client_ignore_room(struct client *client)
 {
-    if (!client->write_blocked) return;
-    client->write_blocked = false;
-    update_readiness(client);
+    if (transport_waits_for_room(&client->transport)) want(client, false);
 }
 
 /* Handles the result of a read. False: nothing to run. Requests that arrived before the end of file
@@ -221,10 +170,12 @@ static bool check_received(struct client *client, ssize_t got)
     }
     if (got == 0) {
         session_close(&client->session); /* a waiting client could not get its reply */
-        update_readiness(client); /* stop polling: the socket stays readable at end of file */
+        /* Stop polling: the socket stays readable at end of file. */
+        want(client, transport_waits_for_room(&client->transport));
         client_list_to_write(client);
     } else if (errno != EAGAIN && errno != EINTR) {
-        client_failed(client);
+        const char *why = strerror(errno);
+        client_lost(client, bytes_of(why, strlen(why)));
     }
     return false;
 }
@@ -232,6 +183,16 @@ static bool check_received(struct client *client, ssize_t got)
 static bool has_shared_room(const struct clients *all)
 {
     return all->scratch_used + CLIENT_READ <= CLIENT_SCRATCH;
+}
+
+/* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
+static bool refuse_tls(struct client *client, const char *data, size_t len)
+{
+    bool is_first = client->session.last_command == NULL && client->input.len == 0;
+    if (!is_first || transport_is_encrypted(&client->transport) || len < 3 || data[1] != 3)
+        return false;
+    client_refuse(client, LIT("it speaks TLS, but this port does not. TLS needs tls-port"));
+    return true;
 }
 
 /* Reads into the turn's buffer, behind the bytes whose requests have not run. If the buffer is
@@ -245,9 +206,10 @@ static void read_shared(struct client *client)
         return;
     }
     char *room = all->scratch + all->scratch_used;
-    ssize_t got = receive(client, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
+    ssize_t got =
+        transport_read(&client->transport, room, client_is_anon(client) ? ANON_READ : CLIENT_READ);
     if (!check_received(client, got)) return;
-    if (room[0] == TLS_FIRST_BYTE && client_refuse_tls(client, room, (size_t)got)) return;
+    if (room[0] == TLS_FIRST_BYTE && refuse_tls(client, room, (size_t)got)) return;
     /* The buffer is emptied only when requests in it have run. */
     bool waits = client->session.state == SESSION_WAITING;
     if (client->input.len > 0 || waits) {
@@ -269,8 +231,8 @@ static void read_lifted(struct client *client)
 {
     struct client_input *input = &client->input;
     size_t wants = big_wants(input);
-    ssize_t got =
-        receive(client, input->big->data + input->big_len, wants < BIG_READ ? wants : BIG_READ);
+    ssize_t got = transport_read(&client->transport, input->big->data + input->big_len,
+                                 wants < BIG_READ ? wants : BIG_READ);
     if (!check_received(client, got)) return;
     input->big_len += (size_t)got;
     client_check_input(client);
@@ -287,22 +249,13 @@ static void read_big(struct client *client, size_t wants)
     }
     size_t most = wants < BIG_READ ? wants : BIG_READ;
     if (!input_reserve(client, most, wants)) return;
-    ssize_t got = receive(client, input->data + input->start + input->len, most);
+    ssize_t got = transport_read(&client->transport, input->data + input->start + input->len, most);
     if (!check_received(client, got)) return;
     input->len += (size_t)got;
     client_arrived(client, NULL, 0);
 }
 
-void client_read_on(struct client *client)
-{
-    if (client->listed_to_read_on || !client_may_read(client)) return;
-    if (!client->via->pending(client)) return;
-    client->listed_to_read_on = true;
-    TAILQ_INSERT_TAIL(&client->all->to_read_on, client, to_read_on);
-    loop_timer_set(client->all->read_timer, 0);
-}
-
-static void read_ready(struct client *client)
+void client_read(struct client *client)
 {
     /* If bytes of the client wait to run, they come first. The socket stays readable, so the rest
      * is read in a later turn. */
@@ -314,21 +267,7 @@ static void read_ready(struct client *client)
         read_big(client, wants);
     else if (!later)
         read_shared(client);
-    if (client->via->pending != NULL) client_read_on(client);
-}
-
-/* Reads each client once; the rest of its input is read in the next turn. */
-void clients_read_pending(void *ctx)
-{
-    struct clients *all = ctx;
-    struct client_list listed = TAILQ_HEAD_INITIALIZER(listed);
-    TAILQ_CONCAT(&listed, &all->to_read_on, to_read_on);
-    struct client *client;
-    while ((client = TAILQ_FIRST(&listed)) != NULL) {
-        TAILQ_REMOVE(&listed, client, to_read_on);
-        client->listed_to_read_on = false;
-        read_ready(client);
-    }
+    transport_read_on(&client->transport);
 }
 
 bool clients_read_more(struct clients *all)
@@ -337,45 +276,16 @@ bool clients_read_more(struct clients *all)
     bool any = !TAILQ_EMPTY(&all->input[INPUT_TO_READ]);
     while (has_shared_room(all) && (client = TAILQ_FIRST(&all->input[INPUT_TO_READ])) != NULL) {
         client_place_input(client, INPUT_AT_REST);
-        read_ready(client);
+        client_read(client);
     }
     return any;
 }
 
-void client_ready(void *ctx, unsigned what)
-{
-    struct client *client = ctx;
-    if (what == LOOP_READ) {
-        read_ready(client);
-        return;
-    }
-    client_list_to_write(client); /* not now: this turn's changes must reach the journal first */
-    if (client->read_blocked) read_ready(client);
-}
-
 /* --- writing --- */
-
-/* Call when the last reply is sent. If a socket is closed with unread input, the kernel resets the
- * connection, and the peer may lose the reply. So shut down writing and read the input before
- * closing. */
-static void shut_down_gently(struct client *client)
-{
-    if (client->threaded != NULL) {
-        io_socket_shut(client_socket(client));
-        client_doom(client);
-        return;
-    }
-    if (client->tls != NULL) tls_close_notify(client->tls);
-    shutdown(client->fd, SHUT_WR);
-    for (int i = 0; i < LAST_READS; i++)
-        if (receive(client, client->all->scratch, CLIENT_READ) <= 0) break;
-    client_doom(client);
-}
 
 static ssize_t send_chunks(struct client *client, const struct iovec *chunks, int count)
 {
-    ssize_t sent = client->via == &transport_plain ? write_plain(client, chunks, count)
-                                                   : client->via->write(client, chunks, count);
+    ssize_t sent = transport_write(&client->transport, chunks, count);
     client->all->w.stats->writes++;
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
     if (sent < 0) {
@@ -423,21 +333,21 @@ void client_write(struct client *client)
     if (client->out.len == 0 && client->source != NULL && !send_from_source(client)) return;
     struct iovec chunk;
     const struct client_source *source = client->source;
-    client->write_blocked =
+    bool blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    /* Asks for IO_WRITABLE too, which a thread that took all it was offered would not send. */
-    if (client->threaded != NULL &&
-        (client->write_blocked || client->session.state == SESSION_CLOSING))
-        client->write_blocked |= !io_socket_is_flushed(client_socket(client));
-    if (!limits_note_sent(&client->limits, client->write_blocked)) return;
-    if (!client->write_blocked && client->session.state == SESSION_CLOSING) {
-        shut_down_gently(client);
+    /* Ask even if it is blocked: a thread that took all it was offered reports room only then. */
+    if (blocked || client->session.state == SESSION_CLOSING)
+        blocked |= !transport_is_flushed(&client->transport);
+    if (!limits_note_sent(&client->limits, blocked)) return;
+    if (!blocked && client->session.state == SESSION_CLOSING) {
+        transport_finish(&client->transport);
+        client_doom(client);
         return;
     }
     if (client->session.waits_for == WAIT_OUTPUT && limits_may_resume(&client->limits)) {
         session_end_wait(&client->session);
         if (client->input.len > 0) client_list_to_run(client);
-        if (client->via->pending != NULL) client_read_on(client);
+        transport_read_on(&client->transport);
     }
-    update_readiness(client);
+    want(client, blocked);
 }

@@ -36,7 +36,7 @@ bool client_may_read(const struct client *client)
     switch (client->session.state) {
     case SESSION_SERVING: return true;
     case SESSION_WAITING: return client->session.waits_for != WAIT_OUTPUT;
-    case SESSION_SHAKING: return !client->handshake.waits;
+    case SESSION_SHAKING: return !transport_waits_to_shake(&client->transport);
     default: return false;
     }
 }
@@ -275,7 +275,8 @@ static void finish_arrival(struct client *client)
     }
     limits_count(&client->limits);
     if (client->session.state == SESSION_CLOSING || client->session.waits_for == WAIT_OUTPUT ||
-        limits_anon_is_full(&client->limits) || (client->out.len > 0 && !client->write_blocked))
+        limits_anon_is_full(&client->limits) ||
+        (client->out.len > 0 && !transport_waits_for_room(&client->transport)))
         client_list_to_write(client);
 }
 

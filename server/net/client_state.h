@@ -1,5 +1,5 @@
 /* client_state: the structs of connections, private to client.c (connections), client_io.c (bytes
- * in and out), client_tls.c (TLS), client_threads.c (sockets of threads), client_run.c (requests),
+ * in and out), client_run.c (requests),
  * client_suspend.c (turns inside a request) and client_check.c (assertions). session_state.h
  * defines the state of a connection; the enums input_place and output_place below define the work
  * that a turn still has to do for it. */
@@ -10,12 +10,10 @@
 
 #include "proto/resp/resp_read.h"
 #include "server/net/client.h"
-#include "server/net/handshakes.h"
-#include "server/net/io_threads.h"
 #include "server/net/label.h"
 #include "server/net/limits.h"
 #include "server/net/lookahead.h"
-#include "server/net/tls/connection.h"
+#include "server/net/transport.h"
 #include "store/mem/outbuf.h"
 #include "store/struct/agenda.h"
 
@@ -85,29 +83,14 @@ struct window {
     size_t args, args_cap;
 };
 
-/* How the bytes of a connection travel. */
-struct transport {
-    /* Return as recv and writev do: -1 with errno set, 0 at the end of input. */
-    ssize_t (*read)(struct client *client, void *to, size_t size);
-    ssize_t (*write)(struct client *client, const struct iovec *chunks, int count);
-    /* Is input buffered that poll does not report? NULL: never. */
-    bool (*pending)(const struct client *client);
-};
-extern const struct transport transport_plain, transport_tls, transport_threads;
-
 struct client {
     struct session session; /* first, so that a session's address is its client's */
     struct clients *all;
     TAILQ_ENTRY(client)
-    by_age, same_input, same_output, to_read_on, paused;
+    by_age, same_input, same_output, paused;
     enum input_place input_place;
     enum output_place output_place;
-    struct loop_io *io;
-    int fd;
-    const struct transport *via;
-    struct tls_connection *tls; /* NULL: no TLS, or no first record yet */
-    struct handshake handshake;
-    struct threaded *threaded; /* NULL: its socket belongs to the main thread */
+    struct transport transport;
     char *peer, *local;
     int64_t born_usec, active_usec; /* monotonic */
     struct limits limits;
@@ -118,21 +101,19 @@ struct client {
     const struct client_source *source; /* NULL: it only sends replies */
     size_t out_peak;                    /* most bytes of unsent replies in the last second or so */
     uint64_t woken_in; /* the last request (clients.request) that appended to its output */
-    bool unix_socket, encrypted;
-    bool listed_to_read_on; /* its transport has input that poll does not report */
-    bool read_blocked;      /* TLS must send before it can read */
-    bool write_blocked;     /* the socket took only part of the replies */
+    bool unix_socket;
 };
 
 struct clients {
     struct clients_wiring w;
-    struct client_list by_age, to_read_on;
+    struct all_transports *transports;
+    struct client_list by_age;
     struct client_list input[INPUT_PLACES], output[OUTPUT_PLACES];
     struct client_list paused; /* WAIT_PAUSE, in the order in which they will continue */
     struct all_limits *limits;
     size_t paused_count;
     struct client *next_checked; /* where housekeeping continues */
-    struct loop_timer *run_timer, *read_timer, *pause_timer;
+    struct loop_timer *run_timer, *pause_timer;
     size_t count;
     size_t doomed; /* number of clients to close at the end of this turn */
     uint64_t last_id;
@@ -140,9 +121,6 @@ struct clients {
     char *scratch;
     size_t scratch_used;
     struct window window;
-    struct io_threads *threads; /* NULL: io-threads is 1 */
-    struct handshakes *handshakes;
-    struct loop_timer *shake_timer;   /* set while handshakes can continue */
     struct suspended_turn *suspended; /* NULL: no turns run inside a request */
     uint64_t request;                 /* number of the running request */
     int64_t refusals_usec;            /* monotonic; no refused TLS handshake is logged before */
@@ -189,10 +167,10 @@ static inline bool client_is_anon(const struct client *client)
 {
     return limits_is_anon(&client->limits);
 }
-/* Ends the handshake: the session starts as the default user. */
-void client_begin_session(struct client *client);
-/* The error line if protected mode refuses the client, or NULL. */
-const char *client_protection(const struct client *client);
+/* Closes and logs a client whose connection is lost; not logged if `why` is empty. */
+void client_lost(struct client *client, struct bytes why);
+/* Closes a client before its session begins. Logs this at most once a second. */
+void client_refuse(struct client *client, struct bytes why);
 /* Bytes of the client's requests in the turn's buffer that have not finished. */
 size_t client_bytes_being_run(const struct client *client);
 /* For CLIENT and INFO. */
@@ -203,7 +181,7 @@ struct client_usage {
 struct client_usage client_usage(const struct client *client);
 
 /* client_io.c */
-void client_ready(void *client, unsigned what);
+void client_read(struct client *client); /* call when there may be input */
 void client_write(struct client *client);
 /* Call for a client whose output waits for something else than room in its socket: the loop would
  * report at once, in each turn, that there is room. client_write asks for it again. */
@@ -214,36 +192,8 @@ void client_drop_input(struct client *client, size_t used); /* removes from the 
 void client_join_input(struct client *client);
 /* Unanswered bytes, including a big argument. */
 size_t client_input_bytes(const struct client *client);
-/* For a timer: reads clients with pending input in their transport. */
-void clients_read_pending(void *clients);
 /* Reads the clients for which the turn's buffer had no room. False: there were none. */
 bool clients_read_more(struct clients *clients);
-
-/* Reads the client again in the next turn if its transport has input that poll does not report. */
-void client_read_on(struct client *client);
-/* Closes and logs a client whose connection is lost. */
-void client_lost(struct client *client, struct bytes why);
-void client_failed(struct client *client); /* client_lost, because of errno */
-
-/* client_threads.c */
-/* Gives the socket of a new client to a thread; `tls`: NULL without TLS. */
-void client_give_to_thread(struct client *client, struct tls *tls);
-/* The thread closes the socket. */
-void client_take_from_thread(struct client *client);
-size_t client_thread_bytes(const struct client *client);      /* memory */
-struct io_socket *client_socket(const struct client *client); /* NULL: it has no thread */
-
-/* client_tls.c */
-/* The handshake is complete; the name is that of the client's verified certificate, or "". */
-void client_shaken(struct client *client, struct bytes name);
-/* Closes a client before its session begins. Logs this at most once a second. */
-void client_refuse(struct client *client, struct bytes why);
-/* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
-bool client_refuse_tls(struct client *client, const char *data, size_t len);
-/* Continues handshakes for a limited time. */
-void clients_shake_hands(void *clients);
-/* Closes a client whose TLS handshake takes too long, or whose peer has closed. */
-void client_check_handshake(struct client *client, int64_t now_usec);
 
 /* client_run.c */
 bool client_may_read(const struct client *client);

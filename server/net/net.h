@@ -2,12 +2,12 @@
  * and the loop.
  *
  * Folder server/net: sockets and connections. net listens and accepts; client keeps the connected
- * clients, client_io reads and writes their bytes, client_run runs the requests that a turn has
- * read, limits closes or slows down clients that use too much, client_tls and handshakes schedule
- * TLS handshakes, client_suspend serves other clients while a script runs, label names a client in
- * the log. lookahead prefetches the keys of a turn's requests into the CPU cache. With io-threads,
- * io_threads (the main thread's side) and io_thread (theirs) read and send, byte_ring is the queue
- * between them, and client_threads makes that look like a socket.
+ * clients, transport moves the bytes of each (plain, TLS, or through a thread), client_io reads and
+ * writes them, client_run runs the requests that a turn has read, limits closes or slows down
+ * clients that use too much, client_suspend serves other clients while a script runs, label names a
+ * client in the log. handshakes schedules TLS handshakes; lookahead prefetches the keys of a turn's
+ * requests into the CPU cache. With io-threads, io_threads (the main thread's side) and io_thread
+ * (theirs) read and send; byte_ring is the queue between them.
  * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
  * journal. Start with client.h, then client_run.c.
  *

@@ -3,10 +3,9 @@
  * nor the loop.
  *
  * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls
- * keeps and replaces them, connection reads and writes records. A connection of server/net has a
- * struct transport of three functions (read, write, pending): for plain sockets, for TLS, or for
- * sockets that belong to a thread; nothing above client_io.c knows which. Start here; doc/tls.md
- * is the page for operators.
+ * keeps and replaces them, connection reads and writes records. In server/net only transport,
+ * handshakes and io_thread use connections; nothing above knows which are encrypted. Start here;
+ * doc/tls.md is the page for operators.
  *
  * May use: conf server/base store/base store/mem. */
 #ifndef SERVER_NET_TLS_TLS_H

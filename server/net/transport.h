@@ -1,0 +1,113 @@
+/* transport: the bytes of one connection, in and out: through a plain socket, through TLS, or
+ * through a thread of io-threads. Depends on the loop, handshakes, io_threads and server/net/tls;
+ * knows neither clients nor requests.
+ *
+ * A thread looks like a socket: it brings bytes that have arrived and takes bytes to be sent. */
+#ifndef SERVER_NET_TRANSPORT_H
+#define SERVER_NET_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "server/base/loop.h"
+#include "server/net/handshakes.h"
+#include "server/net/tls/tls.h"
+#include "store/base/bytes.h"
+
+struct transport;
+struct transport_kind;
+struct threaded;
+struct all_transports; /* threads, handshakes and lists of all connections */
+
+/* What a transport tells the owner of its connection. */
+struct transport_owner {
+    void (*readable)(struct transport *transport); /* there may be input */
+    void (*writable)(struct transport *transport); /* there is room, or transport_want is due */
+    void (*grown)(struct transport *transport);    /* it uses more memory than before */
+    /* Does the owner take input now? */
+    bool (*reads)(const struct transport *transport);
+    /* The handshake is complete; the name is that of the client's verified certificate, or "". */
+    void (*shaken)(struct transport *transport, struct bytes name);
+    /* End a connection whose handshake has failed, and one that is lost. `why` is empty if it was
+     * lost before its first byte. */
+    void (*refused)(struct transport *transport, struct bytes why);
+    void (*lost)(struct transport *transport, struct bytes why);
+    /* Has the owner ended the connection? Then it gets no further calls. */
+    bool (*has_ended)(const struct transport *transport);
+};
+
+/* One connection. Only transport.c uses the fields. */
+struct transport {
+    struct all_transports *all;
+    const struct transport_kind *kind;
+    struct loop_io *io; /* NULL: its socket belongs to a thread */
+    int fd;
+    struct tls_connection *tls; /* NULL: no TLS, or no first record yet */
+    struct handshake handshake;
+    struct threaded *threaded; /* NULL: its socket belongs to the main thread */
+    TAILQ_ENTRY(transport) to_read_on;
+    bool encrypted;
+    bool shakes;         /* its TLS handshake is not complete */
+    bool reads_on;       /* it has input that poll does not report: in all_transports.to_read_on */
+    bool read_blocked;   /* TLS must send before it can read */
+    bool waits_for_room; /* the owner has more to send than the socket took */
+};
+
+/* `tls`: NULL while TLS is off. */
+struct all_transports *all_transports_new(struct loop *loop, struct tls *tls,
+                                          const struct transport_owner *owner);
+void all_transports_free(struct all_transports *all); /* after all connections */
+/* False with errno: a thread can't be started. */
+bool all_transports_start_threads(struct all_transports *all, unsigned count);
+/* Call at the end of a turn. */
+void all_transports_turn(struct all_transports *all);
+struct tls *all_transports_tls(const struct all_transports *all); /* NULL: TLS is off */
+void all_transports_use_tls(struct all_transports *all, struct tls *tls);
+
+/* Takes over a connected, non-blocking socket. The peer as in handshakes.h; `anonymous`: see
+ * transport_want. Calls `lost` if the socket can't be watched. */
+void transport_open(struct transport *transport, struct all_transports *all, int fd, bool is_tls,
+                    const char *peer, bool anonymous);
+void transport_close(struct transport *transport);
+
+/* Return as recv and writev do: -1 with errno, 0 at the end of input. EAGAIN: nothing now, or the
+ * connection is lost, which `lost` has reported. */
+ssize_t transport_read(struct transport *transport, void *to, size_t size);
+ssize_t transport_write(struct transport *transport, const struct iovec *chunks, int count);
+/* Calls `readable` in the next turn if there is input that poll does not report and the owner takes
+ * input. */
+void transport_read_on(struct transport *transport);
+/* Should the transport call `readable`, and `writable` when there is room? An anonymous client,
+ * which has not logged in, gets less of a thread. Calls `lost` if the socket can't be watched. */
+void transport_want(struct transport *transport, bool input, bool room, bool anonymous);
+bool transport_waits_for_room(const struct transport *transport);
+/* Does the kernel have all bytes that were written? If not, `writable` follows once it does. */
+bool transport_is_flushed(struct transport *transport);
+/* Ends sending, when it is flushed and before transport_close, so that the peer gets the last
+ * bytes. If a socket is closed with unread input, the kernel resets the connection, and the peer
+ * may lose them. So this reads and forgets some input. */
+void transport_finish(struct transport *transport);
+/* At the end of the server, when `writable` is no longer called: waits for room to write. */
+void transport_make_room(struct transport *transport);
+
+bool transport_is_encrypted(const struct transport *transport);
+/* Does its handshake have input, but must it wait for its turn? Then it is not to be read. */
+bool transport_waits_to_shake(const struct transport *transport);
+/* Refuses a connection whose handshake takes too long, or whose peer has closed. Call about once a
+ * second with the time since it was opened. */
+void transport_check_handshake(struct transport *transport, int64_t age_usec);
+/* Has the peer closed the connection, even if nothing has read that yet? */
+bool transport_peer_has_gone(const struct transport *transport);
+int transport_fd(const struct transport *transport);
+size_t transport_bytes(const struct transport *transport); /* memory, without the struct */
+
+/* Asserts that states and lists agree; returns whether it is in the list of those with input that
+ * poll does not report. */
+bool transport_check(const struct transport *transport);
+void all_transports_check(const struct all_transports *all, size_t reading_on);
+
+#endif
