@@ -59,6 +59,7 @@ struct journal {
                       FRESH_MAX at most */
     bool uncut;
     bool retiring;   /* the previous segment is being synced: do not write to this one yet */
+    bool settling;   /* as journal_settle says: do not write */
     uint32_t id;     /* of the segment, in its marks */
     bool tells_id;   /* the next record will tell it */
     uint64_t marked; /* the segment is known to be synced up to here */
@@ -311,7 +312,7 @@ static void need_base(struct journal *journal, int error)
 {
     journal->state = JOURNAL_NEEDS_BASE;
     journal->error = error;
-    journal->restarting = false;
+    journal->restarting = journal->settling = false;
 }
 
 /* Cuts the file back to its last complete record, so that new records follow it directly. */
@@ -455,7 +456,7 @@ static int64_t wait_until(int64_t at, int64_t now)
  * the thread's report starts a turn, so that needs no timer. */
 static int64_t next_call_due(const struct journal *journal, int64_t now)
 {
-    if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring) return -1;
+    if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring || journal->settling) return -1;
     if (journal->state == JOURNAL_CANNOT_WRITE)
         return wait_until(journal->tried_at + RETRY_USEC, now);
     if (journal->whole_len > 0) return 0;
@@ -477,7 +478,8 @@ static size_t slice_of(const struct journal *journal)
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
     bool retries = journal->state == JOURNAL_CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
-    bool may_write = !journal->retiring && (journal->state == JOURNAL_OK || retries);
+    bool is_held = journal->retiring || journal->settling;
+    bool may_write = !is_held && (journal->state == JOURNAL_OK || retries);
     if (journal->whole_len > 0 && may_write) {
         /* Write all new bytes in addition to a slice of the late ones, or a fast writer would stay
          * ahead forever. */
@@ -521,7 +523,7 @@ void journal_sync_done(struct journal *journal, int64_t now)
 int journal_rotate(struct journal *journal, int fd, uint32_t id)
 {
     bool is_sliced = has_unsummed(journal) || journal->part > 0; /* a big record is being written */
-    if (journal->retiring || is_sliced) return EBUSY;
+    if (journal->retiring || journal->settling || is_sliced) return EBUSY;
     if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
     int error = write_some(journal, journal->tried_at, NO_LIMIT);
     if (error != 0) return error;
@@ -578,14 +580,35 @@ void journal_need_base(struct journal *journal)
     need_base(journal, 0);
 }
 
+bool journal_settle(struct journal *journal, int64_t now)
+{
+    if (journal->retiring) return true;
+    if (journal->state == JOURNAL_NEEDS_BASE) return false;
+    if (!journal->settling && write_some(journal, now, NO_LIMIT) == 0) {
+        journal->settling = true;
+        if (journal->written > journal->asked) order_sync(journal, now);
+    }
+    return sync_running(journal);
+}
+
+bool journal_settles(const struct journal *journal)
+{
+    return journal->settling;
+}
+
+void journal_resume(struct journal *journal)
+{
+    journal->settling = false;
+}
+
 int journal_close(struct journal *journal)
 {
     syncer_stop(journal->syncer);
     journal_sync_done(journal, journal->asked_at);
     int error = journal->error;
     if (journal->state != JOURNAL_NEEDS_BASE) {
-        error = write_some(journal, journal->tried_at, NO_LIMIT);
-        if (error == 0) error = disk_sync(journal->fd);
+        if (!journal->settling) error = write_some(journal, journal->tried_at, NO_LIMIT);
+        if (error == 0 && journal->synced < journal->written) error = disk_sync(journal->fd);
     }
     if (journal->fd >= 0) disk_free_room(journal->fd);
     journal_free(journal);

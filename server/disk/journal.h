@@ -65,6 +65,15 @@ int journal_open(struct journal *journal, int fd, uint32_t id, const struct jour
  * first record tells that, so there is no effect if the segment has one. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
+/* Call before journal_close, so that it does not wait for the medium: writes all complete records,
+ * and has the thread sync them. Later records stay in memory until journal_resume; journal_close
+ * drops them. True: the thread still works; call again after the next journal_sync_done. False:
+ * everything is synced, or has failed. */
+bool journal_settle(struct journal *journal, int64_t now);
+bool journal_settles(
+    const struct journal *journal);           /* do records stay in memory for that reason? */
+void journal_resume(struct journal *journal); /* the next flush writes them */
+
 /* Writes and syncs everything, waits for it, and closes the file. 0, or the errno if some bytes are
  * not on the medium. */
 int journal_close(struct journal *journal);

@@ -69,20 +69,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     return persist;
 }
 
-/* Notes in the manifest that the closed journal is synced: the next start then knows that no end of
- * it is torn. */
-static void note_synced(struct persist *persist)
-{
-    persist_await_files(persist);
-    int error = manifest_note_synced(&persist->manifest);
-    if (error != 0)
-        log_line(LOG_NOTICE,
-                 "Can't note in the manifest that the journal is complete: %s. If its end is "
-                 "damaged before the next start, this will look like a crash",
-                 strerror(error));
-}
-
-/* Writes, syncs and closes the journal. 0 or an errno. */
+/* Writes, syncs and closes the journal, and begins to note that. 0 or an errno. */
 static int close_journal(struct persist *persist)
 {
     loop_io_free(persist->synced);
@@ -95,10 +82,10 @@ static int close_journal(struct persist *persist)
     persist->safe_at_end = error != 0 || !persist->opened ? safe : UINT64_MAX;
     persist->journal = NULL;
     persist->synced = NULL;
-    persist->listens = persist->opened = false;
+    persist->listens = persist->opened = persist->settle_asked = false;
     persist->base_error = 0;
     persist->committed = 0;
-    if (is_lasting && error == 0) note_synced(persist);
+    if (is_lasting && error == 0) persist_begin_note(persist);
     return error;
 }
 
@@ -106,6 +93,7 @@ void persist_free(struct persist *persist)
 {
     if (persist == NULL) return;
     if (persist->journal != NULL) close_journal(persist);
+    persist_await_files(persist);
     persist_drop_rewrite(persist);
     child_free(persist->child);
     loop_io_free(persist->files_done);
@@ -131,8 +119,11 @@ static enum journal_sync_mode sync_mode_of(const struct conf *conf)
 static void on_synced(void *ctx, unsigned what)
 {
     (void)what;
-    const struct persist *persist = ctx;
+    struct persist *persist = ctx;
     journal_sync_done(persist->journal, clock_mono_usec());
+    if (!persist->settle_asked) return;
+    persist->settle_asked = false;
+    if (persist->w.files_done != NULL) persist->w.files_done(persist->w.ctx);
 }
 
 int persist_new_journal(struct persist *persist)
@@ -302,6 +293,18 @@ static void update_journal_report(struct persist *persist)
     persist->report.sync_running = report.sync_running;
 }
 
+/* Writes the journal on if nobody turns it off now that it has settled: the client that wanted it
+ * has gone, or its request has failed. */
+static void resume_journal(struct persist *persist)
+{
+    enum { TURNS = 2 };
+    if (!journal_settles(persist->journal) || persist->settle_asked) return;
+    if (++persist->settled_turns > TURNS)
+        journal_resume(persist->journal);
+    else
+        loop_timer_set(persist->flush_again, 0);
+}
+
 static void flush_journal(struct persist *persist)
 {
     persist_end_record(persist);
@@ -319,6 +322,7 @@ void persist_turn(struct persist *persist)
     if (persist->report.loading) return;
     bool flushed = persist->w.store->flushed_at != persist->flush_seen;
     if (persist->listens) {
+        resume_journal(persist);
         flush_journal(persist);
         /* After FLUSHALL a base needs no space, and frees that of the old files. */
         bool wants_base = flushed || journal_report(persist->journal).waiting > WAITING_MAX;
@@ -398,12 +402,21 @@ bool persist_has_to_wait(const struct persist *persist)
     return file_job_runs(persist->files);
 }
 
+static bool settle_journal(struct persist *persist)
+{
+    persist_end_record(persist);
+    persist->settled_turns = 0;
+    persist->settle_asked = journal_settle(persist->journal, clock_mono_usec());
+    return persist->settle_asked;
+}
+
 bool persist_prepare(struct persist *persist, bool appendonly)
 {
     char why[MANIFEST_WHY_MAX];
     if (persist->report.loading || appendonly == persist->listens) return false;
     if (persist_has_to_wait(persist)) return true;
-    if (!appendonly || persist->tried || persist->step != STEP_NONE) return false;
+    if (!appendonly) return settle_journal(persist);
+    if (persist->tried || persist->step != STEP_NONE) return false;
     /* persist_configure reports these failures. */
     if (!persist_own_folder(persist)) return false;
     if (persist->manifest.count == 0 && persist_find_journal(persist, why) == MANIFEST_BAD)
@@ -479,9 +492,13 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     /* The records since the data was replaced, or the journal was turned on, wait in memory for the
      * base, which a child may be writing. */
     bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
-    if (persist->journal != NULL) error = close_journal(persist);
+    if (persist->journal != NULL) {
+        journal_resume(persist->journal);
+        error = close_journal(persist);
+    }
     if (lacks_base) error = persist_write_last_base(persist);
-    if (lacks_base && error == 0) note_synced(persist);
+    if (lacks_base && error == 0) persist_begin_note(persist);
+    persist_await_files(persist);
     if (error != 0)
         snprintf(
             why, size,

@@ -46,8 +46,8 @@ struct persist_wiring {
      * journal begins with that data. True: it has changed the data, which then has no place in a
      * stream. NULL: not called. */
     bool (*restored)(void *ctx);
-    /* Called when the thread for slow steps has ended one: see persist_has_to_wait. NULL: not
-     * called. */
+    /* Called when persist_has_to_wait or persist_prepare may have another answer. NULL: not called.
+     */
     void (*files_done)(void *ctx);
     void *ctx;
 };
@@ -85,9 +85,11 @@ void persist_second(struct persist *persist); /* about once a second: save point
 /* Does the thread that creates and removes files work, so that persist_configure and persist_move
  * would wait for it? */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure with this appendonly. True: call again when the thread has ended a
- * step, which may be the creation of a new journal's first file. Otherwise persist_configure would
- * wait for the disk. */
+/* Call before persist_configure with this appendonly. True: call again after files_done, because
+ * persist_configure would wait for the disk: to create a new journal's first file, or to sync the
+ * end of the journal that is turned off. During that sync later changes stay in memory, and so do
+ * replies to them. If persist_configure does not follow within two turns after it, they are
+ * written. */
 bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. False: the journal could not be started. */
 bool persist_configure(struct persist *persist);

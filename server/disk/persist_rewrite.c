@@ -95,6 +95,28 @@ void persist_begin_try(struct persist *persist)
     begin_step(persist, STEP_TRY, try_folder);
 }
 
+/* In the thread. */
+static int note_synced(void *ctx)
+{
+    struct persist *persist = ctx;
+    return manifest_note_synced(&persist->manifest);
+}
+
+void persist_begin_note(struct persist *persist)
+{
+    persist_await_files(persist);
+    begin_step(persist, STEP_NOTE, note_synced);
+}
+
+static void log_note(int error)
+{
+    if (error != 0)
+        log_line(LOG_NOTICE,
+                 "Can't note in the manifest that the journal is complete: %s. If its end is "
+                 "damaged before the next start, this will look like a crash",
+                 strerror(error));
+}
+
 void persist_drop_try(struct persist *persist)
 {
     if (persist->tried) persist_drop_rewrite(persist); /* which closes its segment */
@@ -112,12 +134,13 @@ void persist_take_step(struct persist *persist)
 {
     enum persist_step step = persist->step;
     if (!file_job_ended(persist->files, &persist->step_error)) return;
-    if (step != STEP_TRY && step != STEP_SWEEP) {
+    if (step != STEP_TRY && step != STEP_SWEEP && step != STEP_NOTE) {
         persist->step_ended = true;
         return;
     }
     persist->step = STEP_NONE;
     if (step == STEP_SWEEP) persist_log_sweep(persist->step_error);
+    if (step == STEP_NOTE) log_note(persist->step_error);
     persist->tried = step == STEP_TRY;
     persist->try_error = persist->step_error;
 }
@@ -280,7 +303,8 @@ bool persist_start_rewrite(struct persist *persist)
 {
     bool wanted =
         persist->rewrite_scheduled || (persist_waits_for_base(persist) && !persist->retry.rewrite);
-    if (!wanted || persist->step != STEP_NONE) return false;
+    bool is_closing = persist->listens && journal_settles(persist->journal);
+    if (!wanted || is_closing || persist->step != STEP_NONE) return false;
     persist->rewrite_scheduled = persist->retry.rewrite = false;
     persist->task = TASK_REWRITE;
     persist->task_began_usec = clock_mono_usec();

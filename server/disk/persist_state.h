@@ -23,6 +23,7 @@ enum persist_step {
     STEP_ROTATE,  /* the segment exists: the journal switches to it at the end of a turn */
     STEP_BASE,    /* the base is listed */
     STEP_SWEEP,   /* files of the old journal are removed; the task has ended */
+    STEP_NOTE,    /* the manifest notes that the closed journal is synced */
 };
 
 /* Failed tasks that will be retried, both at the same time. If the disk was full, they are retried
@@ -48,6 +49,9 @@ struct persist {
     bool has_token;   /* the open record has a leap of the fencing tokens */
     size_t committed; /* bytes of the open record that are of committed transactions */
     bool opened;      /* the journal has had a file since appendonly was turned on */
+
+    bool settle_asked;      /* persist_prepare has to be called again when a sync has ended */
+    unsigned settled_turns; /* turns since the journal settled and could have been closed */
 
     uint64_t before; /* sum of the last positions of earlier journals */
     /* The safe position without a journal: UINT64_MAX, or less if closing the last one failed. */
@@ -160,6 +164,9 @@ void persist_continue_rewrite(struct persist *persist);
 void persist_take_step(struct persist *persist);
 /* Waits for the thread, after which the manifest may be used until the next turn. */
 void persist_await_files(struct persist *persist);
+/* Begins to note in the manifest that the closed journal is synced: the next start then knows that
+ * no end of it is torn. */
+void persist_begin_note(struct persist *persist);
 /* Cancels a rewrite whose journal was closed. */
 void persist_drop_rewrite(struct persist *persist);
 

@@ -133,6 +133,74 @@ def turning_the_journal_on_makes_no_other_client_wait_for_a_sync():
             number += 1
 
 
+def unsynced():
+    """A daemon that does not sync what is written."""
+    return Kept(fsync="no", fault=True)
+
+
+@test
+def turning_the_journal_off_makes_no_other_client_wait_for_a_sync():
+    for number in (1, 2, 3):  # of the journal, the manifest and its folder
+        with unsynced() as daemon, daemon.raw() as raw, daemon.raw() as other:
+            equal(raw.call("SET", "k", "v"), OK)
+            with held(daemon, number) as begun:
+                raw.send(encode("CONFIG", "SET", "appendonly", "no"))
+                assert begun(), number
+                equal(other.call("GET", "k"), b"$1\r\nv\r\n")
+            equal(raw.reply(), OK)
+            equal(daemon.info()["aof_enabled"], "0")
+            equal(other.call("SET", "l", "v"), OK)
+            daemon.again()
+            equal((daemon.call("EXISTS", "k"), daemon.call("EXISTS", "l")), (b":1\r\n", b":0\r\n"))
+
+
+@test
+def change_during_the_last_sync_is_answered_once_the_journal_is_off():
+    with unsynced() as daemon, daemon.raw() as raw, daemon.raw() as other:
+        equal(raw.call("SET", "k", "v"), OK)
+        with held(daemon, 1) as begun:
+            raw.send(encode("CONFIG", "SET", "appendonly", "no"))
+            assert begun()
+            other.send(encode("SET", "l", "v"))
+            assert wait_for(lambda: daemon.call("EXISTS", "l") == b":1\r\n")
+            equal(other.heard(), b"", "before the journal is off")
+        equal((raw.reply(), other.reply()), (OK, OK))
+        equal(daemon.info()["aof_enabled"], "0")
+
+
+@test
+def journal_goes_on_if_the_client_that_turns_it_off_leaves():
+    with unsynced() as daemon, daemon.raw() as other:
+        with held(daemon, 1) as begun:
+            with daemon.raw() as raw:
+                equal(raw.call("SET", "k", "v"), OK)
+                raw.send(encode("CONFIG", "SET", "appendonly", "no"))
+                assert begun()
+                other.send(encode("SET", "l", "v"))
+                assert wait_for(lambda: daemon.call("EXISTS", "l") == b":1\r\n")
+            assert wait_for(lambda: daemon.info("clients")["blocked_clients"] == "0")
+        equal(other.reply(), OK)
+        equal(daemon.info()["aof_enabled"], "1")
+        check_restart(daemon)
+
+
+@test
+def stop_while_the_journal_is_turned_off_keeps_all_changes():
+    with unsynced() as daemon, daemon.raw() as raw, daemon.raw() as other:
+        equal(raw.call("SET", "k", "v"), OK)
+        with held(daemon, 1) as begun:
+            raw.send(encode("CONFIG", "SET", "appendonly", "no"))
+            assert begun()
+            other.send(encode("SET", "l", "v"))
+            assert wait_for(lambda: daemon.call("EXISTS", "l") == b":1\r\n")
+            live = daemon.digest()
+            daemon.process.send_signal(signal.SIGTERM)
+            assert wait_for(lambda: "Received a signal to stop" in daemon.log())
+        daemon.process.wait()
+        daemon.again()
+        equal(daemon.digest(), live)
+
+
 @test
 def exec_waits_for_the_disk_alone_and_may_be_given_up():
     turn_on = [("MULTI",), ("SET", "k", "v"), ("CONFIG", "SET", "appendonly", "yes"), ("EXEC",)]
