@@ -359,6 +359,36 @@ static bool end_restore(struct loading *loading)
     return true;
 }
 
+/* A journal that was started without data and never written to counts as no data, so that an import
+ * is still possible. */
+static bool is_blank_journal(const struct persist *persist)
+{
+    const struct manifest *manifest = &persist->manifest;
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    if (!manifest->blank || manifest_last_segment(manifest) == 0 ||
+        file_kind(persist->w.conf->dbfilename) == FILE_SNAPSHOT)
+        return false;
+    const struct manifest_file *segment = &manifest->files[manifest->count - 1];
+    return manifest_file_path(manifest, segment, path) == 0 && stat(path, &stat_of) == 0 &&
+           stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+}
+
+/* The journal is off, and there is no snapshot: names the journal that is there, in which the user
+ * may expect the data. */
+static void warn_of_journal(struct persist *persist)
+{
+    char why[MANIFEST_WHY_MAX];
+    enum manifest_found found = persist_find_journal(persist, why);
+    bool is_there =
+        found == MANIFEST_BAD || (found == MANIFEST_LOADED && !is_blank_journal(persist));
+    if (is_there)
+        log_line(LOG_WARNING,
+                 "Starting without the data of the journal in %s/%s, because appendonly is no. To "
+                 "load it, stop the server and start it with --appendonly yes",
+                 persist->w.conf->dir, persist->manifest.dir);
+}
+
 /* Without a journal: loads the snapshot, or imports. */
 static bool load_without_journal(struct loading *loading)
 {
@@ -382,22 +412,8 @@ static bool load_without_journal(struct loading *loading)
     if (conf->import[0] != '\0') return load_import(loading) && end_restore(loading);
     if (persist_refuse_redis(persist, loading->why, loading->size)) return false;
     persist_note_redis(persist);
+    if (!conf->appendonly) warn_of_journal(persist);
     return true;
-}
-
-/* A journal that was started without data and never written to counts as no data, so that an import
- * is still possible. */
-static bool is_blank_journal(const struct persist *persist)
-{
-    const struct manifest *manifest = &persist->manifest;
-    char path[DISK_PATH_MAX];
-    struct stat stat_of;
-    if (!manifest->blank || manifest_last_segment(manifest) == 0 ||
-        file_kind(persist->w.conf->dbfilename) == FILE_SNAPSHOT)
-        return false;
-    const struct manifest_file *segment = &manifest->files[manifest->count - 1];
-    return manifest_file_path(manifest, segment, path) == 0 && stat(path, &stat_of) == 0 &&
-           stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
 /* A process that was killed may have left the end of a segment, or the manifest's name, with the

@@ -185,6 +185,23 @@ def start_removes_files_that_a_crash_left():
 
 
 @test
+def start_without_a_journal_names_the_journal_that_is_there():
+    warning = "Starting without the data of the journal in "
+    with Kept(fsync="no", appendonly="no") as daemon:
+        assert warning not in daemon.log(), daemon.log()
+        daemon.appendonly = "yes"
+        daemon.again()
+        equal(daemon.call("SET", "k", "v"), b"+OK\r\n")
+        daemon.appendonly = "no"
+        daemon.again()
+        equal(daemon.call("EXISTS", "k"), b":0\r\n")
+        assert f"{warning}{daemon.data}/appendonlydir, because appendonly is no" in daemon.log(), daemon.log()
+        daemon.appendonly = "yes"
+        daemon.again()
+        equal(daemon.call("EXISTS", "k"), b":1\r\n")
+
+
+@test
 def failed_reload_changes_nothing():
     with Kept(fault=True) as daemon, daemon.raw() as raw:
         for number in range(100):
