@@ -95,11 +95,11 @@ static const struct page *page_of(struct command_ref ref)
     const struct command *top = ref.parent != NULL ? ref.parent : ref.row;
     const struct page *found = NULL;
     for (size_t i = 0; i < PAGES; i++) {
-        if (strcmp(pages[i].group, top->group) != 0) continue;
+        if (strcmp(pages[i].group, ref.group) != 0) continue;
         if (pages[i].name == NULL && found == NULL) found = &pages[i];
         if (pages[i].name != NULL && strcmp(pages[i].name, top->name) == 0) found = &pages[i];
     }
-    ensure(found != NULL, "no page for the group '%s' of %s", top->group, top->name);
+    ensure(found != NULL, "no page for the group '%s' of %s", ref.group, top->name);
     return found;
 }
 

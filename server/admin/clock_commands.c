@@ -91,15 +91,14 @@ static void cmd_clock_help(struct call *call)
 }
 
 #define CLOCK_ROW                                                                                  \
-    .flags = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE, .group = "server",                \
-    .since = "0.2.0", .replies = REPLIES("integer: the server's time in milliseconds")
+    .flags = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE, .since = "0.2.0",                 \
+    .replies = REPLIES("integer: the server's time in milliseconds")
 
 static const struct command subcommands[] = {
     { .name = "GET",
       .run = cmd_clock_get,
       .arity = 2,
       .flags = LOADING | STALE | FAST,
-      .group = "server",
       .since = "0.2.0",
       .replies = REPLIES("integer: the server's time in milliseconds"),
       .complexity = "O(1)",
@@ -139,14 +138,13 @@ static const struct command subcommands[] = {
       .syntax = "",
       .summary = "Stops a stepped clock that runs.",
       CLOCK_ROW },
-    HELP_ROW(cmd_clock_help, .group = "server", .since = "0.2.0"),
+    HELP_ROW(cmd_clock_help, .since = "0.2.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
     { .name = "CLOCK",
       .arity = -2,
-      .group = "server",
       .since = "0.2.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
@@ -154,4 +152,4 @@ static const struct command rows[] = {
       .subcommands = subcommands },
 };
 
-const struct command_group clock_commands = COMMAND_GROUP(rows);
+const struct command_group clock_commands = COMMAND_GROUP("server", rows);

@@ -139,7 +139,6 @@ static const struct command rows[] = {
       .run = cmd_debug,
       .arity = -2,
       .flags = ADMIN | NOSCRIPT | LOADING | STALE | WHILE_PAUSED, /* to move a held clock */
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES(
           "OK: CHECK, LOADAOF, RELOAD, SLEEP", "integer: CLOCK: the server's time in milliseconds",
@@ -151,4 +150,4 @@ static const struct command rows[] = {
       .summary = "Tools for tests." },
 };
 
-const struct command_group debug_commands = COMMAND_GROUP(rows);
+const struct command_group debug_commands = COMMAND_GROUP("server", rows);

@@ -175,7 +175,6 @@ static const struct command subcommands[] = {
       .flags = READONLY | BLOCKING | COUNTS_KEYS,
       .acl = ACL_KEYSPACE,
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .group = "server",
       .since = "0.1.0",
       .replies = REPLIES(
           "[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]: key, deadline "
@@ -190,7 +189,6 @@ static const struct command subcommands[] = {
       .flags = READONLY | BLOCKING,
       .acl = ACL_KEYSPACE,
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .group = "server",
       .since = "0.1.0",
       .replies = REPLIES("[[bulk integer integer integer] ...]: for each span (1s, 10s, 1m, 10m, "
                          "1h, 1d, later, never) its name, and how many keys, members and elements "
@@ -206,7 +204,6 @@ static const struct command subcommands[] = {
       .arity = 2,
       .flags = LOADING | STALE | FAST,
       .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
-      .group = "server",
       .since = "0.1.0",
       .replies = REPLIES("map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' "
                          "integer 'count' integer]: percentiles of the time between deadline and "
@@ -218,7 +215,6 @@ static const struct command subcommands[] = {
       .run = cmd_expiry_help,
       .arity = 2,
       .flags = LOADING | STALE,
-      .group = "server",
       .since = "0.1.0",
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
@@ -230,7 +226,6 @@ static const struct command subcommands[] = {
 static const struct command rows[] = {
     { .name = "EXPIRY",
       .arity = -2,
-      .group = "server",
       .since = "0.1.0",
       .complexity = "depends on the subcommand",
       .syntax = "",
@@ -238,4 +233,4 @@ static const struct command rows[] = {
       .subcommands = subcommands },
 };
 
-const struct command_group expiry_commands = COMMAND_GROUP(rows);
+const struct command_group expiry_commands = COMMAND_GROUP("server", rows);

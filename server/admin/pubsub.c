@@ -217,7 +217,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_channels,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
-      .group = "pubsub",
       .since = "2.8.0",
       .replies = REPLIES("[bulk ...]: the channels that have subscribers"),
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY),
@@ -228,7 +227,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_numsub,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
-      .group = "pubsub",
       .since = "2.8.0",
       .replies =
           REPLIES("[bulk integer ...]: channels, each followed by its number of subscribers"),
@@ -239,7 +237,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_numpat,
       .arity = 2,
       .flags = PUBSUB | LOADING | STALE,
-      .group = "pubsub",
       .since = "2.8.0",
       .replies = REPLIES("integer: the number of distinct patterns"),
       .complexity = "O(1)",
@@ -249,7 +246,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_shardchannels,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
-      .group = "pubsub",
       .since = "7.0.0",
       .replies = REPLIES("[bulk ...]: the channels that have subscribers"),
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY),
@@ -260,7 +256,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_shardnumsub,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
-      .group = "pubsub",
       .since = "7.0.0",
       .replies =
           REPLIES("[bulk integer ...]: channels, each followed by its number of subscribers"),
@@ -271,7 +266,6 @@ static const struct command pubsub_rows[] = {
       .run = cmd_pubsub_help,
       .arity = 2,
       .flags = LOADING | STALE,
-      .group = "pubsub",
       .since = "6.2.0",
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
@@ -288,7 +282,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_CHANNEL_ALL,
-      .group = "pubsub",
       .since = "2.0.0",
       .replies = REPLIES("push['subscribe' bulk integer]: for each channel: its name, and how many "
                          "subscriptions there are"),
@@ -300,7 +293,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_PATTERN_ALL,
-      .group = "pubsub",
       .since = "2.0.0",
       .replies = REPLIES("push['psubscribe' bulk integer]: for each pattern: it, and how many "
                          "subscriptions there are"),
@@ -311,7 +303,6 @@ static const struct command rows[] = {
       .run = cmd_unsubscribe,
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
-      .group = "pubsub",
       .since = "2.0.0",
       .replies = REPLIES("push['unsubscribe' bulk|null integer]: for each channel: its name, null "
                          "if there was none, and how many subscriptions are left"),
@@ -322,7 +313,6 @@ static const struct command rows[] = {
       .run = cmd_punsubscribe,
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
-      .group = "pubsub",
       .since = "2.0.0",
       .replies = REPLIES("push['punsubscribe' bulk|null integer]: for each pattern: it, null if "
                          "there was none, and how many subscriptions are left"),
@@ -334,7 +324,6 @@ static const struct command rows[] = {
       .arity = 3,
       .flags = PUBSUB | LOADING | STALE | FAST | MAY_REPLICATE,
       .acl = ACL_CHANNEL_FIRST,
-      .group = "pubsub",
       .since = "2.0.0",
       .replies = REPLIES("integer: the number of receivers"),
       .complexity = "O(N+M), N listeners of the channel, M patterns",
@@ -347,7 +336,6 @@ static const struct command rows[] = {
       .acl = ACL_CHANNEL_ALL,
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_NOT,
-      .group = "pubsub",
       .since = "7.0.0",
       .replies = REPLIES("push['ssubscribe' bulk integer]: for each channel: its name, and how "
                          "many shard subscriptions there are"),
@@ -361,7 +349,6 @@ static const struct command rows[] = {
       .flags = SUBSCRIBE_FLAGS,
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_NOT,
-      .group = "pubsub",
       .since = "7.0.0",
       .replies = REPLIES("push['sunsubscribe' bulk|null integer]: for each channel: its name, null "
                          "if there was none, and how many shard subscriptions are left"),
@@ -375,7 +362,6 @@ static const struct command rows[] = {
       .acl = ACL_CHANNEL_FIRST,
       .keys = KEY_FIRST,
       .key_flags = KEY_NOT,
-      .group = "pubsub",
       .since = "7.0.0",
       .replies = REPLIES("integer: the number of receivers"),
       .complexity = "O(N), N listeners",
@@ -383,7 +369,6 @@ static const struct command rows[] = {
       .summary = "Sends a message to the subscribers of a shard channel." },
     { .name = "PUBSUB",
       .arity = -2,
-      .group = "pubsub",
       .since = "2.8.0",
       .complexity = "depends on the subcommand",
       .syntax = "subcommand [argument [argument ...]]",
@@ -391,4 +376,4 @@ static const struct command rows[] = {
       .subcommands = pubsub_rows },
 };
 
-const struct command_group pubsub_commands = COMMAND_GROUP(rows);
+const struct command_group pubsub_commands = COMMAND_GROUP("pubsub", rows);

@@ -93,7 +93,6 @@ static const struct command rows[] = {
       .arity = 1,
       .flags = MULTI_FLAGS | NOT_QUEUED,
       .acl = ACL_TRANSACTION,
-      .group = "transactions",
       .since = "1.2.0",
       .replies = REPLIES("OK: commands are queued from now on"),
       .errors = ERRORS(ERR_MULTI_NESTED),
@@ -105,7 +104,6 @@ static const struct command rows[] = {
       .arity = 1,
       .flags = NOSCRIPT | LOADING | STALE | SKIP_SLOWLOG | NOT_QUEUED | RUNS_QUEUE,
       .acl = ACL_TRANSACTION,
-      .group = "transactions",
       .since = "1.2.0",
       .replies = REPLIES("[any ...]: the replies of the queued commands",
                          "null-array: a watched key was changed, nothing ran"),
@@ -118,7 +116,6 @@ static const struct command rows[] = {
       .arity = 1,
       .flags = MULTI_FLAGS | NOT_QUEUED,
       .acl = ACL_TRANSACTION,
-      .group = "transactions",
       .since = "2.0.0",
       .replies = REPLIES("OK: the queue was dropped"),
       .errors = ERRORS(ERR_DISCARD_ALONE),
@@ -132,7 +129,6 @@ static const struct command rows[] = {
       .acl = ACL_TRANSACTION,
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RO,
-      .group = "transactions",
       .since = "2.2.0",
       .replies = REPLIES("OK: the keys are watched"),
       .errors = ERRORS(ERR_WATCH_IN_MULTI),
@@ -144,7 +140,6 @@ static const struct command rows[] = {
       .arity = 1,
       .flags = MULTI_FLAGS,
       .acl = ACL_TRANSACTION,
-      .group = "transactions",
       .since = "2.2.0",
       .replies = REPLIES("OK: no key is watched"),
       .complexity = "O(N), N keys watched",
@@ -152,4 +147,4 @@ static const struct command rows[] = {
       .summary = "Stops watching all keys." },
 };
 
-const struct command_group transaction_commands = COMMAND_GROUP(rows);
+const struct command_group transaction_commands = COMMAND_GROUP("transactions", rows);

@@ -13,7 +13,7 @@
 #include "server/cmd/call/command.h"
 
 /* SSCAN HSCAN ZSCAN. */
-extern const struct command_group collection_scan_commands;
+extern const struct command_group set_scan_commands, hash_scan_commands, zset_scan_commands;
 
 /* Adds all groups to the table. longest_string is the maximum length of a string
  * (proto-max-bulk-len), the context of the groups; it must outlive the table. */

@@ -82,14 +82,13 @@ static void cmd_zscan(struct call *call)
     scan_key(call, TYPE_ZSET, "NOSCORES", step_zset);
 }
 
-static const struct command rows[] = {
+static const struct command set_rows[] = {
     { .name = "SSCAN",
       .run = cmd_sscan,
       .arity = -3,
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "set",
       .since = "2.8.0",
       .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
@@ -98,13 +97,15 @@ static const struct command rows[] = {
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Returns some members of a set and the cursor for the next call. The first call "
                  "takes cursor 0." },
+};
+
+static const struct command hash_rows[] = {
     { .name = "HSCAN",
       .run = cmd_hscan,
       .arity = -3,
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "hash",
       .since = "2.8.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value",
@@ -115,13 +116,15 @@ static const struct command rows[] = {
       .syntax = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
       .summary = "Returns some fields and values of a hash and the cursor for the next call. The "
                  "first call takes cursor 0." },
+};
+
+static const struct command zset_rows[] = {
     { .name = "ZSCAN",
       .run = cmd_zscan,
       .arity = -3,
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "sorted-set",
       .since = "2.8.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score",
@@ -134,4 +137,6 @@ static const struct command rows[] = {
                  "call. The first call takes cursor 0." },
 };
 
-const struct command_group collection_scan_commands = COMMAND_GROUP(rows);
+const struct command_group set_scan_commands = COMMAND_GROUP("set", set_rows);
+const struct command_group hash_scan_commands = COMMAND_GROUP("hash", hash_rows);
+const struct command_group zset_scan_commands = COMMAND_GROUP("sorted-set", zset_rows);

@@ -51,6 +51,7 @@ static void add_commands(struct parts *parts)
     cmd_add_all(parts->commands, &parts->conf.proto_max_bulk_len);
     scripting_add_commands(parts->scripting, parts->commands);
     commands_add(parts->commands, &replica_commands, parts->replication);
+    commands_add(parts->commands, &wait_commands, parts->replication);
     admin_add_all(&parts->admin,
                   &(struct admin_parts){ .commands = parts->commands,
                                          .engine = &parts->engine,
@@ -262,6 +263,7 @@ struct commands *wiring_commands(void)
     cmd_add_all(commands, NULL);
     scripting_add_commands(NULL, commands);
     commands_add(commands, &replica_commands, NULL);
+    commands_add(commands, &wait_commands, NULL);
     admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .engine = &engine });
     return commands;
 }

@@ -31,14 +31,11 @@ static const struct command_group *const dehydrator_groups[] = {
 };
 
 static const struct command_group *const collection_groups[] = {
-    &set_commands,           &set_algebra_commands,
-    &set_random_commands,    &set_ex_commands,
-    &hash_commands,          &hash_random_commands,
-    &hash_ex_commands,       &zset_commands,
-    &zset_pop_commands,      &zset_time_commands,
-    &zset_range_commands,    &zset_algebra_commands,
-    &zset_random_commands,   &member_expire_commands,
-    &other_servers_commands, &collection_scan_commands,
+    &set_commands,           &set_algebra_commands, &set_random_commands, &set_ex_commands,
+    &hash_commands,          &hash_random_commands, &hash_ex_commands,    &zset_commands,
+    &zset_pop_commands,      &zset_time_commands,   &zset_range_commands, &zset_algebra_commands,
+    &zset_random_commands,   &hash_expire_commands, &set_expire_commands, &zset_expire_commands,
+    &other_servers_commands, &set_scan_commands,    &hash_scan_commands,  &zset_scan_commands,
     &geo_commands,           &geo_search_commands,
 };
 
@@ -223,7 +220,7 @@ static bool is_left_out(const char *name)
 static bool add_group(RedisModuleCtx *ctx, const struct command_group *group, const char *prefix)
 {
     struct command *rows = mem_alloc(group->count * sizeof(*rows));
-    struct command_group added = { .rows = rows };
+    struct command_group added = { .name = group->name, .rows = rows };
     for (size_t i = 0; i < group->count; i++) {
         const struct command *row = &group->rows[i];
         if (is_left_out(row->name)) continue;

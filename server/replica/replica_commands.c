@@ -343,7 +343,6 @@ static void cmd_waitaof(struct call *call)
 
 #define FOLLOW_ROW                                                                                 \
     .run = cmd_replicaof, .arity = 3, .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,        \
-    .group = "server",                                                                             \
     .replies = REPLIES("OK: the role has changed",                                                 \
                        "simple 'OK Already connected to specified master': no change"),            \
     .errors =                                                                                      \
@@ -355,7 +354,6 @@ static const struct command rows[] = {
       .run = cmd_psync,
       .arity = -3,
       .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING | NO_MULTI,
-      .group = "server",
       .since = "2.8.0",
       .replies = REPLIES("simple 'CONTINUE id': the stream follows from the offset on",
                          "simple 'FULLRESYNC id offset': a full copy follows, then the stream"),
@@ -368,7 +366,6 @@ static const struct command rows[] = {
       .run = cmd_sync,
       .arity = 1,
       .flags = ADMIN | NOSCRIPT | NO_ASYNC_LOADING | NO_MULTI,
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("bulk: an RDB without a line end after it; then the stream"),
       .errors = ERRORS(ERR_NO_MASTER_LINK, ERR_SYNC_FAILOVER, ERR_SYNC_PENDING),
@@ -379,7 +376,6 @@ static const struct command rows[] = {
       .run = cmd_replconf,
       .arity = -1,
       .flags = ADMIN | NOSCRIPT | LOADING | STALE | ALLOW_BUSY | WHILE_PAUSED,
-      .group = "server",
       .since = "3.0.0",
       .replies = REPLIES("OK: the options are set",
                          "simple 'OK expired': to the ability expired. If an offset follows, the "
@@ -397,7 +393,6 @@ static const struct command rows[] = {
       .run = cmd_failover,
       .arity = -1,
       .flags = ADMIN | NOSCRIPT | STALE,
-      .group = "server",
       .since = "6.2.0",
       .replies =
           REPLIES("OK: writes are paused until a replica has the whole stream; then it becomes "
@@ -413,7 +408,6 @@ static const struct command rows[] = {
       .arity = 1,
       .flags = NOSCRIPT | LOADING | STALE | FAST,
       .acl = ACL_ADMIN | ACL_DANGEROUS,
-      .group = "server",
       .since = "2.8.12",
       .replies = REPLIES("[bulk integer [[bulk bulk bulk] ...]]: master, the offset of its stream, "
                          "and address, port and offset of each replica",
@@ -422,13 +416,15 @@ static const struct command rows[] = {
       .complexity = "O(N) where N is the number of replicas.",
       .syntax = "",
       .summary = "Returns the role in replication." },
+};
+
+static const struct command wait_rows[] = {
     { .name = "WAIT",
       .run = cmd_wait,
       .arity = 3,
       .flags = NOSCRIPT,
       .acl = ACL_CONNECTION,
       .tips = "request_policy:all_shards response_policy:agg_min",
-      .group = "generic",
       .since = "3.0.0",
       .replies = REPLIES("integer: the number of replicas that have the client's writes"),
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_WAIT_ON_REPLICA),
@@ -441,7 +437,6 @@ static const struct command rows[] = {
       .flags = NOSCRIPT,
       .acl = ACL_CONNECTION,
       .tips = "request_policy:all_shards response_policy:agg_min",
-      .group = "generic",
       .since = "7.2.0",
       .replies =
           REPLIES("[integer integer]: 1 if the journal here has the client's writes on disk, else "
@@ -453,4 +448,5 @@ static const struct command rows[] = {
       .summary = "Waits until the writes of the client are on the disks of enough servers." },
 };
 
-const struct command_group replica_commands = COMMAND_GROUP(rows);
+const struct command_group replica_commands = COMMAND_GROUP("server", rows);
+const struct command_group wait_commands = COMMAND_GROUP("generic", wait_rows);

@@ -6,6 +6,6 @@
 #include "server/cmd/call/command.h"
 
 /* Context: struct replication. */
-extern const struct command_group replica_commands;
+extern const struct command_group replica_commands, wait_commands;
 
 #endif

@@ -333,7 +333,7 @@ static void cmd_function_help(struct call *call)
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 #define CHANGE_TIPS .tips = "request_policy:all_shards response_policy:all_succeeded"
-#define SCRIPTING   .group = "scripting", .since = "7.0.0"
+#define SCRIPTING   .since = "7.0.0"
 
 static const struct command subcommands[] = {
     { .name = "DELETE",
@@ -445,4 +445,4 @@ static const struct command rows[] = {
       .subcommands = subcommands },
 };
 
-const struct command_group function_commands = COMMAND_GROUP(rows);
+const struct command_group function_commands = COMMAND_GROUP("scripting", rows);

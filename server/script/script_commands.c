@@ -187,7 +187,6 @@ static const struct command script_subcommands[] = {
       .run = cmd_script_debug,
       .arity = 3,
       .flags = NOSCRIPT,
-      .group = "scripting",
       .since = "3.2.0",
       .complexity = "O(1)",
       .syntax = "<YES | SYNC | NO>",
@@ -199,7 +198,6 @@ static const struct command script_subcommands[] = {
       .arity = -3,
       .flags = NOSCRIPT,
       .tips = "request_policy:all_shards response_policy:agg_logical_and",
-      .group = "scripting",
       .since = "2.6.0",
       .complexity = "O(N) for N names",
       .syntax = "sha1 [sha1 ...]",
@@ -210,7 +208,6 @@ static const struct command script_subcommands[] = {
       .arity = -2,
       .flags = NOSCRIPT,
       .tips = "request_policy:all_nodes response_policy:all_succeeded",
-      .group = "scripting",
       .since = "2.6.0",
       .complexity = "O(N) for N scripts",
       .syntax = "[ASYNC | SYNC]",
@@ -221,7 +218,6 @@ static const struct command script_subcommands[] = {
       .run = cmd_script_help,
       .arity = 2,
       .flags = LOADING | STALE,
-      .group = "scripting",
       .since = "5.0.0",
       .complexity = "O(1)",
       .syntax = "",
@@ -232,7 +228,6 @@ static const struct command script_subcommands[] = {
       .arity = 2,
       .flags = NOSCRIPT | ALLOW_BUSY,
       .tips = "request_policy:all_shards response_policy:one_succeeded",
-      .group = "scripting",
       .since = "2.6.0",
       .complexity = "O(1)",
       .syntax = "",
@@ -244,7 +239,6 @@ static const struct command script_subcommands[] = {
       .arity = 3,
       .flags = NOSCRIPT | STALE,
       .tips = "request_policy:all_nodes response_policy:all_succeeded",
-      .group = "scripting",
       .since = "2.6.0",
       .complexity = "O(N) for a script of N bytes",
       .syntax = "script",
@@ -287,13 +281,11 @@ static void cmd_fcall_ro(struct call *call)
 
 #define SCRIPT_ROW                                                                                 \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .group = "scripting", .complexity = "Depends on the script",                                   \
-    .replies = REPLIES("any: what the script returns")
+    .complexity = "Depends on the script", .replies = REPLIES("any: what the script returns")
 
 #define CALL_ROW                                                                                   \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .vary_flags = fcall_flags, .group = "scripting", .since = "7.0.0",                             \
-    .complexity = "Depends on the function",                                                       \
+    .vary_flags = fcall_flags, .since = "7.0.0", .complexity = "Depends on the function",          \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
 
@@ -357,7 +349,6 @@ static const struct command rows[] = {
                        ERR_SCRIPT_RO_COMMAND) },
     { .name = "SCRIPT",
       .arity = -2,
-      .group = "scripting",
       .since = "2.6.0",
       .complexity = "Depends on the subcommand",
       .syntax = "",
@@ -365,4 +356,4 @@ static const struct command rows[] = {
       .subcommands = script_subcommands },
 };
 
-const struct command_group script_commands = COMMAND_GROUP(rows);
+const struct command_group script_commands = COMMAND_GROUP("scripting", rows);

@@ -322,7 +322,7 @@ void program_make(struct program_call *call, struct command_ref ref, msec now,
                   const struct program_source *source)
 {
     struct syntax syntax;
-    struct maker maker = { call, source, syntax.nodes, ref.row->group, now };
+    struct maker maker = { call, source, syntax.nodes, ref.group, now };
     syntax_parse(&syntax, ref.row->syntax);
     call->argc = 0;
     call->text_len = 0;
@@ -396,10 +396,9 @@ void program_rows(struct program_rows *rows, const struct commands *commands,
 {
     rows->count = 0;
     for (size_t i = 0; i < commands_count(commands); i++) {
-        struct command_ref ref = commands_at(commands, i);
+        struct command_ref ref = commands_at(commands, i), sub;
         add_row(rows, ref, wanted);
-        if (ref.row->subcommands == NULL) continue;
-        for (const struct command *sub = ref.row->subcommands; sub->name != NULL; sub++)
-            add_row(rows, (struct command_ref){ .row = sub, .parent = ref.row }, wanted);
+        for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
+            add_row(rows, sub, wanted);
     }
 }

@@ -64,7 +64,7 @@ void row_json_print(FILE *to, const struct row *row)
     syntax_parse(&syntax, command->syntax);
     fprintf(to, "{");
     print_member(to, "name", row->name);
-    print_member(to, "group", command->group);
+    print_member(to, "group", row->ref.group);
     print_member(to, "syntax", command->syntax);
     print_member(to, "summary", command->summary);
     fprintf(to, "\"redis_7_0\": %s, ", row_is_in_redis_7_0(command) ? "true" : "false");

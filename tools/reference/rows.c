@@ -38,6 +38,7 @@ void rows_collect(void)
     engine.commands = commands_new();
     cmd_add_all(engine.commands, NULL);
     commands_add(engine.commands, &replica_commands, NULL);
+    commands_add(engine.commands, &wait_commands, NULL);
     scripting_add_commands(NULL, engine.commands);
     admin_add_all(&admin, &(struct admin_parts){ .commands = engine.commands, .engine = &engine });
     commands_each_stats(engine.commands, add_row, NULL);

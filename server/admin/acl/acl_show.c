@@ -105,7 +105,7 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
                         size_t *count)
 {
     char name[NAME_ROOM];
-    if (!category_has(category, ref.row)) return;
+    if (!category_has(category, ref)) return;
     size_t len = command_full_name(ref, name, sizeof(name));
     resp_bulk(out, name, len);
     ++*count;

@@ -182,7 +182,6 @@ static const struct command rows[] = {
       .flags = FAST | WHILE_SUBSCRIBED | REFUSED_WITH_WRITES,
       .acl = ACL_CONNECTION,
       .tips = "request_policy:all_shards response_policy:all_succeeded",
-      .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("PONG: without a message", "bulk: the message",
                          "RESP2 ['pong' bulk]: while subscribed"),
@@ -194,7 +193,6 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = FAST | LOADING | STALE,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("bulk: the message"),
       .complexity = "O(1)",
@@ -205,7 +203,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("OK: the password is correct"),
       .errors = ERRORS(ERR_SYNTAX, ERR_WRONGPASS, ERR_NO_PASSWORD),
@@ -217,7 +214,6 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "6.0.0",
       .replies = REPLIES(
           "map['server' bulk 'version' bulk 'proto' integer 'id' integer 'mode' bulk 'role' bulk "
@@ -232,7 +228,6 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = LOADING | STALE | FAST | OTHER_DATABASES,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("OK: the database was selected"),
       .errors = ERRORS(ERR_NOT_INTEGER, ERR_INT_RANGE, ERR_DB_INDEX),
@@ -245,7 +240,6 @@ static const struct command rows[] = {
       .flags =
           NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY | WHILE_SUBSCRIBED | NOT_QUEUED,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "1.0.0",
       .replies = REPLIES("OK: the server closes the connection"),
       .complexity = "O(1)",
@@ -257,7 +251,6 @@ static const struct command rows[] = {
       .flags =
           NOSCRIPT | LOADING | STALE | FAST | NO_AUTH | ALLOW_BUSY | WHILE_SUBSCRIBED | NOT_QUEUED,
       .acl = ACL_CONNECTION,
-      .group = "connection",
       .since = "6.2.0",
       .replies = REPLIES("RESET: the connection is in the state of a new one, in RESP2"),
       .complexity = "O(1)",
@@ -265,4 +258,4 @@ static const struct command rows[] = {
       .summary = "Resets the connection to the state of a new one." },
 };
 
-const struct command_group connection_commands = COMMAND_GROUP(rows);
+const struct command_group connection_commands = COMMAND_GROUP("connection", rows);

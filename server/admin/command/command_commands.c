@@ -71,7 +71,7 @@ static void reply_docs(struct call *call, struct command_ref ref)
     resp_bulk_text(call->out, "since");
     resp_bulk_text(call->out, row->since);
     resp_bulk_text(call->out, "group");
-    resp_bulk_text(call->out, row->group);
+    resp_bulk_text(call->out, ref.group);
     resp_bulk_text(call->out, "complexity");
     resp_bulk_text(call->out, row->complexity);
     if (has_arguments) {
@@ -84,7 +84,7 @@ static void reply_docs(struct call *call, struct command_ref ref)
     resp_bulk_text(call->out, "subcommands");
     resp_map(call->out, count);
     for (size_t i = 0; i < count; i++)
-        reply_docs(call, command_info_subcommand(ref, i));
+        reply_docs(call, commands_subcommand(ref, i));
 }
 
 static void cmd_command_docs(struct call *call)
@@ -123,8 +123,7 @@ static bool is_listed(const struct list_filter *filter, struct command_ref ref)
     if (filter->pattern.data != NULL && !bytes_match(filter->pattern, bytes_of(name, len)))
         return false;
     int category = category_find(filter->category);
-    return filter->category.data == NULL ||
-           (category >= 0 && category_bits(ref.row) >> category & 1);
+    return filter->category.data == NULL || (category >= 0 && category_bits(ref) >> category & 1);
 }
 
 struct listing {
@@ -242,7 +241,6 @@ static const struct command subcommands[] = {
       .arity = 2,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
-      .group = "server",
       .since = "2.8.13",
       .replies = REPLIES("integer: the number of commands"),
       .complexity = "O(1)",
@@ -254,7 +252,6 @@ static const struct command subcommands[] = {
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
       .tips = "nondeterministic_output_order",
-      .group = "server",
       .since = "2.8.13",
       .replies = REPLIES(
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
@@ -269,7 +266,6 @@ static const struct command subcommands[] = {
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
       .tips = "nondeterministic_output_order",
-      .group = "server",
       .since = "7.0.0",
       .replies = REPLIES("map[bulk map[bulk any ...] ...]: each command's summary, since, group, "
                          "complexity, arguments and subcommands"),
@@ -282,7 +278,6 @@ static const struct command subcommands[] = {
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
       .tips = "nondeterministic_output_order",
-      .group = "server",
       .since = "7.0.0",
       .replies = REPLIES("[bulk ...]: the names of the commands"),
       .errors = ERRORS(ERR_SYNTAX),
@@ -294,7 +289,6 @@ static const struct command subcommands[] = {
       .arity = -4,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
-      .group = "server",
       .since = "2.8.13",
       .replies = REPLIES("[bulk ...]: the keys"),
       .errors =
@@ -307,7 +301,6 @@ static const struct command subcommands[] = {
       .arity = -4,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
-      .group = "server",
       .since = "7.0.0",
       .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and how the command accesses it"),
       .errors =
@@ -320,7 +313,6 @@ static const struct command subcommands[] = {
       .arity = 2,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
-      .group = "server",
       .since = "5.0.0",
       .replies = REPLIES("[simple ...]: lines of text"),
       .complexity = "O(1)",
@@ -336,7 +328,6 @@ static const struct command rows[] = {
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
       .tips = "nondeterministic_output_order",
-      .group = "server",
       .since = "2.8.13",
       .replies = REPLIES(
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
@@ -348,4 +339,4 @@ static const struct command rows[] = {
       .subcommands = subcommands },
 };
 
-const struct command_group command_commands = COMMAND_GROUP(rows);
+const struct command_group command_commands = COMMAND_GROUP("server", rows);

@@ -44,9 +44,9 @@ static void reply_labels(struct call *call, unsigned bits, const struct label *l
         if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
 }
 
-static void reply_categories(struct call *call, const struct command *row)
+static void reply_categories(struct call *call, struct command_ref ref)
 {
-    uint32_t bits = category_bits(row);
+    uint32_t bits = category_bits(ref);
     resp_set(call->out, (size_t)__builtin_popcount(bits));
     for (unsigned i = 0; i < category_count(); i++) {
         char label[NAME_MAX_LEN];
@@ -153,13 +153,6 @@ size_t command_info_subcommand_count(const struct command *row)
     return count;
 }
 
-struct command_ref command_info_subcommand(struct command_ref ref, size_t i)
-{
-    return (struct command_ref){ .row = &ref.row->subcommands[i],
-                                 .parent = ref.row,
-                                 .context = ref.context };
-}
-
 void command_info_reply_name(struct call *call, struct command_ref ref)
 {
     char name[NAME_MAX_LEN];
@@ -177,12 +170,12 @@ void command_info_reply(struct call *call, struct command_ref ref)
     resp_integer(call->out, row->keys.first);
     resp_integer(call->out, row->keys.last);
     resp_integer(call->out, row->keys.step);
-    reply_categories(call, row);
+    reply_categories(call, ref);
     reply_tips(call, row->tips);
     reply_key_specs(call, row);
     size_t count = command_info_subcommand_count(row);
     /* As in Redis: an empty set, or an array of subcommands. */
     (count == 0 ? resp_set : resp_array)(call->out, count);
     for (size_t i = 0; i < count; i++)
-        command_info_reply(call, command_info_subcommand(ref, i));
+        command_info_reply(call, commands_subcommand(ref, i));
 }

@@ -13,6 +13,5 @@ void command_info_reply_name(struct call *call, struct command_ref ref); /* "con
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */
 
 size_t command_info_subcommand_count(const struct command *row);
-struct command_ref command_info_subcommand(struct command_ref ref, size_t i);
 
 #endif

@@ -78,7 +78,6 @@ static const struct command rows[] = {
       .counts_keys = requests_keyspace,
       .acl = ACL_DANGEROUS,
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("verbatim: sections of field:value"),
       .complexity = "O(N), N connections",
@@ -86,4 +85,4 @@ static const struct command rows[] = {
       .summary = "Returns information and statistics about the server." },
 };
 
-const struct command_group info_commands = COMMAND_GROUP(rows);
+const struct command_group info_commands = COMMAND_GROUP("server", rows);

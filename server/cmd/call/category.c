@@ -56,24 +56,25 @@ int category_find(struct bytes name)
     return -1;
 }
 
-bool category_has(unsigned category, const struct command *row)
+bool category_has(unsigned category, struct command_ref ref)
 {
+    const struct command *row = ref.row;
     unsigned flags = row->flags, acl = row->acl;
     const char *group = categories[category].group;
     /* Scripts that only read are not in @read, as in Redis. */
-    if ((flags & READONLY) && strcmp(row->group, "scripting") == 0) flags &= ~(unsigned)READONLY;
+    if ((flags & READONLY) && strcmp(ref.group, "scripting") == 0) flags &= ~(unsigned)READONLY;
     /* Our versions begin with 0; those of Redis do not. */
     bool is_own = row->origin != NULL || (row->since != NULL && row->since[0] == '0');
     if (is_own && row->run != NULL) acl |= ACL_EXPIRY;
     bool in_group =
-        group == NULL ? !(row->flags & FAST) : row->run != NULL && strcmp(row->group, group) == 0;
+        group == NULL ? !(row->flags & FAST) : row->run != NULL && strcmp(ref.group, group) == 0;
     return (flags & categories[category].flags) || (acl & categories[category].acl) || in_group;
 }
 
-uint32_t category_bits(const struct command *row)
+uint32_t category_bits(struct command_ref ref)
 {
     uint32_t bits = 0;
     for (unsigned i = 0; i < CATEGORIES; i++)
-        bits |= (uint32_t)category_has(i, row) << i;
+        bits |= (uint32_t)category_has(i, ref) << i;
     return bits;
 }

@@ -12,7 +12,7 @@
 unsigned category_count(void);
 const char *category_name(unsigned category); /* "read", without the @ */
 int category_find(struct bytes name);         /* ignores case; -1: no such category */
-bool category_has(unsigned category, const struct command *row);
-uint32_t category_bits(const struct command *row); /* one bit per category */
+bool category_has(unsigned category, struct command_ref ref);
+uint32_t category_bits(struct command_ref ref); /* one bit per category */
 
 #endif

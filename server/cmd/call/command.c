@@ -20,6 +20,7 @@ enum { KEY_BYTES = 2 * sizeof(uint64_t) };
 struct slot {
     struct name_key key;
     const struct command *row;
+    const char *group;
     void *context;
     struct command_stats *stats; /* of the row, followed by those of its subcommands */
     char *new_name;              /* in upper case; NULL: not renamed */
@@ -169,7 +170,8 @@ static void make_places(struct commands *commands, size_t places)
         take_place(commands, commands->slots[i]);
 }
 
-static void add_row(struct commands *commands, const struct command *row, void *context)
+static void add_row(struct commands *commands, const struct command *row, const char *group,
+                    void *context)
 {
     struct bytes name = bytes_of(row->name, strlen(row->name));
     ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
@@ -182,7 +184,7 @@ static void add_row(struct commands *commands, const struct command *row, void *
         make_places(commands, 4 * commands->room);
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
-    *slot = (struct slot){ .key = key_of(name), .row = row, .context = context };
+    *slot = (struct slot){ .key = key_of(name), .row = row, .group = group, .context = context };
     size_t rows = 1 + subcommand_count(row);
     slot->stats = mem_zalloc(rows * sizeof(*slot->stats));
     for (size_t i = 0; i < rows; i++)
@@ -194,12 +196,14 @@ static void add_row(struct commands *commands, const struct command *row, void *
 void commands_add(struct commands *commands, const struct command_group *group, void *context)
 {
     for (size_t i = 0; i < group->count; i++)
-        add_row(commands, &group->rows[i], context);
+        add_row(commands, &group->rows[i], group->name, context);
 }
 
 static struct command_ref ref_of(const struct slot *slot)
 {
-    return (struct command_ref){ .row = slot->row, .context = slot->context, .stats = slot->stats };
+    return (struct command_ref){
+        .row = slot->row, .group = slot->group, .context = slot->context, .stats = slot->stats
+    };
 }
 
 struct command_ref commands_find(const struct commands *commands, struct bytes name)
@@ -282,9 +286,11 @@ struct command_ref commands_subcommand(struct command_ref ref, size_t i)
 {
     const struct command *row = ref.row->subcommands != NULL ? &ref.row->subcommands[i] : NULL;
     if (row == NULL || row->name == NULL) return (struct command_ref){ 0 };
-    return (struct command_ref){
-        .row = row, .parent = ref.row, .context = ref.context, .stats = ref.stats + 1 + i
-    };
+    return (struct command_ref){ .row = row,
+                                 .parent = ref.row,
+                                 .group = ref.group,
+                                 .context = ref.context,
+                                 .stats = ref.stats + 1 + i };
 }
 
 size_t commands_count(const struct commands *commands)

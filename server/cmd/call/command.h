@@ -163,7 +163,7 @@ enum { KEY_SPECS_MAX = 3 };
         __VA_ARGS__, ERROR_COUNT                                                                   \
     }
 
-/* The row of a subcommand HELP; the arguments add further fields, such as the group. */
+/* The row of a subcommand HELP; the arguments add further fields, such as the version. */
 #define HELP_ROW(function, ...)                                                                    \
     {                                                                                              \
         .name = "HELP", .run = (function), .arity = 2, .flags = LOADING | STALE,                   \
@@ -197,7 +197,6 @@ struct command {
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces; NULL: none */
-    const char *group;      /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const char *since;      /* the version of Redis, or of expired, that introduced it */
     const char *origin;     /* the product it comes from, if neither Redis nor expired */
     const char *complexity; /* "O(1)" */
@@ -208,14 +207,16 @@ struct command {
     const struct command *subcommands; /* ends with a NULL name */
 };
 
+/* A table of commands, and what its rows have in common. */
 struct command_group {
+    const char *name; /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const struct command *rows;
     size_t count;
 };
 
-#define COMMAND_GROUP(rows)                                                                        \
+#define COMMAND_GROUP(name, rows)                                                                  \
     {                                                                                              \
-        (rows), sizeof(rows) / sizeof((rows)[0])                                                   \
+        (name), (rows), sizeof(rows) / sizeof((rows)[0])                                           \
     }
 
 /* Counters of a row's calls: see observe.h. */
@@ -235,6 +236,7 @@ void commands_add(struct commands *commands, const struct command_group *group, 
 struct command_ref {
     const struct command *row;    /* NULL: no such command */
     const struct command *parent; /* NULL: not a subcommand */
+    const char *group;            /* the name of its table's group */
     void *context;
     struct command_stats *stats; /* of the row; NULL without a row */
 };

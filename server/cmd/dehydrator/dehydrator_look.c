@@ -214,7 +214,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "dehydrator",
       .since = "0.1.0",
       .origin = "ReDe",
       .replies = REPLIES("integer: the milliseconds until the next element is due; 0 if one is due",
@@ -229,7 +228,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements, or of those that are due or claimed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN),
@@ -242,7 +240,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of elements that are due between the two instants"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
@@ -256,7 +253,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES(
           "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
@@ -273,7 +269,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
       .tips = "nondeterministic_output",
-      .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES(
           "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
@@ -289,7 +284,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "dehydrator",
       .since = "0.1.0",
       .replies = REPLIES(
           "map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
@@ -307,4 +301,4 @@ static const struct command rows[] = {
           "used, the end of the pause, how many elements were delivered, and how late." },
 };
 
-const struct command_group dehydrator_look_commands = COMMAND_GROUP(rows);
+const struct command_group dehydrator_look_commands = COMMAND_GROUP("dehydrator", rows);

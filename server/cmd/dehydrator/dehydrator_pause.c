@@ -41,7 +41,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("OK: it delivers nothing from now on"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_BAD_MSEC,
@@ -56,7 +55,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("OK: it is not paused"),
       .errors = ERRORS(ERR_WRONGTYPE),
@@ -65,4 +63,4 @@ static const struct command rows[] = {
       .summary = "Ends the pause of a dehydrator and serves clients that wait for its elements." },
 };
 
-const struct command_group dehydrator_pause_commands = COMMAND_GROUP(rows);
+const struct command_group dehydrator_pause_commands = COMMAND_GROUP("dehydrator", rows);

@@ -119,7 +119,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of claims that still had their token; their elements "
                          "are removed, or due again if they have EVERY"),
@@ -133,7 +132,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of claims that still had their token; their leases "
                          "end lease milliseconds from now"),
@@ -148,7 +146,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "dehydrator",
       .since = "0.2.0",
       .replies =
           REPLIES("integer: the number of claims that still had their token, now given back"),
@@ -160,4 +157,4 @@ static const struct command rows[] = {
                  "delivery does not count." },
 };
 
-const struct command_group dehydrator_token_commands = COMMAND_GROUP(rows);
+const struct command_group dehydrator_token_commands = COMMAND_GROUP("dehydrator", rows);

@@ -128,7 +128,6 @@ static const struct command rows[] = {
       .arity = -5,
       .flags = WRITE | GROWS,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.0",
       .replies = REPLIES("integer: the number of members added; with CH of those added or moved"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_FLOAT, ERR_GEO_PAIR),
@@ -142,7 +141,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | NAMES_MEMBERS,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.0",
       .replies = REPLIES("[[double double]|null-array ...]: longitude and latitude; null where "
                          "there is no such member"),
@@ -155,7 +153,6 @@ static const struct command rows[] = {
       .arity = -4,
       .flags = READONLY | NAMES_MEMBERS,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.0",
       .replies = REPLIES("bulk: the distance, in metres if no unit is given",
                          "null: there is no such key or member"),
@@ -168,7 +165,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | NAMES_MEMBERS,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.0",
       .replies = REPLIES(
           "[bulk|null ...]: the hashes, 11 characters each; null where there is no such member"),
@@ -178,4 +174,4 @@ static const struct command rows[] = {
       .summary = "Returns the geohash strings of members." },
 };
 
-const struct command_group geo_commands = COMMAND_GROUP(rows);
+const struct command_group geo_commands = COMMAND_GROUP("geo", rows);

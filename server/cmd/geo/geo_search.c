@@ -316,7 +316,6 @@ static const struct command rows[] = {
       .find_keys = find_radius_keys,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AFTER("STORE", 6, KEY_OW | KEY_UPDATE),
                  KEY_AFTER("STOREDIST", 6, KEY_OW | KEY_UPDATE) },
-      .group = "geo",
       .since = "3.2.0",
       .replies =
           REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
@@ -331,7 +330,6 @@ static const struct command rows[] = {
       .arity = -6,
       .flags = READONLY,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.10",
       .replies = REPLIES(REPLY_MEMBERS),
       .errors =
@@ -348,7 +346,6 @@ static const struct command rows[] = {
       .find_keys = find_member_radius_keys,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AFTER("STORE", 5, KEY_OW | KEY_UPDATE),
                  KEY_AFTER("STOREDIST", 5, KEY_OW | KEY_UPDATE) },
-      .group = "geo",
       .since = "3.2.0",
       .replies =
           REPLIES(REPLY_MEMBERS, "integer: with STORE or STOREDIST: the number of members stored"),
@@ -363,7 +360,6 @@ static const struct command rows[] = {
       .arity = -5,
       .flags = READONLY,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "3.2.10",
       .replies = REPLIES(REPLY_MEMBERS),
       .errors =
@@ -377,7 +373,6 @@ static const struct command rows[] = {
       .arity = -7,
       .flags = READONLY,
       .keys = KEY_FIRST,
-      .group = "geo",
       .since = "6.2.0",
       .replies = REPLIES(REPLY_MEMBERS),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT,
@@ -393,7 +388,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | COPIES,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEY_AT(2, KEY_RO | KEY_ACCESS) },
-      .group = "geo",
       .since = "6.2.0",
       .replies = REPLIES("integer: the number of members stored"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_OOM, ERR_NOT_INTEGER, ERR_NOT_FLOAT,
@@ -405,4 +399,4 @@ static const struct command rows[] = {
       .summary = "Stores the members within a circle or a box in a sorted set." },
 };
 
-const struct command_group geo_search_commands = COMMAND_GROUP(rows);
+const struct command_group geo_search_commands = COMMAND_GROUP("geo", rows);

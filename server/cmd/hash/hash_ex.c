@@ -162,7 +162,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .acl = ACL_EXPIRY,
-      .group = "hash",
       .since = "8.0.0",
       .replies = REPLIES("integer: 1 if the fields were set, 0 if FNX or FXX did not hold; with "
                          "seconds instead of FIELDS the number of fields added"),
@@ -181,7 +180,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
       .acl = ACL_EXPIRY,
-      .group = "hash",
       .since = "8.0.0",
       .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
@@ -197,7 +195,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "hash",
       .since = "8.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the values that were removed; null where there is no such field"),
@@ -207,4 +204,4 @@ static const struct command rows[] = {
       .summary = "Removes one or more fields from a hash and returns their values." },
 };
 
-const struct command_group hash_ex_commands = COMMAND_GROUP(rows);
+const struct command_group hash_ex_commands = COMMAND_GROUP("hash", rows);

@@ -40,7 +40,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "hash",
       .since = "6.2.0",
       .replies =
           REPLIES("bulk: a field", "null: there is no such key",
@@ -55,4 +54,4 @@ static const struct command rows[] = {
           "Returns random fields of a hash: count distinct ones, or -count independent draws." },
 };
 
-const struct command_group hash_random_commands = COMMAND_GROUP(rows);
+const struct command_group hash_random_commands = COMMAND_GROUP("hash", rows);

@@ -117,7 +117,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "2.6.0",
       .replies = REPLIES("bulk: the payload, for RESTORE", "null: there is no such key"),
       .errors = ERRORS(ERR_PAYLOAD_MEMORY),
@@ -131,7 +130,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .keys = KEY_FIRST,
       .key_flags = KEY_OW | KEY_UPDATE,
-      .group = "generic",
       .since = "2.6.0",
       .replies = REPLIES("OK: the key was created"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BUSYKEY, ERR_RESTORE_TTL, ERR_RESTORE_IDLE,
@@ -143,4 +141,4 @@ static const struct command rows[] = {
           "Creates a key from a value that was serialized by DUMP, here or on a Redis server." },
 };
 
-const struct command_group dump_commands = COMMAND_GROUP(rows);
+const struct command_group dump_commands = COMMAND_GROUP("generic", rows);

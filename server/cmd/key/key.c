@@ -81,7 +81,6 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RM | KEY_DELETE,
       .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of keys deleted"),
       .complexity = "O(1) for each key; the memory of a large value is freed in the background.",
@@ -95,7 +94,6 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RM | KEY_DELETE,
       .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .group = "generic",
       .since = "4.0.0",
       .replies = REPLIES("integer: the number of keys deleted"),
       .complexity = "O(1) for each key; the memory of a large value is freed in the background.",
@@ -109,7 +107,6 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RO,
       .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .group = "generic",
       .since = "1.0.0",
       .replies =
           REPLIES("integer: how many of the keys exist; one that is given twice counts twice"),
@@ -125,7 +122,6 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RO,
       .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .group = "generic",
       .since = "3.2.1",
       .replies = REPLIES("integer: how many of the keys exist"),
       .complexity = "O(N) where N is the number of keys given.",
@@ -138,7 +134,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES(
           "simple: string, list, set, hash, zset or dehydrator; none if there is no such key"),
@@ -152,7 +147,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_OW | KEY_UPDATE) },
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("OK: the key was renamed"),
       .errors = ERRORS(ERR_NO_KEY),
@@ -166,7 +160,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_OW | KEY_INSERT) },
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("integer: 1 if the key was renamed, 0 if the new name exists"),
       .errors = ERRORS(ERR_NO_KEY),
@@ -175,4 +168,4 @@ static const struct command rows[] = {
       .summary = "Renames a key, only if the new name does not exist." },
 };
 
-const struct command_group key_commands = COMMAND_GROUP(rows);
+const struct command_group key_commands = COMMAND_GROUP("generic", rows);

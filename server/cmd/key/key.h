@@ -13,10 +13,14 @@
 extern const struct command_group key_commands;
 /* EXPIRE TTL PERSIST and their families. */
 extern const struct command_group key_expire_commands;
-/* KEYS SCAN RANDOMKEY DBSIZE FLUSHDB FLUSHALL. */
+/* KEYS SCAN RANDOMKEY. */
 extern const struct command_group key_scan_commands;
-/* COPY MOVE SWAPDB. */
+/* DBSIZE FLUSHDB FLUSHALL. */
+extern const struct command_group database_commands;
+/* COPY MOVE. */
 extern const struct command_group key_copy_commands;
+/* SWAPDB. */
+extern const struct command_group swap_commands;
 /* DUMP RESTORE. */
 extern const struct command_group dump_commands;
 /* SORT SORT_RO. */

@@ -67,7 +67,7 @@ static void cmd_swapdb(struct call *call)
     reply_ok(call);
 }
 
-static const struct command rows[] = {
+static const struct command key_rows[] = {
     { .name = "COPY",
       .run = cmd_copy,
       .arity = -3,
@@ -75,7 +75,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
-      .group = "generic",
       .since = "6.2.0",
       .replies = REPLIES(
           "integer: 1 if the key was copied, 0 if there is no source or the destination exists"),
@@ -90,7 +89,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("integer: 1 if the key was moved, 0 if there is none or the other "
                          "database has one of that name"),
@@ -98,12 +96,14 @@ static const struct command rows[] = {
       .complexity = "O(1)",
       .syntax = "key db",
       .summary = "Moves a key to another database, only if it does not exist there." },
+};
+
+static const struct command database_rows[] = {
     { .name = "SWAPDB",
       .run = cmd_swapdb,
       .arity = 3,
       .flags = WRITE | FAST | OTHER_DATABASES,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
-      .group = "server",
       .since = "4.0.0",
       .replies = REPLIES("OK: the databases were swapped"),
       .errors = ERRORS(ERR_FIRST_DB, ERR_SECOND_DB, ERR_DB_INDEX),
@@ -112,4 +112,5 @@ static const struct command rows[] = {
       .summary = "Swaps two databases." },
 };
 
-const struct command_group key_copy_commands = COMMAND_GROUP(rows);
+const struct command_group key_copy_commands = COMMAND_GROUP("generic", key_rows);
+const struct command_group swap_commands = COMMAND_GROUP("server", database_rows);

@@ -168,7 +168,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "1.0.0",
       .replies = EXPIRE_REPLIES,
       .errors = EXPIRE_ERRORS,
@@ -181,7 +180,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "2.6.0",
       .replies = EXPIRE_REPLIES,
       .errors = EXPIRE_ERRORS,
@@ -194,7 +192,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "1.2.0",
       .replies = EXPIRE_REPLIES,
       .errors = EXPIRE_ERRORS,
@@ -207,7 +204,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "2.6.0",
       .replies = EXPIRE_REPLIES,
       .errors = EXPIRE_ERRORS,
@@ -220,7 +216,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "2.2.0",
       .replies = REPLIES("integer: 1 if a deadline was removed, 0 if there was none; with member "
                          "(as KeyDB) of that member"),
@@ -234,7 +229,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "1.0.0",
       .replies =
           REPLIES("integer: the seconds left, rounded; -1 without a deadline, -2 if there is no "
@@ -250,7 +244,6 @@ static const struct command rows[] = {
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "2.6.0",
       .replies = REPLIES("integer: the milliseconds left; -1 without a deadline, -2 if there is no "
                          "such key; with member (as KeyDB) of that member, -1 if there is none"),
@@ -264,7 +257,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST | NAMES_MEMBERS,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "7.0.0",
       .replies = REPLIES("integer: the deadline as Unix time in seconds, rounded; -1 without one, "
                          "-2 if there is no such key"),
@@ -277,7 +269,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST | NAMES_MEMBERS,
       .acl = ACL_KEYSPACE,
       .keys = KEY_FIRST,
-      .group = "generic",
       .since = "7.0.0",
       .replies = REPLIES("integer: the deadline as Unix time in milliseconds; -1 without one, -2 "
                          "if there is no such key"),
@@ -286,4 +277,4 @@ static const struct command rows[] = {
       .summary = "Returns the deadline of a key as a Unix time in milliseconds." },
 };
 
-const struct command_group key_expire_commands = COMMAND_GROUP(rows);
+const struct command_group key_expire_commands = COMMAND_GROUP("generic", rows);

@@ -88,14 +88,13 @@ static void cmd_flushall(struct call *call)
     reply_ok(call);
 }
 
-static const struct command rows[] = {
+static const struct command key_rows[] = {
     { .name = "KEYS",
       .run = cmd_keys,
       .arity = 2,
       .flags = READONLY,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .tips = "request_policy:all_shards nondeterministic_output_order",
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("[bulk ...]: the names of the keys"),
       .complexity = "O(N) where N is the number of keys in the database.",
@@ -107,7 +106,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
       .tips = "nondeterministic_output request_policy:special",
-      .group = "generic",
       .since = "2.8.0",
       .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; names of keys"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
@@ -122,19 +120,20 @@ static const struct command rows[] = {
       .flags = READONLY | COUNTS_KEYS,
       .acl = ACL_KEYSPACE,
       .tips = "request_policy:all_shards nondeterministic_output",
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES("bulk: the name of a key", "null: the database is empty"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns the name of a random key of the database." },
+};
+
+static const struct command database_rows[] = {
     { .name = "DBSIZE",
       .run = cmd_dbsize,
       .arity = 1,
       .flags = READONLY | FAST | COUNTS_KEYS,
       .acl = ACL_KEYSPACE,
       .tips = "request_policy:all_shards response_policy:agg_sum",
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("integer: the number of keys"),
       .complexity = "O(1)",
@@ -146,7 +145,6 @@ static const struct command rows[] = {
       .flags = WRITE,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .tips = "request_policy:all_shards response_policy:all_succeeded",
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("OK: the keys were deleted"),
       .errors = ERRORS(ERR_SYNTAX),
@@ -159,7 +157,6 @@ static const struct command rows[] = {
       .flags = WRITE,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .tips = "request_policy:all_shards response_policy:all_succeeded",
-      .group = "server",
       .since = "1.0.0",
       .replies = REPLIES("OK: the keys were deleted"),
       .errors = ERRORS(ERR_SYNTAX),
@@ -168,4 +165,5 @@ static const struct command rows[] = {
       .summary = "Deletes all keys of all databases." },
 };
 
-const struct command_group key_scan_commands = COMMAND_GROUP(rows);
+const struct command_group key_scan_commands = COMMAND_GROUP("generic", key_rows);
+const struct command_group database_commands = COMMAND_GROUP("server", database_rows);

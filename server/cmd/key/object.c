@@ -69,7 +69,6 @@ static const struct command object_rows[] = {
       .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "2.2.3",
       .replies = REPLIES("bulk: the encoding, in Redis' words", "null: there is no such key"),
       .complexity = "O(1)",
@@ -83,7 +82,6 @@ static const struct command object_rows[] = {
       .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "4.0.0",
       .replies = REPLIES("integer: the logarithmic access counter", "null: there is no such key"),
       .errors = ERRORS(ERR_NO_LFU),
@@ -98,7 +96,6 @@ static const struct command object_rows[] = {
       .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "2.2.3",
       .replies =
           REPLIES("integer: the seconds since the last access", "null: there is no such key"),
@@ -114,20 +111,18 @@ static const struct command object_rows[] = {
       .keys = KEY_SECOND,
       .key_flags = KEY_RO,
       .tips = "nondeterministic_output",
-      .group = "generic",
       .since = "2.2.3",
       .replies = REPLIES("integer: 1", "null: there is no such key"),
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Returns the reference count of the value of a key: always 1." },
-    HELP_ROW(cmd_object_help, .acl = ACL_KEYSPACE, .group = "generic", .since = "6.2.0"),
+    HELP_ROW(cmd_object_help, .acl = ACL_KEYSPACE, .since = "6.2.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
     { .name = "OBJECT",
       .arity = -2,
-      .group = "generic",
       .since = "2.2.3",
       .complexity = "Depends on the subcommand.",
       .syntax = "",
@@ -135,4 +130,4 @@ static const struct command rows[] = {
       .subcommands = object_rows },
 };
 
-const struct command_group object_commands = COMMAND_GROUP(rows);
+const struct command_group object_commands = COMMAND_GROUP("generic", rows);

@@ -205,7 +205,6 @@ static const struct command subcommands[] = {
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
       .find_keys = find_targets,
       .specs = { KEY_ANYWHERE(KEY_RW | KEY_INSERT) },
-      .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("OK: the policy was set"),
       .errors =
@@ -234,7 +233,6 @@ static const struct command subcommands[] = {
       .arity = 3,
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
-      .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("map[bulk integer|bulk ...]: the options that do not have their default, "
                          "and their values",
@@ -247,7 +245,6 @@ static const struct command subcommands[] = {
       .arity = 2,
       .flags = READONLY,
       .acl = ACL_KEYSPACE,
-      .group = "generic",
       .since = "0.1.0",
       .replies =
           REPLIES("map[bulk map[bulk integer|bulk ...] ...]: each policy's name and options"),
@@ -259,7 +256,6 @@ static const struct command subcommands[] = {
       .arity = 3,
       .flags = WRITE,
       .acl = ACL_KEYSPACE | ACL_DANGEROUS,
-      .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("integer: 1 if the policy was removed, 0 if there is none of this name"),
       .complexity = "O(L) where L is the length of the name.",
@@ -272,7 +268,6 @@ static const struct command subcommands[] = {
       .acl = ACL_KEYSPACE,
       .keys = KEY_SECOND,
       .key_flags = KEY_RO,
-      .group = "generic",
       .since = "0.1.0",
       .replies = REPLIES("bulk: the name of the policy that applies to the key",
                          "null: no policy applies to it"),
@@ -280,14 +275,13 @@ static const struct command subcommands[] = {
       .syntax = "key",
       .summary =
           "Returns the name of the policy that applies to a key, whether the key exists or not." },
-    HELP_ROW(cmd_policy_help, .acl = ACL_KEYSPACE, .group = "generic", .since = "0.1.0"),
+    HELP_ROW(cmd_policy_help, .acl = ACL_KEYSPACE, .since = "0.1.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
     { .name = "POLICY",
       .arity = -2,
-      .group = "generic",
       .since = "0.1.0",
       .complexity = "Depends on the subcommand.",
       .syntax = "",
@@ -296,4 +290,4 @@ static const struct command rows[] = {
       .subcommands = subcommands },
 };
 
-const struct command_group policy_commands = COMMAND_GROUP(rows);
+const struct command_group policy_commands = COMMAND_GROUP("generic", rows);

@@ -403,7 +403,6 @@ static const struct command rows[] = {
       .find_keys = find_sort_keys,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS),
                  KEY_ANYWHERE(KEY_OW | KEY_UPDATE) },
-      .group = "generic",
       .since = "1.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
@@ -422,7 +421,6 @@ static const struct command rows[] = {
       .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
       .keys = KEY_FIRST,
       .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS) },
-      .group = "generic",
       .since = "7.0.0",
       .replies = REPLIES(
           "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
@@ -435,4 +433,4 @@ static const struct command rows[] = {
           "Sorts the elements of a list, set or sorted set as SORT does, and returns the result." },
 };
 
-const struct command_group sort_commands = COMMAND_GROUP(rows);
+const struct command_group sort_commands = COMMAND_GROUP("generic", rows);

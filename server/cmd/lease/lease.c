@@ -223,7 +223,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST | BLOCKING,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .group = "lease",
       .since = "0.2.0",
       .replies =
           REPLIES("[integer integer]: the fencing token, and the end of the lease as a Unix time "
@@ -244,7 +243,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "lease",
       .since = "0.2.0",
       .replies = REPLIES("integer: the new end of the lease as a Unix time in milliseconds",
                          "null: the token no longer holds a lease"),
@@ -258,7 +256,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "lease",
       .since = "0.2.0",
       .replies = REPLIES("integer: 1 if the lease was ended, 0 if the token no longer holds one"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
@@ -271,7 +268,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "lease",
       .since = "0.2.0",
       .replies = REPLIES("integer: the milliseconds left of the lease",
                          "null: the token no longer holds a lease"),
@@ -286,7 +282,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
       .tips = "nondeterministic_output_order",
-      .group = "lease",
       .since = "0.2.0",
       .replies = REPLIES(
           "map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders' "
@@ -299,4 +294,4 @@ static const struct command rows[] = {
       .summary = "Returns who holds a lock or permits, and how many clients wait." },
 };
 
-const struct command_group lease_commands = COMMAND_GROUP(rows);
+const struct command_group lease_commands = COMMAND_GROUP("lease", rows);

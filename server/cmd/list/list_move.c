@@ -247,7 +247,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "6.2.0",
       .replies = REPLIES("bulk: the element", "null: there is no such source"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
@@ -261,7 +260,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "1.2.0",
       .replies = REPLIES("bulk: the element", "null: there is no such source"),
       .errors = ERRORS(ERR_WRONGTYPE),
@@ -275,7 +273,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "6.2.0",
       .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
                          "null: inside MULTI: there is no such source"),
@@ -290,7 +287,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "2.2.0",
       .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
                          "null: inside MULTI: there is no such source"),
@@ -305,7 +301,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "8.10.0",
       .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the "
                          "destination; empty if there is no such source",
@@ -323,7 +318,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "list",
       .since = "8.10.0",
       .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the destination",
                          "null-array: the timeout was reached"),
@@ -336,4 +330,4 @@ static const struct command rows[] = {
                  "Blocks until there is one, or with EXACTLY until there are that many." },
 };
 
-const struct command_group list_move_commands = COMMAND_GROUP(rows);
+const struct command_group list_move_commands = COMMAND_GROUP("list", rows);

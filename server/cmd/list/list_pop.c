@@ -121,7 +121,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "list",
       .since = "1.0.0",
       .replies = REPLIES("bulk: the element", "null: there is no such key",
                          "[bulk ...]: with count: the elements",
@@ -136,7 +135,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "list",
       .since = "1.0.0",
       .replies = REPLIES("bulk: the element", "null: there is no such key",
                          "[bulk ...]: with count: the elements",
@@ -151,7 +149,6 @@ static const struct command rows[] = {
       .flags = WRITE | MOVABLE_KEYS,
       .find_keys = find_pop_keys,
       .specs = { KEYS_COUNTED_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE) },
-      .group = "list",
       .since = "7.0.0",
       .replies = REPLIES("[bulk [bulk ...]]: the key and its elements",
                          "null-array: all the lists are empty"),
@@ -165,7 +162,6 @@ static const struct command rows[] = {
       .flags = WRITE | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = -2, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "list",
       .since = "2.0.0",
       .replies =
           REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout was reached"),
@@ -180,7 +176,6 @@ static const struct command rows[] = {
       .flags = WRITE | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = -2, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "list",
       .since = "2.0.0",
       .replies =
           REPLIES("[bulk bulk]: the key and its element", "null-array: the timeout was reached"),
@@ -195,7 +190,6 @@ static const struct command rows[] = {
       .flags = WRITE | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_blocking_pop_keys,
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_DELETE) },
-      .group = "list",
       .since = "7.0.0",
       .replies = REPLIES("[bulk [bulk ...]]: the key and its elements",
                          "null-array: the timeout was reached"),
@@ -207,4 +201,4 @@ static const struct command rows[] = {
                  "until one is available." },
 };
 
-const struct command_group list_pop_commands = COMMAND_GROUP(rows);
+const struct command_group list_pop_commands = COMMAND_GROUP("list", rows);

@@ -9,7 +9,7 @@
 #include "server/cmd/call/command.h"
 
 /* HEXPIRE SEXPIRE ZEXPIRE and their families. */
-extern const struct command_group member_expire_commands;
+extern const struct command_group hash_expire_commands, set_expire_commands, zset_expire_commands;
 /* EXPIREMEMBER, FIELDEXPIRE and others. */
 extern const struct command_group other_servers_commands;
 

@@ -199,23 +199,31 @@ COMMANDS(z)
                 OF),                                                                               \
         PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
 
-#define HASH_ROW   .acl = ACL_EXPIRY, .group = "hash", .since = "7.4.0"
+#define HASH_ROW   .acl = ACL_EXPIRY, .since = "7.4.0"
 #define HASH_BLOCK "FIELDS numfields field [field ...]"
 #define HASH_ONE   "field"
 #define HASH_WHAT  "fields of a hash"
-#define SET_ROW    .group = "set", .since = "0.1.0"
+#define SET_ROW    .since = "0.1.0"
 #define SET_BLOCK  "MEMBERS nummembers member [member ...]"
 #define SET_ONE    "member"
 #define SET_WHAT   "members of a set"
-#define ZSET_ROW   .group = "sorted-set", .since = "0.1.0"
+#define ZSET_ROW   .since = "0.1.0"
 #define ZSET_BLOCK SET_BLOCK
 #define ZSET_ONE   "member"
 #define ZSET_WHAT  "members of a sorted set"
 
-static const struct command rows[] = {
+static const struct command hash_rows[] = {
     ROWS("H", h, HASH),
+};
+
+static const struct command set_rows[] = {
     ROWS("S", s, SET),
+};
+
+static const struct command zset_rows[] = {
     ROWS("Z", z, ZSET),
 };
 
-const struct command_group member_expire_commands = COMMAND_GROUP(rows);
+const struct command_group hash_expire_commands = COMMAND_GROUP("hash", hash_rows);
+const struct command_group set_expire_commands = COMMAND_GROUP("set", set_rows);
+const struct command_group zset_expire_commands = COMMAND_GROUP("sorted-set", zset_rows);

@@ -98,7 +98,7 @@ static void cmd_fieldttl(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define ROW_COMMON .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .group = "generic", .since = "0.1.0"
+#define ROW_COMMON .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .since = "0.1.0"
 #define COST_ONE   "O(log(N)) where N is the number of members that have a deadline."
 #define COST_EXPIRE                                                                                \
     "O(M*log(N)) where M is the number of members given and N the number that have a deadline."
@@ -168,4 +168,4 @@ static const struct command rows[] = {
                  "seconds." },
 };
 
-const struct command_group other_servers_commands = COMMAND_GROUP(rows);
+const struct command_group other_servers_commands = COMMAND_GROUP("generic", rows);

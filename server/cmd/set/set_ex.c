@@ -137,7 +137,6 @@ static const struct command rows[] = {
       .arity = -4,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
-      .group = "set",
       .since = "0.1.0",
       .origin = "Dragonfly",
       .replies = REPLIES("integer: the number of members added",
@@ -156,4 +155,4 @@ static const struct command rows[] = {
                  "deadline is given, unless KEEPTTL is given." },
 };
 
-const struct command_group set_ex_commands = COMMAND_GROUP(rows);
+const struct command_group set_ex_commands = COMMAND_GROUP("set", rows);

@@ -79,7 +79,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
       .tips = "nondeterministic_output",
-      .group = "set",
       .since = "1.0.0",
       .replies = REPLIES("bulk: the member", "null: there is no such key",
                          "set[bulk ...]: with count: the members"),
@@ -93,7 +92,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "set",
       .since = "1.0.0",
       .replies = REPLIES(
           "bulk: a member", "null: there is no such key",
@@ -105,4 +103,4 @@ static const struct command rows[] = {
           "Returns random members of a set: count distinct ones, or -count independent draws." },
 };
 
-const struct command_group set_random_commands = COMMAND_GROUP(rows);
+const struct command_group set_random_commands = COMMAND_GROUP("set", rows);

@@ -259,7 +259,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("bulk: the ID of the new entry, or of the one that IDMP finds",
                          "null: NOMKSTREAM, and there is no such key"),
@@ -281,7 +280,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: the number of entries removed"),
       .errors = ERRORS(ERR_WRONGTYPE, TRIM_ERRORS, ERR_TRIM_NONE),
@@ -294,7 +292,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: the number of entries removed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
@@ -307,7 +304,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "stream",
       .since = "8.2.0",
       .replies = REPLIES("[integer ...]: for each ID 1 if the entry was removed, -1 if there is "
                          "none, 2 if a group still needs it (ACKED)"),
@@ -322,7 +318,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("OK: the last ID was set"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NO_KEY, ERR_STREAM_ID, ERR_NOT_INTEGER,
@@ -332,4 +327,4 @@ static const struct command rows[] = {
       .summary = "Sets the last ID of a stream. New entries get larger IDs." },
 };
 
-const struct command_group stream_commands = COMMAND_GROUP(rows);
+const struct command_group stream_commands = COMMAND_GROUP("stream", rows);

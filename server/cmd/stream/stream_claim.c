@@ -243,7 +243,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[[bulk [bulk ...]] ...]: the claimed entries",
                          "[bulk ...]: their IDs, with JUSTID"),
@@ -260,7 +259,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "6.2.0",
       .replies = REPLIES("[bulk [any ...] [bulk ...]]: the ID to start with next time, or 0-0 at "
                          "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
@@ -273,4 +271,4 @@ static const struct command rows[] = {
                  "a consumer." },
 };
 
-const struct command_group stream_claim_commands = COMMAND_GROUP(rows);
+const struct command_group stream_claim_commands = COMMAND_GROUP("stream", rows);

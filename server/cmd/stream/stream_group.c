@@ -167,7 +167,6 @@ static const struct command xgroup_rows[] = {
       .flags = WRITE | GROWS,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_INSERT,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("OK: the group was added"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_BUSYGROUP, ERR_STREAM_ID, ERR_ENTRIESREAD,
@@ -181,7 +180,6 @@ static const struct command xgroup_rows[] = {
       .flags = WRITE,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("OK: the ID was set"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY, ERR_STREAM_ID,
@@ -195,7 +193,6 @@ static const struct command xgroup_rows[] = {
       .flags = WRITE,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: 1 if the group was removed, 0 if there is none"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY),
@@ -208,7 +205,6 @@ static const struct command xgroup_rows[] = {
       .flags = WRITE | GROWS,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_INSERT,
-      .group = "stream",
       .since = "6.2.0",
       .replies = REPLIES("integer: 1 if the consumer was added, 0 if it existed"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
@@ -221,7 +217,6 @@ static const struct command xgroup_rows[] = {
       .flags = WRITE,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: the number of pending entries that the consumer had"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_XGROUP_KEY, ERR_NOGROUP_KEY),
@@ -229,14 +224,13 @@ static const struct command xgroup_rows[] = {
                     "that of the group; O(M) among more than 64 consumers.",
       .syntax = "key group consumer",
       .summary = "Removes a consumer from a group, with its pending entries." },
-    HELP_ROW(cmd_xgroup_help, .group = "stream", .since = "5.0.0"),
+    HELP_ROW(cmd_xgroup_help, .since = "5.0.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
     { .name = "XGROUP",
       .arity = -2,
-      .group = "stream",
       .since = "5.0.0",
       .complexity = "Depends on the subcommand.",
       .syntax = "",
@@ -244,4 +238,4 @@ static const struct command rows[] = {
       .subcommands = xgroup_rows },
 };
 
-const struct command_group stream_group_commands = COMMAND_GROUP(rows);
+const struct command_group stream_group_commands = COMMAND_GROUP("stream", rows);

@@ -156,7 +156,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "8.6.0",
       .replies = REPLIES("OK: it was set"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_XCFGSET_NONE,
@@ -172,7 +171,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "8.6.0",
       .replies = REPLIES("OK: it is remembered"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_STREAM_ID),
@@ -182,4 +180,4 @@ static const struct command rows[] = {
           "Records that XADD with IDMP has added an entry. Used by replication and journals." },
 };
 
-const struct command_group stream_idmp_commands = COMMAND_GROUP(rows);
+const struct command_group stream_idmp_commands = COMMAND_GROUP("stream", rows);

@@ -257,7 +257,6 @@ static const struct command xinfo_rows[] = {
       .keys = KEY_SECOND,
       .key_flags = KEY_RO | KEY_ACCESS,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[map[bulk any ...] ...]: for each consumer its name, the number of its "
                          "pending entries, and the milliseconds since it was seen"),
@@ -271,7 +270,6 @@ static const struct command xinfo_rows[] = {
       .flags = READONLY,
       .keys = KEY_SECOND,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[map[bulk any ...] ...]: for each group its name, consumers, pending "
                          "entries, position and lag"),
@@ -285,7 +283,6 @@ static const struct command xinfo_rows[] = {
       .flags = READONLY,
       .keys = KEY_SECOND,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("map[bulk any ...]: length, marks, groups, the first and the last entry; "
                          "with FULL entries, groups, consumers and pending entries"),
@@ -294,14 +291,13 @@ static const struct command xinfo_rows[] = {
                     "pending entries.",
       .syntax = "key [FULL [COUNT count]]",
       .summary = "Returns information about a stream." },
-    HELP_ROW(cmd_xinfo_help, .group = "stream", .since = "5.0.0"),
+    HELP_ROW(cmd_xinfo_help, .since = "5.0.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
     { .name = "XINFO",
       .arity = -2,
-      .group = "stream",
       .since = "5.0.0",
       .complexity = "Depends on the subcommand.",
       .syntax = "",
@@ -309,4 +305,4 @@ static const struct command rows[] = {
       .subcommands = xinfo_rows },
 };
 
-const struct command_group stream_info_commands = COMMAND_GROUP(rows);
+const struct command_group stream_info_commands = COMMAND_GROUP("stream", rows);

@@ -258,7 +258,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: the number of entries that were pending"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
@@ -271,7 +270,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_DELETE,
-      .group = "stream",
       .since = "8.2.0",
       .replies = REPLIES("[integer ...]: for each ID 1 if it was acknowledged and the entry "
                          "removed, -1 if it was not pending, 2 if another group still needs the "
@@ -286,7 +284,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_UPDATE,
-      .group = "stream",
       .since = "8.8.0",
       .replies = REPLIES("integer: the number of entries released"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
@@ -305,7 +302,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
       .tips = "nondeterministic_output",
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[integer bulk|null bulk|null [[bulk bulk] ...]|null-array]: the number "
                          "of pending entries, the first and the last ID, and each consumer with "
@@ -322,4 +318,4 @@ static const struct command rows[] = {
       .summary = "Returns the pending entries of a group: delivered, but not acknowledged." },
 };
 
-const struct command_group stream_pending_commands = COMMAND_GROUP(rows);
+const struct command_group stream_pending_commands = COMMAND_GROUP("stream", rows);

@@ -69,7 +69,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("integer: the number of entries"),
       .errors = ERRORS(ERR_WRONGTYPE),
@@ -82,7 +81,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their fields and values",
                          "null-array: the count is 0 or less"),
@@ -97,7 +95,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their fields and values",
                          "null-array: the count is 0 or less"),
@@ -108,4 +105,4 @@ static const struct command rows[] = {
       .summary = "Returns the entries of a stream whose IDs are in an interval, last first." },
 };
 
-const struct command_group stream_range_commands = COMMAND_GROUP(rows);
+const struct command_group stream_range_commands = COMMAND_GROUP("stream", rows);

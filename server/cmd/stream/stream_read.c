@@ -342,7 +342,6 @@ static const struct command rows[] = {
       .flags = READONLY | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_xread_keys,
       .specs = { KEYS_AFTER("STREAMS", 1, KEY_RO | KEY_ACCESS) },
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
                          "RESP3 map[bulk [[bulk [bulk ...]] ...] ...]: keys, each with its entries",
@@ -362,7 +361,6 @@ static const struct command rows[] = {
       .flags = WRITE | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_xreadgroup_keys,
       .specs = { KEYS_AFTER("STREAMS", 4, KEY_RO | KEY_ACCESS) },
-      .group = "stream",
       .since = "5.0.0",
       .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",
                          "RESP3 map[bulk [any ...] ...]: keys, each with its entries",
@@ -383,4 +381,4 @@ static const struct command rows[] = {
                  "the reply as in XREAD." },
 };
 
-const struct command_group stream_read_commands = COMMAND_GROUP(rows);
+const struct command_group stream_read_commands = COMMAND_GROUP("stream", rows);

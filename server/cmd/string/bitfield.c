@@ -312,7 +312,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE,
       .vary_keys = vary_bitfield_key,
-      .group = "bitmap",
       .since = "3.2.0",
       .replies =
           REPLIES("[integer|null ...]: for each GET the value, for each SET the old one, for each "
@@ -328,7 +327,6 @@ static const struct command rows[] = {
       .arity = -2,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
-      .group = "bitmap",
       .since = "6.0.0",
       .replies = REPLIES("[integer ...]: the values"),
       .errors =
@@ -338,4 +336,4 @@ static const struct command rows[] = {
       .summary = "Reads integers of any width in a string value." },
 };
 
-const struct command_group bitfield_commands = COMMAND_GROUP(rows);
+const struct command_group bitfield_commands = COMMAND_GROUP("bitmap", rows);

@@ -143,7 +143,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST | BLOCKING,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "string",
       .since = "0.2.0",
       .replies = REPLIES(
           "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
@@ -162,7 +161,6 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RW | KEY_UPDATE,
       .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .group = "string",
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of keys that exist; all are stale now"),
       .errors = ERRORS(ERR_WRONGTYPE),
@@ -175,7 +173,6 @@ static const struct command rows[] = {
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RO | KEY_ACCESS,
-      .group = "string",
       .since = "0.2.0",
       .replies = REPLIES("integer: milliseconds to the soft deadline, 0 after it; -1 if the key "
                          "has none, -2 if there is no such key"),
@@ -184,4 +181,4 @@ static const struct command rows[] = {
       .summary = "Returns the time left until a string becomes stale, in milliseconds." },
 };
 
-const struct command_group fresh_commands = COMMAND_GROUP(rows);
+const struct command_group fresh_commands = COMMAND_GROUP("string", rows);

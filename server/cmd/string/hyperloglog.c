@@ -277,7 +277,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_INSERT,
-      .group = "hyperloglog",
       .since = "2.8.9",
       .replies = REPLIES("integer: 1 if the key was created or a register changed, else 0"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
@@ -290,7 +289,6 @@ static const struct command rows[] = {
       .flags = READONLY | MAY_REPLICATE,
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS,
-      .group = "hyperloglog",
       .since = "2.8.9",
       .replies = REPLIES("integer: the estimated number of distinct elements"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
@@ -305,7 +303,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS,
       .keys = { .first = 1, .last = -1, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_INSERT), KEYS_FROM(2, KEY_RO | KEY_ACCESS) },
-      .group = "hyperloglog",
       .since = "2.8.9",
       .replies = REPLIES("OK: the keys were merged"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_HLL_INVALID, ERR_HLL_CORRUPT),
@@ -318,7 +315,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | ADMIN,
       .keys = KEY_SECOND,
       .key_flags = KEY_RW | KEY_ACCESS,
-      .group = "hyperloglog",
       .since = "2.8.9",
       .replies = REPLIES("[integer ...]: GETREG: the registers",
                          "bulk: DECODE: the sparse encoding's operations",
@@ -334,7 +330,6 @@ static const struct command rows[] = {
       .run = cmd_pfselftest,
       .arity = 1,
       .flags = ADMIN,
-      .group = "hyperloglog",
       .since = "2.8.9",
       .replies = REPLIES("OK: always"),
       .complexity = "O(1)",
@@ -342,4 +337,4 @@ static const struct command rows[] = {
       .summary = "Replies OK; for compatibility." },
 };
 
-const struct command_group hyperloglog_commands = COMMAND_GROUP(rows);
+const struct command_group hyperloglog_commands = COMMAND_GROUP("hyperloglog", rows);

@@ -260,7 +260,6 @@ static const struct command rows[] = {
       .arity = -3,
       .flags = READONLY,
       .keys = { .first = 1, .last = 2, .step = 1 },
-      .group = "string",
       .since = "7.0.0",
       .replies = REPLIES(
           "bulk: the longest common subsequence", "integer: with LEN: its length",
@@ -276,4 +275,4 @@ static const struct command rows[] = {
                  "matching ranges." },
 };
 
-const struct command_group lcs_commands = COMMAND_GROUP(rows);
+const struct command_group lcs_commands = COMMAND_GROUP("string", rows);

@@ -143,7 +143,6 @@ static const struct command rows[] = {
       .find_keys = find_msetex_keys,
       .specs = { { .flags = KEY_OW | KEY_UPDATE, .find = KEYS_COUNTED, .first = 1, .step = 2 } },
       .tips = "request_policy:multi_shard response_policy:all_succeeded",
-      .group = "string",
       .since = "8.4.0",
       .replies = REPLIES("integer: 1 if all keys were set, 0 if none was, because NX or XX did "
                          "not hold for one of them"),
@@ -159,7 +158,6 @@ static const struct command rows[] = {
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RM | KEY_ACCESS | KEY_DELETE,
-      .group = "string",
       .since = "9.0.0",
       .origin = "Valkey",
       .replies = REPLIES("integer: 1 if the key was deleted, 0 if it has another value or does not "
@@ -175,7 +173,6 @@ static const struct command rows[] = {
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE | KEY_VARIABLE,
       .vary_keys = vary_delex_key,
-      .group = "string",
       .since = "8.4.0",
       .replies = REPLIES("integer: 1 if the key was deleted, 0 if the condition does not hold or "
                          "there is no such key"),
@@ -190,7 +187,6 @@ static const struct command rows[] = {
       .arity = 2,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
-      .group = "string",
       .since = "8.4.0",
       .replies = REPLIES("bulk: the digest, 16 hexadecimal digits", "null: there is no such key"),
       .errors = ERRORS(ERR_WRONGTYPE),
@@ -199,4 +195,4 @@ static const struct command rows[] = {
       .summary = "Returns the digest (XXH3, 64 bits) of a string value." },
 };
 
-const struct command_group string_if_commands = COMMAND_GROUP(rows);
+const struct command_group string_if_commands = COMMAND_GROUP("string", rows);

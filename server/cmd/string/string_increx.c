@@ -252,7 +252,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .group = "string",
       .since = "8.8.0",
       .replies = REPLIES("[integer integer]: the value afterwards and the increment that was "
                          "applied, 0 if the sum is out of bounds or NX or XX does not hold",
@@ -271,4 +270,4 @@ static const struct command rows[] = {
                  "within the bounds, and optionally sets or removes the key's expiration." },
 };
 
-const struct command_group string_increx_commands = COMMAND_GROUP(rows);
+const struct command_group string_increx_commands = COMMAND_GROUP("string", rows);

@@ -144,7 +144,7 @@ static void cmd_throttlems(struct call *call)
 
 #define THROTTLE_ROW                                                                               \
     .arity = -5, .flags = WRITE | GROWS | FAST, .keys = KEY_FIRST,                                 \
-    .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .group = "string", .since = "0.2.0",            \
+    .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",                               \
     .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_ARITY, ERR_ZERO_RATE,   \
                      ERR_RATE_SPAN),                                                               \
     .complexity = "O(1)"
@@ -170,4 +170,4 @@ static const struct command rows[] = {
       THROTTLE_ROW },
 };
 
-const struct command_group throttle_commands = COMMAND_GROUP(rows);
+const struct command_group throttle_commands = COMMAND_GROUP("string", rows);

@@ -274,7 +274,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .group = "string",
       .since = "0.2.0",
       .replies = REPLIES("[integer integer integer integer integer]: 1 if the requests are "
                          "refused, else 0; the limit; how many are left; milliseconds until the "
@@ -289,4 +288,4 @@ static const struct command rows[] = {
                  "not count." },
 };
 
-const struct command_group window_commands = COMMAND_GROUP(rows);
+const struct command_group window_commands = COMMAND_GROUP("string", rows);

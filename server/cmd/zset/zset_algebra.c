@@ -382,7 +382,6 @@ static const struct command rows[] = {
       .run = cmd_zunion,
       .arity = -3,
       READ_KEYS,
-      .group = "sorted-set",
       .since = "6.2.0",
       .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
@@ -393,7 +392,6 @@ static const struct command rows[] = {
       .run = cmd_zinter,
       .arity = -3,
       READ_KEYS,
-      .group = "sorted-set",
       .since = "6.2.0",
       .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
@@ -404,7 +402,6 @@ static const struct command rows[] = {
       .run = cmd_zdiff,
       .arity = -3,
       READ_KEYS,
-      .group = "sorted-set",
       .since = "6.2.0",
       .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
@@ -415,7 +412,6 @@ static const struct command rows[] = {
       .run = cmd_zunionstore,
       .arity = -4,
       STORE_KEYS,
-      .group = "sorted-set",
       .since = "2.0.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
@@ -426,7 +422,6 @@ static const struct command rows[] = {
       .run = cmd_zinterstore,
       .arity = -4,
       STORE_KEYS,
-      .group = "sorted-set",
       .since = "2.0.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
@@ -437,7 +432,6 @@ static const struct command rows[] = {
       .run = cmd_zdiffstore,
       .arity = -4,
       STORE_KEYS,
-      .group = "sorted-set",
       .since = "6.2.0",
       .replies = REPLIES("integer: the number of members of the result"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
@@ -449,7 +443,6 @@ static const struct command rows[] = {
       .run = cmd_zintercard,
       .arity = -3,
       READ_KEYS,
-      .group = "sorted-set",
       .since = "7.0.0",
       .replies = REPLIES("integer: the number of members in all of the sorted sets, at most LIMIT"),
       .errors =
@@ -461,4 +454,4 @@ static const struct command rows[] = {
           "Returns the number of members in the intersection of sorted sets, up to a limit." },
 };
 
-const struct command_group zset_algebra_commands = COMMAND_GROUP(rows);
+const struct command_group zset_algebra_commands = COMMAND_GROUP("sorted-set", rows);

@@ -97,7 +97,6 @@ static const struct command rows[] = {
       .flags = WRITE | MOVABLE_KEYS,
       .find_keys = find_pop_keys,
       .specs = { KEYS_COUNTED_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE) },
-      .group = "sorted-set",
       .since = "7.0.0",
       .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
                          "null-array: all the sorted sets are empty"),
@@ -113,7 +112,6 @@ static const struct command rows[] = {
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
       .keys = { .first = 1, .last = -2, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "sorted-set",
       .since = "5.0.0",
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout was reached"),
@@ -128,7 +126,6 @@ static const struct command rows[] = {
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
       .keys = { .first = 1, .last = -2, .step = 1 },
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "sorted-set",
       .since = "5.0.0",
       .replies = REPLIES("[bulk bulk double]: the key, the member and its score",
                          "null-array: the timeout was reached"),
@@ -143,7 +140,6 @@ static const struct command rows[] = {
       .flags = WRITE | BLOCKING | MOVABLE_KEYS,
       .find_keys = find_blocking_pop_keys,
       .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_DELETE) },
-      .group = "sorted-set",
       .since = "7.0.0",
       .replies = REPLIES("[bulk [[bulk double] ...]]: the key, and members with their scores",
                          "null-array: the timeout was reached"),
@@ -156,4 +152,4 @@ static const struct command rows[] = {
                  "non-empty sorted set, or blocks until one is available." },
 };
 
-const struct command_group zset_pop_commands = COMMAND_GROUP(rows);
+const struct command_group zset_pop_commands = COMMAND_GROUP("sorted-set", rows);

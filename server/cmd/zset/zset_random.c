@@ -157,7 +157,6 @@ static const struct command rows[] = {
       .flags = READONLY,
       .keys = KEY_FIRST,
       .tips = "nondeterministic_output",
-      .group = "sorted-set",
       .since = "6.2.0",
       .replies = REPLIES(
           "bulk: a member", "null: there is no such key",
@@ -172,4 +171,4 @@ static const struct command rows[] = {
                  "independent draws." },
 };
 
-const struct command_group zset_random_commands = COMMAND_GROUP(rows);
+const struct command_group zset_random_commands = COMMAND_GROUP("sorted-set", rows);

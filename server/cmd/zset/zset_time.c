@@ -124,7 +124,6 @@ static const struct command rows[] = {
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
       .keys = KEY_FIRST,
       .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .group = "sorted-set",
       .since = "0.1.0",
       .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
                          "RESP3 [[bulk double] ...]: members with their scores",
@@ -141,7 +140,6 @@ static const struct command rows[] = {
       .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = 2, .step = 1 },
       .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .group = "sorted-set",
       .since = "0.1.0",
       .replies =
           REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout was reached"),
@@ -153,4 +151,4 @@ static const struct command rows[] = {
                  "the tail of a list, lowest first, or blocks until there is one." },
 };
 
-const struct command_group zset_time_commands = COMMAND_GROUP(rows);
+const struct command_group zset_time_commands = COMMAND_GROUP("sorted-set", rows);

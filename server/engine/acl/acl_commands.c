@@ -109,9 +109,9 @@ static enum acl_fault apply_category(struct acl_selector *selector, const struct
     if (category < 0) return ACL_UNKNOWN;
     for (size_t i = 0; i < commands_count(commands); i++) {
         struct command_ref ref = commands_at(commands, i), sub;
-        if (category_has((unsigned)category, ref.row)) set_bits(selector, ref, allow);
+        if (category_has((unsigned)category, ref)) set_bits(selector, ref, allow);
         for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
-            if (category_has((unsigned)category, sub.row)) set_bit(selector, sub.stats->id, allow);
+            if (category_has((unsigned)category, sub)) set_bit(selector, sub.stats->id, allow);
     }
     acl_rules_add(&selector->rules, ACL_RULE_CATEGORY, NULL, word);
     return ACL_NO_FAULT;

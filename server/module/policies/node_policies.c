@@ -130,7 +130,7 @@ static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 static bool register_command(RedisModuleCtx *ctx)
 {
     static struct command row; /* the host and the table keep a pointer to it */
-    static const struct command_group group = { &row, 1 };
+    static const struct command_group group = { "generic", &row, 1 };
     row = policy_commands.rows[0];
     row.name = "EXPIRED.POLICY";
     row.flags |= ADMIN;

@@ -102,7 +102,7 @@ static const struct command rows[] = {
     { .name = "MODE", .run = cmd_mode, .arity = 2 },
     { .name = "BOX", .arity = -2, .subcommands = box_rows },
 };
-static const struct command_group test_commands = COMMAND_GROUP(rows);
+static const struct command_group test_commands = COMMAND_GROUP("generic", rows);
 
 static inline void begin_engine(void)
 {

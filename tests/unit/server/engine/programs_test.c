@@ -282,7 +282,7 @@ static void keep_group(struct program_rows *rows, const char *group)
     struct program_rows all = *rows;
     rows->count = 0;
     for (unsigned i = 0; i < all.count; i++) {
-        if (strcmp(all.refs[i].row->group, group) != 0) continue;
+        if (strcmp(all.refs[i].group, group) != 0) continue;
         unsigned weight = all.refs[i].row->flags & GROWS ? 12 : 1;
         for (; weight > 0; weight--)
             rows->refs[rows->count++] = all.refs[i];

@@ -68,7 +68,7 @@ static bool check_error(unsigned i, const struct resp_node *node)
         declared = true;
     }
     /* A script and a library have errors of their own. */
-    bool own = strcmp(rows.refs[i].row->group, "scripting") == 0;
+    bool own = strcmp(rows.refs[i].group, "scripting") == 0;
     return declared || own || is_common(node->text, node->len);
 }
 

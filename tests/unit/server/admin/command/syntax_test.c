@@ -245,7 +245,7 @@ static void check_texts(struct command_ref ref)
     };
     const struct command *row = ref.row;
     says(ref, row->name != NULL && row->name[0] != '\0' && is_upper(row->name));
-    says(ref, row->group != NULL && is_one_of(row->group, groups));
+    says(ref, ref.group != NULL && is_one_of(ref.group, groups));
     says(ref, row->since != NULL && is_version(row->since));
     says(ref, row->complexity != NULL && row->complexity[0] != '\0');
     says(ref, row->syntax != NULL);
@@ -290,8 +290,8 @@ static void check_flags(struct command_ref ref)
     bool writes = row->flags & WRITE, reads_only = row->flags & READONLY;
     bool has_keys = row->keys.first > 0 || row->find_keys != NULL;
     says(ref, !(writes && reads_only));
-    says(ref, !has_keys || writes || reads_only || strcmp(row->group, "transactions") == 0 ||
-                  strcmp(row->group, "pubsub") == 0 || strcmp(row->group, "scripting") == 0);
+    says(ref, !has_keys || writes || reads_only || strcmp(ref.group, "transactions") == 0 ||
+                  strcmp(ref.group, "pubsub") == 0 || strcmp(ref.group, "scripting") == 0);
     says(ref, writes || !(row->flags & GROWS));
     says(ref, !(row->flags & MOVABLE_KEYS) || row->find_keys != NULL || row->keys.first > 0 ||
                   row->specs[0].flags != 0);
@@ -343,7 +343,7 @@ static void check_keys(struct command_ref ref, const struct program_call *call)
     /* Shard channels are listed like keys, for clusters, but are not keys. CLUSTER KEYSLOT only
      * names one. */
     static const char *const keyless[] = { "pubsub", "cluster", NULL };
-    if (is_one_of(ref.row->group, keyless)) return;
+    if (is_one_of(ref.group, keyless)) return;
     int found = command_keys(ref.row, call->argc, call->argv, positions);
     ck_assert_msg(found == count, "%d keys in '%s', not %d", found, program_text(call), count);
     ck_assert_mem_eq(positions, expected, (size_t)count * sizeof(positions[0]));

@@ -42,7 +42,7 @@ static const struct command long_rows[] = {
     { .name = "ABCDEFGHIJKLMNOPQ", .run = nothing },
     { .name = "ABCDEFGHIJKLMNOPQRST", .run = nothing },
 };
-static const struct command_group long_group = COMMAND_GROUP(long_rows);
+static const struct command_group long_group = COMMAND_GROUP("generic", long_rows);
 static const struct command second_rows[] = {
     { .name = "REDE.PUSH", .run = nothing, .arity = 5, .keys = { 1, 1, 1 } },
     { .name = "PICK",
@@ -52,8 +52,8 @@ static const struct command second_rows[] = {
       .find_keys = first_key_only },
     { .name = "PING", .run = nothing, .arity = -1 },
 };
-static const struct command_group first_group = COMMAND_GROUP(first_rows);
-static const struct command_group second_group = COMMAND_GROUP(second_rows);
+static const struct command_group first_group = COMMAND_GROUP("generic", first_rows);
+static const struct command_group second_group = COMMAND_GROUP("generic", second_rows);
 
 static int second_context;
 
