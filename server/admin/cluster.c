@@ -81,8 +81,7 @@ static bool names_node(struct call *call)
     if (is_off(call)) return false;
     if (bytes_equal(call->argv[2], bytes_of(context->node_id, strlen(context->node_id))))
         return true;
-    failf(call, ERR_CLUSTER_NODE, arg_width(call, 2), call->argv[2].data);
-    return false;
+    return failf(call, ERR_CLUSTER_NODE, arg_width(call, 2), call->argv[2].data);
 }
 
 static void cmd_replicas(struct call *call)

@@ -135,8 +135,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;
         struct bytes word = call->argv[2 + 2 * i];
-        failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
-        return false;
+        return failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
     }
     for (int i = 0; i < count; i++) {
         if (!may_set(call, changes[i].option)) return false;
@@ -245,8 +244,7 @@ static bool apply(struct call *call, const struct change *changes, int count)
     if (config_apply(call->context)) return true;
     undo(call->context, changes, count);
     config_apply(call->context);
-    fail(call, ERR_NO_JOURNAL);
-    return false;
+    return fail(call, ERR_NO_JOURNAL);
 }
 
 /* Words that are no options are left out: the call will fail. */

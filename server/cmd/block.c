@@ -17,15 +17,10 @@ bool arg_timeout(struct call *call, int i, msec *until)
     long double seconds;
     *until = NEVER;
     if (call->ready != NULL) return true; /* it is blocked already; its timeout does not change */
-    if (!number_parse_long_double(call->argv[i].data, call->argv[i].len, &seconds)) {
-        fail(call, ERR_TIMEOUT_FLOAT);
-        return false;
-    }
+    if (!number_parse_long_double(call->argv[i].data, call->argv[i].len, &seconds))
+        return fail(call, ERR_TIMEOUT_FLOAT);
     long double ttl = ceill(seconds * 1000);
-    if (ttl < 0 || ttl >= INT64_END) {
-        fail(call, ERR_TIMEOUT_NEGATIVE);
-        return false;
-    }
+    if (ttl < 0 || ttl >= INT64_END) return fail(call, ERR_TIMEOUT_NEGATIVE);
     if (ttl > 0 && !instant_after(call->txn->now, (msec)ttl, until)) *until = NEVER;
     return true;
 }
@@ -62,17 +57,11 @@ static bool arg_multi_pop(struct call *call, int i, const char *front, const cha
     int64_t keys;
     if (!arg_range(call, i, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return false;
     pop->first = i + 1;
-    if (keys >= call->argc - pop->first) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (keys >= call->argc - pop->first) return fail(call, ERR_SYNTAX);
     pop->count = (int)keys;
     int end = pop->first + pop->count;
     pop->back = arg_is(call, end, back);
-    if (!pop->back && !arg_is(call, end, front)) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (!pop->back && !arg_is(call, end, front)) return fail(call, ERR_SYNTAX);
     pop->wanted = 1;
     int at = end + 1;
     if (at == call->argc) return true;
@@ -80,8 +69,7 @@ static bool arg_multi_pop(struct call *call, int i, const char *front, const cha
         if (!arg_range(call, at + 1, 1, INT64_MAX, &pop->wanted, ERR_COUNT_POSITIVE)) return false;
         if (at + 2 == call->argc) return true;
     }
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,

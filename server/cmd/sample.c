@@ -136,8 +136,7 @@ bool sample_read_count(struct call *call, int i, int64_t *count)
 {
     if (!arg_int64(call, i, count)) return false;
     if (*count >= -INT64_MAX) return true;
-    failf(call, ERR_NOT_BETWEEN, (long long)-INT64_MAX, (long long)INT64_MAX);
-    return false;
+    return failf(call, ERR_NOT_BETWEEN, (long long)-INT64_MAX, (long long)INT64_MAX);
 }
 
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values)

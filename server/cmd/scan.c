@@ -33,8 +33,7 @@ static bool parse_cursor(struct bytes text, uint64_t *cursor)
 bool scan_read_cursor(struct scan *scan, int i)
 {
     if (parse_cursor(scan->call->argv[i], &scan->cursor)) return true;
-    fail(scan->call, ERR_INVALID_CURSOR);
-    return false;
+    return fail(scan->call, ERR_INVALID_CURSOR);
 }
 
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word)
@@ -59,8 +58,7 @@ bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names
             *type_at = i + 1;
             continue;
         }
-        fail(call, ERR_SYNTAX);
-        return false;
+        return fail(call, ERR_SYNTAX);
     }
     return true;
 }

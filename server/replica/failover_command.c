@@ -17,10 +17,7 @@ static bool parse(struct call *call, struct failover_goal *goal)
         int left = call->argc - 1 - i;
         if (arg_is(call, i, "TIMEOUT") && left >= 1 && goal->ttl == 0) {
             if (!arg_int64(call, ++i, &goal->ttl)) return false;
-            if (goal->ttl <= 0) {
-                fail(call, ERR_FAILOVER_TIMEOUT);
-                return false;
-            }
+            if (goal->ttl <= 0) return fail(call, ERR_FAILOVER_TIMEOUT);
         } else if (arg_is(call, i, "TO") && left >= 2 && goal->host[0] == '\0') {
             struct bytes host = call->argv[i + 1];
             if (!arg_int64(call, i + 2, &goal->port)) return false;
@@ -31,8 +28,7 @@ static bool parse(struct call *call, struct failover_goal *goal)
         } else if (arg_is(call, i, "FORCE") && !goal->force) {
             goal->force = true;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return fail(call, ERR_SYNTAX);
         }
     }
     return true;

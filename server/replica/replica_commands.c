@@ -24,20 +24,13 @@ static bool may_sync(struct call *call)
     struct replication_report report = replication_report(call->context);
     const struct replica *replica = call->session->replica;
     if (replica != NULL && replica_has_asked(replica)) return false;
-    if (failover_state(replication_failover(call->context)) != FAILOVER_NONE) {
-        fail(call, ERR_SYNC_FAILOVER);
-        return false;
-    }
+    if (failover_state(replication_failover(call->context)) != FAILOVER_NONE)
+        return fail(call, ERR_SYNC_FAILOVER);
     bool knows_effects =
         replica == NULL || replica_knows_effects(replica, replication_effects_from(call->context));
-    if (!knows_effects || (report.follows && report.link != LINK_STREAM)) {
-        fail(call, ERR_NO_MASTER_LINK);
-        return false;
-    }
-    if (call->out->out->len > 0) {
-        fail(call, ERR_SYNC_PENDING);
-        return false;
-    }
+    if (!knows_effects || (report.follows && report.link != LINK_STREAM))
+        return fail(call, ERR_NO_MASTER_LINK);
+    if (call->out->out->len > 0) return fail(call, ERR_SYNC_PENDING);
     return true;
 }
 
@@ -60,13 +53,10 @@ static bool take_role(struct call *call, const char *id, int64_t offset)
     if (call->argc < 4 || !arg_is(call, 3, "FAILOVER")) return true;
     if (!replication_report(replication).follows) {
         if (offset > 0 && replication_took_over(replication, id, (uint64_t)offset)) return true;
-        fail(call, ERR_FAILOVER_MASTER);
-        return false;
+        return fail(call, ERR_FAILOVER_MASTER);
     }
-    if (!bytes_is_word(call->argv[1], replication_history(replication)->id)) {
-        fail(call, ERR_FAILOVER_ID);
-        return false;
-    }
+    if (!bytes_is_word(call->argv[1], replication_history(replication)->id))
+        return fail(call, ERR_FAILOVER_ID);
     replication_promote(replication);
     return true;
 }
@@ -302,8 +292,7 @@ static bool parse_wait_time(struct call *call, int i, int64_t *ttl)
 {
     if (!arg_int64_or(call, i, ttl, ERR_TIMEOUT)) return false;
     if (*ttl >= 0) return true;
-    fail(call, ERR_TIMEOUT_NEGATIVE);
-    return false;
+    return fail(call, ERR_TIMEOUT_NEGATIVE);
 }
 
 static void cmd_wait(struct call *call)

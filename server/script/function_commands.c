@@ -112,15 +112,12 @@ enum restore_policy { RESTORE_APPEND, RESTORE_REPLACE, RESTORE_FLUSH };
 static bool read_restore_policy(struct call *call, enum restore_policy *policy)
 {
     *policy = RESTORE_APPEND;
-    if (call->argc > 4) {
-        failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
-        return false;
-    }
+    if (call->argc > 4)
+        return failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
     if (call->argc < 4 || arg_is(call, 3, "APPEND")) return true;
     *policy = arg_is(call, 3, "REPLACE") ? RESTORE_REPLACE : RESTORE_FLUSH;
     if (*policy == RESTORE_REPLACE || arg_is(call, 3, "FLUSH")) return true;
-    fail(call, ERR_FUNCTION_POLICY);
-    return false;
+    return fail(call, ERR_FUNCTION_POLICY);
 }
 
 static bool take_library(void *ctx, struct bytes code)
@@ -242,11 +239,9 @@ static bool read_list_options(struct call *call, struct listing *listing)
         } else if (pattern == 0 && arg_is(call, i, "LIBRARYNAME")) {
             pattern = ++i;
             if (i < call->argc) continue;
-            fail(call, ERR_FUNCTION_NO_PATTERN);
-            return false;
+            return fail(call, ERR_FUNCTION_NO_PATTERN);
         } else {
-            failf(call, ERR_FUNCTION_ARGUMENT, arg_width(call, i), call->argv[i].data);
-            return false;
+            return failf(call, ERR_FUNCTION_ARGUMENT, arg_width(call, i), call->argv[i].data);
         }
     }
     if (pattern > 0) listing->pattern = lower_copy(call->argv[pattern]);

@@ -28,15 +28,11 @@ bool host_begin(struct host *host, struct call *caller, unsigned flags, bool rea
     ensure(host->caller == NULL, "a script would run inside a script");
     bool plain = flags & SCRIPT_PLAIN; /* checked at each of its commands instead */
     if (!plain && !(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) &&
-        host->engine->script_lacks_memory) {
-        fail(caller, ERR_OOM);
-        return false;
-    }
+        host->engine->script_lacks_memory)
+        return fail(caller, ERR_OOM);
     if (!plain && !(flags & SCRIPT_NO_WRITES) && !may_write(host, caller, read_only)) return false;
-    if (gates_is_stale(host->engine) && (plain || !(flags & SCRIPT_ALLOW_STALE))) {
-        fail(caller, ERR_MASTERDOWN);
-        return false;
-    }
+    if (gates_is_stale(host->engine) && (plain || !(flags & SCRIPT_ALLOW_STALE)))
+        return fail(caller, ERR_MASTERDOWN);
     if (read_only) flags |= SCRIPT_NO_WRITES;
     host->caller = caller;
     host->flags = flags;

@@ -191,8 +191,7 @@ bool script_read_keys(struct call *call, struct script_run *run)
     run->keys_at = SCRIPT_KEYS_AT;
     run->keys = (int)count;
     if (count >= 0 && count <= call->argc - SCRIPT_KEYS_AT) return true;
-    fail(call, count < 0 ? ERR_KEYS_NEGATIVE : ERR_NUMKEYS_ARGS);
-    return false;
+    return fail(call, count < 0 ? ERR_KEYS_NEGATIVE : ERR_NUMKEYS_ARGS);
 }
 
 int script_find_keys(int argc, const struct bytes *argv, int *positions)

@@ -53,8 +53,7 @@ static bool parse_on_off(struct call *call, bool *on)
 {
     *on = arg_is(call, 2, "ON");
     if (*on || arg_is(call, 2, "OFF")) return true;
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 static void cmd_client_no_evict(struct call *call)

@@ -161,8 +161,7 @@ static bool parse_type(struct call *call, int i, enum client_type *type)
     else if (arg_is(call, i, "MASTER") || arg_is(call, i, "PRIMARY"))
         *type = MASTER_TYPE;
     else {
-        failf(call, ERR_CLIENT_TYPE, arg_width(call, i), call->argv[i].data);
-        return false;
+        return failf(call, ERR_CLIENT_TYPE, arg_width(call, i), call->argv[i].data);
     }
     return true;
 }
@@ -180,19 +179,15 @@ static bool parse_db(struct call *call, int i, int64_t *db)
     unsigned count = call->txn->store->database_count;
     if (!arg_int64_or(call, i, db, ERR_CLIENT_DB)) return false;
     if (*db >= 0 && *db < count) return true;
-    failf(call, ERR_CLIENT_DB_RANGE, count - 1);
-    return false;
+    return failf(call, ERR_CLIENT_DB_RANGE, count - 1);
 }
 
 static bool parse_seconds(struct call *call, int i, const char *name, int64_t *seconds)
 {
-    if (!number_parse_int64(call->argv[i].data, call->argv[i].len, seconds)) {
-        failf(call, ERR_BAD_MSEC, name);
-        return false;
-    }
+    if (!number_parse_int64(call->argv[i].data, call->argv[i].len, seconds))
+        return failf(call, ERR_BAD_MSEC, name);
     if (*seconds > 0) return true;
-    failf(call, ERR_CLIENT_SECONDS, name);
-    return false;
+    return failf(call, ERR_CLIENT_SECONDS, name);
 }
 
 static bool parse_letters(struct call *call, int i, enum client_text which, struct bytes *letters)
@@ -200,9 +195,8 @@ static bool parse_letters(struct call *call, int i, enum client_text which, stru
     const char *known = which == CLIENT_FLAGS ? "bcdeirtuxABEIMNOPRSTU" : "r";
     *letters = call->argv[i];
     if (has_letters(known, *letters)) return true;
-    failf(call, which == CLIENT_FLAGS ? ERR_CLIENT_FLAGS : ERR_CLIENT_CAPA, arg_width(call, i),
-          call->argv[i].data);
-    return false;
+    return failf(call, which == CLIENT_FLAGS ? ERR_CLIENT_FLAGS : ERR_CLIENT_CAPA,
+                 arg_width(call, i), call->argv[i].data);
 }
 
 /* One or more ids, up to an argument that is no number. */

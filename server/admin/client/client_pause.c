@@ -11,10 +11,7 @@ static bool parse_until(struct call *call, msec *until)
 {
     int64_t span;
     if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return false;
-    if (span < 0) {
-        fail(call, ERR_TIMEOUT_NEGATIVE);
-        return false;
-    }
+    if (span < 0) return fail(call, ERR_TIMEOUT_NEGATIVE);
     if (span == 0)
         *until = instant_last_expired(call->txn->now); /* ends at once */
     else if (!instant_after(call->txn->now, span, until))

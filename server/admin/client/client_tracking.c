@@ -23,15 +23,11 @@ static bool parse_redirect(struct call *call, int i, struct options *options)
 {
     const struct connection_context *context = call->context;
     int64_t id;
-    if (options->mode.redirect != NULL) {
-        fail(call, ERR_TRACKING_REDIRECTS);
-        return false;
-    }
+    if (options->mode.redirect != NULL) return fail(call, ERR_TRACKING_REDIRECTS);
     if (!arg_int64(call, i, &id)) return false;
     options->mode.redirect = clients_find(context->clients, (uint64_t)id);
     if (options->mode.redirect != NULL) return true;
-    fail(call, ERR_TRACKING_NO_TARGET);
-    return false;
+    return fail(call, ERR_TRACKING_NO_TARGET);
 }
 
 static bool parse_tracking_options(struct call *call, struct options *options)
@@ -52,8 +48,7 @@ static bool parse_tracking_options(struct call *call, struct options *options)
         } else if (arg_is(call, i, "NOLOOP")) {
             mode->no_loop = true;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return fail(call, ERR_SYNTAX);
         }
     }
     return true;
@@ -87,8 +82,8 @@ static int width(struct bytes text)
 static bool fail_overlap(struct call *call, struct bytes prefix, const char *which,
                          struct bytes other)
 {
-    failf(call, ERR_TRACKING_OVERLAP, width(prefix), prefix.data, which, width(other), other.data);
-    return false;
+    return failf(call, ERR_TRACKING_OVERLAP, width(prefix), prefix.data, which, width(other),
+                 other.data);
 }
 
 static bool prefixes_overlap(struct bytes a, struct bytes b)

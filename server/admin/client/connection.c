@@ -82,14 +82,10 @@ static bool take_hello_options(struct call *call)
             if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return false;
             i += 2;
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
-            if (!identity_name_valid(call->argv[++i])) {
-                fail(call, ERR_CLIENT_NAME);
-                return false;
-            }
+            if (!identity_name_valid(call->argv[++i])) return fail(call, ERR_CLIENT_NAME);
             identity_set_text(&call->session->name, call->argv[i]);
         } else {
-            failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
-            return false;
+            return failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
         }
     }
     return true;

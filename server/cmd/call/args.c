@@ -17,18 +17,11 @@ int arg_word(const struct call *call, int i, const char *const *words, size_t co
     return -1;
 }
 
-bool arg_refuse(struct call *call, enum error error)
-{
-    fail(call, error);
-    return false;
-}
-
 bool arg_refuse_option(struct call *call, int i, enum error error)
 {
     enum { SHOWN_MAX = 64 };
     int width = arg_width(call, i);
-    failf(call, error, width < SHOWN_MAX ? width : SHOWN_MAX, call->argv[i].data);
-    return false;
+    return failf(call, error, width < SHOWN_MAX ? width : SHOWN_MAX, call->argv[i].data);
 }
 
 bool arg_has_value(struct call *call, int i)
@@ -44,8 +37,7 @@ int arg_width(const struct call *call, int i)
 
 bool arg_int64_or(struct call *call, int i, int64_t *value, enum error error)
 {
-    return number_parse_int64(call->argv[i].data, call->argv[i].len, value) ||
-           arg_refuse(call, error);
+    return number_parse_int64(call->argv[i].data, call->argv[i].len, value) || fail(call, error);
 }
 
 bool arg_int64(struct call *call, int i, int64_t *value)
@@ -58,19 +50,19 @@ bool arg_int(struct call *call, int i, int *value)
     int64_t wide;
     if (!arg_int64(call, i, &wide)) return false;
     *value = (int)wide;
-    return *value == wide || arg_refuse(call, ERR_INT_RANGE);
+    return *value == wide || fail(call, ERR_INT_RANGE);
 }
 
 bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *value, enum error error)
 {
     if (!arg_int64_or(call, i, value, error)) return false;
-    return (*value >= min && *value <= max) || arg_refuse(call, error);
+    return (*value >= min && *value <= max) || fail(call, error);
 }
 
 bool arg_double(struct call *call, int i, double *value)
 {
     return number_parse_double(call->argv[i].data, call->argv[i].len, value) ||
-           arg_refuse(call, ERR_NOT_FLOAT);
+           fail(call, ERR_NOT_FLOAT);
 }
 
 bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
@@ -104,8 +96,7 @@ bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_pos
     if (!arg_int64(call, i, &number)) return false;
     if ((number > 0 || !must_be_positive) && deadline_of(number, unit, call->txn->now, at))
         return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
+    return fail_named(call, ERR_BAD_EXPIRE);
 }
 
 struct entry *peek_key(struct call *call, int i)
@@ -119,7 +110,7 @@ struct entry *peek_key(struct call *call, int i)
 
 static bool has_type(struct call *call, const struct entry *entry, enum type type)
 {
-    return entry == NULL || entry->object.type == type || arg_refuse(call, ERR_WRONGTYPE);
+    return entry == NULL || entry->object.type == type || fail(call, ERR_WRONGTYPE);
 }
 
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry)

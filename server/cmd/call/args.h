@@ -16,8 +16,6 @@ bool arg_is(const struct call *call, int i, const char *word);
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
-/* Replies with the error and returns false: for parsers, `return ok || arg_refuse(...)`. */
-bool arg_refuse(struct call *call, enum error error);
 /* For options of commands that Redis does not have: errors name the option at argument i, where
  * Redis' commands reply "syntax error". The first replies with the error, whose format takes one
  * "%.*s", and returns false; the second replies unless an argument follows. */

@@ -37,13 +37,13 @@ static void reply_error(struct call *call, const char *line, size_t len)
     resp_error(call->out, line, len);
 }
 
-void fail(struct call *call, enum error error)
+void error_reply(struct call *call, enum error error)
 {
     const char *text = error_text(error);
     reply_error(call, text, strlen(text));
 }
 
-void failf(struct call *call, enum error error, ...)
+bool failf(struct call *call, enum error error, ...)
 {
     char line[LINE_MAX_CHARS];
     va_list values;
@@ -52,6 +52,7 @@ void failf(struct call *call, enum error error, ...)
     va_end(values);
     if (len < 0) len = 0;
     reply_error(call, line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+    return false;
 }
 
 void fail_line(struct call *call, const char *line, size_t len, bool counted)
@@ -60,7 +61,7 @@ void fail_line(struct call *call, const char *line, size_t len, bool counted)
     if (counted) call->error_code[0] = '\0';
 }
 
-void fail_named(struct call *call, enum error error)
+void error_reply_named(struct call *call, enum error error)
 {
     char name[NAME_MAX_CHARS];
     command_full_name(call->command, name, sizeof(name));

@@ -488,12 +488,24 @@ enum error {
 struct call;
 
 const char *error_text(enum error error); /* the text, or the format */
-void fail(struct call *call, enum error error);
-/* Replies with the error, using its text as the format of the values. Control bytes from clients
- * are replaced when the reply is written. */
-void failf(struct call *call, enum error error, ...);
+void error_reply(struct call *call, enum error error);
+void error_reply_named(struct call *call, enum error error);
+/* These reply with the error. They return false, so that a parser writes `return ok || fail(...)`;
+ * inline, so that the compiler knows it. */
+static inline bool fail(struct call *call, enum error error)
+{
+    error_reply(call, error);
+    return false;
+}
 /* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
-void fail_named(struct call *call, enum error error);
+static inline bool fail_named(struct call *call, enum error error)
+{
+    error_reply_named(call, error);
+    return false;
+}
+/* Uses the error's text as the format of the values. Control bytes from clients are replaced when
+ * the reply is written. */
+bool failf(struct call *call, enum error error, ...);
 /* Replies with a text from elsewhere, such as a script; its first word is the code. `counted`: the
  * statistics already contain the error. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);

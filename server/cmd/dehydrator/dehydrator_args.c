@@ -5,8 +5,7 @@
 
 static bool refuse(struct call *call, const char *name)
 {
-    failf(call, ERR_BAD_MSEC, name);
-    return false;
+    return failf(call, ERR_BAD_MSEC, name);
 }
 
 static bool arg_msec(const struct call *call, int i, msec *value)

@@ -105,8 +105,7 @@ static bool arg_bound(struct call *call, int i, msec *at)
     *at = arg_is(call, i, "-") ? INT64_MIN : INT64_MAX;
     if (arg_is(call, i, "-") || arg_is(call, i, "+")) return true;
     if (number_parse_int64(arg.data, arg.len, at)) return true;
-    failf(call, ERR_BAD_MSEC, "min or max");
-    return false;
+    return failf(call, ERR_BAD_MSEC, "min or max");
 }
 
 /* Parses COUNT at argument i, the last option. */

@@ -27,8 +27,7 @@ static bool parse_span(struct call *call, int *i, const char *name, msec *span)
     const struct bytes text = call->argv[++*i];
     if (number_parse_int64(text.data, text.len, span) && *span >= 1 && *span <= SPAN_MAX)
         return true;
-    failf(call, ERR_BAD_MSEC, name);
-    return false;
+    return failf(call, ERR_BAD_MSEC, name);
 }
 
 /* KEEP, REPLACE and POSTPONE exclude one another. */

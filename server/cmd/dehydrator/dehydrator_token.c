@@ -22,14 +22,10 @@ static bool parse_token(const struct call *call, int i, int64_t *token)
 static bool check_pairs(struct call *call, int i)
 {
     int64_t token;
-    if ((call->argc - i) % PAIR != 0) {
-        fail_named(call, ERR_ARITY);
-        return false;
-    }
+    if ((call->argc - i) % PAIR != 0) return fail_named(call, ERR_ARITY);
     for (; i < call->argc; i += PAIR) {
         if (parse_token(call, i + 1, &token)) continue;
-        failf(call, ERR_BAD_MSEC, "token");
-        return false;
+        return failf(call, ERR_BAD_MSEC, "token");
     }
     return true;
 }

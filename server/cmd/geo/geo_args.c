@@ -12,8 +12,7 @@ bool arg_place(struct call *call, int i, struct place *place)
     if (!arg_double(call, i, &place->longitude)) return false;
     if (!arg_double(call, i + 1, &place->latitude)) return false;
     if (geohash_has(*place)) return true;
-    failf(call, ERR_GEO_PAIR, place->longitude, place->latitude);
-    return false;
+    return failf(call, ERR_GEO_PAIR, place->longitude, place->latitude);
 }
 
 bool arg_unit(struct call *call, int i, double *metres)
@@ -27,24 +26,19 @@ bool arg_unit(struct call *call, int i, double *metres)
         *metres = units[u].metres;
         return true;
     }
-    fail(call, ERR_GEO_UNIT);
-    return false;
+    return fail(call, ERR_GEO_UNIT);
 }
 
 static bool arg_length(struct call *call, int i, double *length, enum error error)
 {
     if (number_parse_double(call->argv[i].data, call->argv[i].len, length)) return true;
-    fail(call, error);
-    return false;
+    return fail(call, error);
 }
 
 bool arg_radius(struct call *call, int i, struct geo_shape *shape)
 {
     if (!arg_length(call, i, &shape->radius, ERR_GEO_RADIUS)) return false;
-    if (shape->radius < 0) {
-        fail(call, ERR_GEO_RADIUS_NEGATIVE);
-        return false;
-    }
+    if (shape->radius < 0) return fail(call, ERR_GEO_RADIUS_NEGATIVE);
     shape->is_box = false;
     return arg_unit(call, i + 1, &shape->unit);
 }
@@ -53,10 +47,7 @@ bool arg_box(struct call *call, int i, struct geo_shape *shape)
 {
     if (!arg_length(call, i, &shape->width, ERR_GEO_WIDTH)) return false;
     if (!arg_length(call, i + 1, &shape->height, ERR_GEO_HEIGHT)) return false;
-    if (shape->width < 0 || shape->height < 0) {
-        fail(call, ERR_GEO_BOX_NEGATIVE);
-        return false;
-    }
+    if (shape->width < 0 || shape->height < 0) return fail(call, ERR_GEO_BOX_NEGATIVE);
     shape->is_box = true;
     return arg_unit(call, i + 2, &shape->unit);
 }

@@ -42,10 +42,7 @@ static bool set_center_member(struct call *call, struct search *s, int i)
     double score;
     s->from_member = true;
     if (s->in == NULL) return true;
-    if (!zset_score(s->in, call->argv[i], &score)) {
-        fail(call, ERR_GEO_MEMBER);
-        return false;
-    }
+    if (!zset_score(s->in, call->argv[i], &score)) return fail(call, ERR_GEO_MEMBER);
     s->shape.center = geohash_decode(score);
     return true;
 }

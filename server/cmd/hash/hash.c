@@ -21,10 +21,7 @@ static bool put_pairs(struct call *call, int64_t *added)
 {
     struct entry *entry;
     *added = 0;
-    if (call->argc % 2 != 0) {
-        fail_named(call, ERR_ARITY);
-        return false;
-    }
+    if (call->argc % 2 != 0) return fail_named(call, ERR_ARITY);
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return false;
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
     for (int i = 2; i < call->argc; i += 2)

@@ -55,8 +55,7 @@ static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
     int left = call->argc >= ARGC_MIN ? call->argc - how->first : 0;
     if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return false;
     if (left >= 2 && left % 2 == 0 && count == left / 2) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
+    return fail_named(call, ERR_ARITY);
 }
 
 /* "[NX|FNX|FXX] [KEEPTTL] seconds field value ..." */
@@ -68,8 +67,7 @@ static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *
     how->first = seconds + 1;
     int left = call->argc - how->first;
     if (left >= 2 && left % 2 == 0) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
+    return fail_named(call, ERR_ARITY);
 }
 
 /* Returns whether FNX or FXX holds for all fields. */

@@ -42,8 +42,7 @@ static bool take_restore_option(struct call *call, int *i, struct restore *how)
         if (!in_range) fail(call, ERR_RESTORE_FREQ);
         return in_range;
     } else {
-        fail(call, ERR_SYNTAX);
-        return false;
+        return fail(call, ERR_SYNTAX);
     }
     return true;
 }
@@ -53,10 +52,7 @@ static bool read_restore_options(struct call *call, struct restore *how)
     *how = (struct restore){ .idle = -1, .frequency = -1 };
     for (int i = 4; i < call->argc; i++)
         if (!take_restore_option(call, &i, how)) return false;
-    if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) {
-        fail(call, ERR_BUSYKEY);
-        return false;
-    }
+    if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) return fail(call, ERR_BUSYKEY);
     if (!arg_int64(call, 2, &how->ttl)) return false;
     if (how->ttl < 0) fail(call, ERR_RESTORE_TTL);
     return how->ttl >= 0;

@@ -48,10 +48,7 @@ static void cmd_type(struct call *call)
 static bool find_rename_keys(struct call *call, struct entry **entry, struct entry **target)
 {
     *entry = txn_find(call->txn, call->argv[1]);
-    if (*entry == NULL) {
-        fail(call, ERR_NO_KEY);
-        return false;
-    }
+    if (*entry == NULL) return fail(call, ERR_NO_KEY);
     *target = txn_find(call->txn, call->argv[2]);
     return true;
 }

@@ -7,8 +7,7 @@
 static bool is_database(struct call *call, int64_t db)
 {
     if (db >= 0 && db < call->txn->store->database_count) return true;
-    fail(call, ERR_DB_INDEX);
-    return false;
+    return fail(call, ERR_DB_INDEX);
 }
 
 /* Parses the number of a database at argument i. False: an error was sent. */

@@ -21,18 +21,12 @@ static bool read_expire_conditions(struct call *call, int first, struct conditio
         } else if (arg_is(call, i, "LT")) {
             when->earlier = true;
         } else {
-            failf(call, ERR_EXPIRE_OPTION, arg_width(call, i), call->argv[i].data);
-            return false;
+            return failf(call, ERR_EXPIRE_OPTION, arg_width(call, i), call->argv[i].data);
         }
     }
-    if (when->none_yet && (when->present || when->later || when->earlier)) {
-        fail(call, ERR_NX_XX_GT_LT);
-        return false;
-    }
-    if (when->later && when->earlier) {
-        fail(call, ERR_EXPIRE_GT_LT);
-        return false;
-    }
+    if (when->none_yet && (when->present || when->later || when->earlier))
+        return fail(call, ERR_NX_XX_GT_LT);
+    if (when->later && when->earlier) return fail(call, ERR_EXPIRE_GT_LT);
     return true;
 }
 
@@ -88,8 +82,7 @@ static void cmd_pexpireat(struct call *call)
 static bool has_key_or_member(struct call *call)
 {
     if (call->argc <= 3) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
+    return fail_named(call, ERR_ARITY);
 }
 
 static void cmd_persist(struct call *call)

@@ -70,8 +70,7 @@ static bool read_flush_option(struct call *call)
 {
     if (call->argc == 1) return true;
     if (call->argc == 2 && (arg_is(call, 1, "ASYNC") || arg_is(call, 1, "SYNC"))) return true;
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 static void cmd_flushdb(struct call *call)

@@ -19,8 +19,7 @@ static bool check_target(struct call *call, const char *option, struct bytes key
         const char *type = type_name(entry->object.type);
         if (strstr(types, type) != NULL) continue;
         int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
-        failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, types);
-        return false;
+        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, types);
     }
     return true;
 }

@@ -12,17 +12,10 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
 {
     msec ttl, longest = call->txn->store->leases.max_ttl;
     if (!arg_int64(call, i, &ttl)) return false;
-    if (ttl <= 0) {
-        fail_named(call, ERR_BAD_EXPIRE);
-        return false;
-    }
-    if (ttl > longest) {
-        failf(call, ERR_LEASE_TTL, (long long)longest);
-        return false;
-    }
+    if (ttl <= 0) return fail_named(call, ERR_BAD_EXPIRE);
+    if (ttl > longest) return failf(call, ERR_LEASE_TTL, (long long)longest);
     if (instant_after(call->txn->now, ttl, end)) return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
+    return fail_named(call, ERR_BAD_EXPIRE);
 }
 
 /* Finds the holder with the token at argument 2. *entry NULL: there is none. False: an error was

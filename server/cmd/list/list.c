@@ -135,10 +135,7 @@ static bool read_lpos_options(struct call *call, struct search *search)
             if (!arg_int64(call, i + 1, &search->rank)) return false;
             /* It can't be negated. Redis then finds all matches from the tail. */
             if (search->rank == INT64_MIN) search->rank = -1;
-            if (search->rank == 0) {
-                fail(call, ERR_RANK_ZERO);
-                return false;
-            }
+            if (search->rank == 0) return fail(call, ERR_RANK_ZERO);
         } else if (has_value && arg_is(call, i, "COUNT")) {
             if (!arg_range(call, i + 1, 0, INT64_MAX, &search->count, ERR_COUNT_NEGATIVE))
                 return false;
@@ -146,8 +143,7 @@ static bool read_lpos_options(struct call *call, struct search *search)
             if (!arg_range(call, i + 1, 0, INT64_MAX, &search->limit, ERR_MAXLEN_NEGATIVE))
                 return false;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return fail(call, ERR_SYNTAX);
         }
     }
     return true;

@@ -12,8 +12,7 @@ static bool arg_list_end(struct call *call, int i, enum list_end *end)
 {
     *end = arg_is(call, i, "LEFT") ? LIST_HEAD : LIST_TAIL;
     if (*end == LIST_HEAD || arg_is(call, i, "RIGHT")) return true;
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 static bool arg_list_ends(struct call *call, struct ends *ends)
@@ -101,10 +100,7 @@ static bool arg_how_many(struct call *call, int i, struct move *move)
     move->one_by_one = arg_is(call, i + 2, "OBO");
     bool valid = (move->exactly || arg_is(call, i, "COUNT")) && i + 3 == call->argc &&
                  (move->one_by_one || arg_is(call, i + 2, "BULK"));
-    if (!valid) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (!valid) return fail(call, ERR_SYNTAX);
     return arg_range(call, i + 1, 1, INT64_MAX, &move->count, ERR_COUNT_POSITIVE);
 }
 

@@ -18,18 +18,14 @@ bool arg_member_deadline(struct call *call, int i, enum ttl_unit unit, msec *at)
     bool in_seconds = unit == TTL_SECONDS || unit == TTL_UNIX_SECONDS,
          is_span = unit == TTL_SECONDS || unit == TTL_MSEC;
     if (!arg_int64(call, i, &number)) return false;
-    if (number < 0) {
-        fail(call, ERR_EXPIRE_NEGATIVE);
-        return false;
-    }
+    if (number < 0) return fail(call, ERR_EXPIRE_NEGATIVE);
     msec base = is_span ? call->txn->now : 0;
     if ((!in_seconds || instant_from_seconds(number, &number)) &&
         number <= member_deadline_max(call) - base) {
         *at = base + number;
         return true;
     }
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
+    return fail_named(call, ERR_BAD_EXPIRE);
 }
 
 bool arg_looks_like_number(const struct call *call, int i)
@@ -97,8 +93,7 @@ bool arg_member_seconds(struct call *call, int i, struct member_life *life)
     if (!arg_member_deadline(call, i, TTL_SECONDS, &life->at)) return false;
     life->is_given = true;
     if (life->at > call->txn->now) return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
+    return fail_named(call, ERR_BAD_EXPIRE);
 }
 
 bool member_life_is_past(const struct call *call, const struct member_life *life)

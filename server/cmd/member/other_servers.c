@@ -59,8 +59,7 @@ static bool has_fields(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || entry->object.type == TYPE_HASH || entry->object.type == TYPE_SET)
         return true;
-    fail(call, ERR_WRONGTYPE);
-    return false;
+    return fail(call, ERR_WRONGTYPE);
 }
 
 static void cmd_fieldexpire(struct call *call)

@@ -271,10 +271,7 @@ static bool arg_card_options(struct call *call, int i, enum operation operation,
     *limit = 0;
     for (; i < call->argc; i++) {
         if (operation == UNION && arg_is(call, i, "APPROX")) continue;
-        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) {
-            fail(call, ERR_SYNTAX);
-            return false;
-        }
+        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) return fail(call, ERR_SYNTAX);
         if (!arg_range(call, i, 0, INT64_MAX, limit, ERR_LIMIT_NEGATIVE)) return false;
     }
     return true;

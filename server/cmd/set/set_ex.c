@@ -31,17 +31,13 @@ static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *
     how->end = call->argc;
     if (!arg_member_seconds(call, seconds, &how->life)) return false;
     if (how->first < call->argc) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
+    return fail_named(call, ERR_ARITY);
 }
 
 /* Takes "MEMBERS nummembers member ..." at *i. */
 static bool take_members(struct call *call, int *i, struct saddex *how)
 {
-    if (how->first != 0) {
-        fail(call, ERR_MEMBERS_TWICE);
-        return false;
-    }
+    if (how->first != 0) return fail(call, ERR_MEMBERS_TWICE);
     int block = *i, count = arg_member_count(call, block, &member_words);
     how->first = block + 2;
     how->end = *i = how->first + count;
@@ -65,11 +61,9 @@ static enum arg_taken take_saddex_option(struct call *call, int *i, struct sadde
 /* Replies the error about an argument that is no option. */
 static bool refuse_argument(struct call *call, int i, const struct saddex *how)
 {
-    if (how->first != 0 && i == how->end)
-        failf(call, ERR_MEMBERS_COUNT, member_words.count); /* probably one more member */
-    else
-        failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
-    return false;
+    if (how->first != 0 && i == how->end) /* probably one more member */
+        return failf(call, ERR_MEMBERS_COUNT, member_words.count);
+    return failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
 }
 
 /* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
@@ -85,8 +79,7 @@ static bool parse_saddex_members(struct call *call, struct saddex *how)
         if (taken != ARG_TAKEN) return false;
     }
     if (how->first != 0) return true;
-    failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
-    return false;
+    return failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
 }
 
 /* Does MNX or MXX hold for all members? */

@@ -64,10 +64,7 @@ static bool parse_add(struct call *call, struct add *add)
     if (!trim_check(call, &add->trim, false)) return false;
     add->fields = i + 1;
     int parts = call->argc - add->fields;
-    if (parts < 2 || parts % 2 == 1) {
-        fail_named(call, ERR_ARITY);
-        return false;
-    }
+    if (parts < 2 || parts % 2 == 1) return fail_named(call, ERR_ARITY);
     bool zero = !add->by_time && !add->next_seq && stream_id_equal(add->id, STREAM_ID_MIN);
     if (zero) fail(call, ERR_XADD_ZERO);
     bool complete = !add->by_time && !add->next_seq;
@@ -212,8 +209,7 @@ static bool parse_set_id(struct call *call, struct set_id *set)
             error = ERR_SYNTAX;
         }
         if (error == ERROR_COUNT) continue;
-        fail(call, error);
-        return false;
+        return fail(call, error);
     }
     return true;
 }

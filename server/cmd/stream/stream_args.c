@@ -42,7 +42,7 @@ bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id)
 
 bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id)
 {
-    return stream_id_parse(call->argv[i], seq, id) || arg_refuse(call, ERR_STREAM_ID);
+    return stream_id_parse(call->argv[i], seq, id) || fail(call, ERR_STREAM_ID);
 }
 
 static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *id)
@@ -58,7 +58,7 @@ static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *i
 
 bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id)
 {
-    return parse_id_or_end(call->argv[i], 0, id) || arg_refuse(call, ERR_STREAM_ID);
+    return parse_id_or_end(call->argv[i], 0, id) || fail(call, ERR_STREAM_ID);
 }
 
 bool arg_stream_ids(struct call *call, int i)
@@ -83,9 +83,9 @@ static bool parse_end(struct call *call, int i, uint64_t seq, struct stream_id *
 {
     struct bytes text = call->argv[i];
     *open = text.len > 1 && text.data[0] == '(';
-    if (!*open) return parse_id_or_end(text, seq, id) || arg_refuse(call, ERR_STREAM_ID);
+    if (!*open) return parse_id_or_end(text, seq, id) || fail(call, ERR_STREAM_ID);
     return stream_id_parse(bytes_of(text.data + 1, text.len - 1), seq, id) ||
-           arg_refuse(call, ERR_STREAM_ID);
+           fail(call, ERR_STREAM_ID);
 }
 
 bool arg_id_from(struct call *call, int i, struct stream_id *from)
@@ -93,8 +93,7 @@ bool arg_id_from(struct call *call, int i, struct stream_id *from)
     bool open;
     if (!parse_end(call, i, 0, from, &open)) return false;
     if (!open || stream_id_up(from)) return true;
-    fail(call, ERR_INTERVAL_START);
-    return false;
+    return fail(call, ERR_INTERVAL_START);
 }
 
 bool arg_id_range(struct call *call, int first, int last, struct id_range *range)
@@ -103,8 +102,7 @@ bool arg_id_range(struct call *call, int first, int last, struct id_range *range
     if (!arg_id_from(call, first, &range->from)) return false;
     if (!parse_end(call, last, UINT64_MAX, &range->to, &open)) return false;
     if (!open || stream_id_down(&range->to)) return true;
-    fail(call, ERR_INTERVAL_END);
-    return false;
+    return fail(call, ERR_INTERVAL_END);
 }
 
 /* ---- IDS numids id [id ...] ------------------------------------------------------------------ */
@@ -112,16 +110,11 @@ bool arg_id_range(struct call *call, int first, int last, struct id_range *range
 bool arg_counted_ids(struct call *call, int i, int *first)
 {
     int64_t count;
-    if (!arg_is(call, i, "IDS") || i + 1 >= call->argc) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (!arg_is(call, i, "IDS") || i + 1 >= call->argc) return fail(call, ERR_SYNTAX);
     if (!arg_range(call, i + 1, 1, INT64_MAX, &count, ERR_IDS_NUMBER)) return false;
     *first = i + 2;
-    if (count != call->argc - *first) {
-        fail(call, count > call->argc - *first ? ERR_IDS_COUNT : ERR_SYNTAX);
-        return false;
-    }
+    if (count != call->argc - *first)
+        return fail(call, count > call->argc - *first ? ERR_IDS_COUNT : ERR_SYNTAX);
     return arg_stream_ids(call, *first);
 }
 
@@ -152,9 +145,8 @@ bool need_group(struct call *call, struct group_place *place)
 {
     if (!find_group(call, place)) return false;
     if (place->group != NULL) return true;
-    failf(call, ERR_NOGROUP, arg_width(call, 1), call->argv[1].data, arg_width(call, 2),
-          call->argv[2].data);
-    return false;
+    return failf(call, ERR_NOGROUP, arg_width(call, 1), call->argv[1].data, arg_width(call, 2),
+                 call->argv[2].data);
 }
 
 struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,

@@ -48,10 +48,8 @@ static bool is_dead(struct call *call, const struct claim *claim, const struct p
 
 static bool parse_idle(struct call *call, const char *name, int64_t *idle)
 {
-    if (!number_parse_int64(call->argv[4].data, call->argv[4].len, idle)) {
-        failf(call, ERR_CLAIM_MIN_IDLE, name);
-        return false;
-    }
+    if (!number_parse_int64(call->argv[4].data, call->argv[4].len, idle))
+        return failf(call, ERR_CLAIM_MIN_IDLE, name);
     if (*idle < 0) *idle = 0;
     return true;
 }
@@ -64,8 +62,7 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     const char *name = arg_is(call, i - 1, "IDLE")   ? "IDLE"
                        : arg_is(call, i - 1, "TIME") ? "TIME"
                                                      : "RETRYCOUNT";
-    failf(call, ERR_XCLAIM_OPTION, name);
-    return false;
+    return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
 /* Parses the option at *i and moves *i to its last argument. */
@@ -83,8 +80,7 @@ static bool parse_claim_option(struct call *call, int *i, struct claim *claim)
     if (valued && arg_is(call, *i, "LASTID")) return arg_stream_id(call, ++*i, 0, &claim->last);
     if (arg_is(call, *i, "FORCE")) return claim->force = true;
     if (arg_is(call, *i, "JUSTID")) return claim->just_id = true;
-    failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, *i), call->argv[*i].data);
-    return false;
+    return failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, *i), call->argv[*i].data);
 }
 
 /* A time in the future counts as now, because the clocks of clients differ. */
@@ -169,8 +165,7 @@ static bool parse_auto_claim(struct call *call, struct auto_claim *all)
         } else if (arg_is(call, i, "JUSTID")) {
             all->claim.just_id = true;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return fail(call, ERR_SYNTAX);
         }
     }
     all->claim.at = call->txn->now;

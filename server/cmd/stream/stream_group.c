@@ -13,8 +13,7 @@ struct place_options {
 
 static bool refuse_xgroup(struct call *call)
 {
-    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
-    return false;
+    return failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
 }
 
 /* [MKSTREAM] [ENTRIESREAD n] from argument 5 on; MKSTREAM only for CREATE. */
@@ -27,8 +26,7 @@ static bool parse_options(struct call *call, bool creates, struct place_options 
         } else if (arg_is(call, i, "ENTRIESREAD") && i + 1 < call->argc) {
             if (!arg_int64(call, ++i, &options->read)) return false;
             if (options->read >= GROUP_READ_UNKNOWN) continue;
-            fail(call, ERR_ENTRIESREAD);
-            return false;
+            return fail(call, ERR_ENTRIESREAD);
         } else {
             return refuse_xgroup(call);
         }
@@ -41,10 +39,7 @@ static bool find_place(struct call *call, struct group_place *place)
 {
     place->group = NULL;
     if (!find_typed(call, 2, TYPE_STREAM, &place->entry)) return false;
-    if (place->entry == NULL) {
-        fail(call, ERR_XGROUP_KEY);
-        return false;
-    }
+    if (place->entry == NULL) return fail(call, ERR_XGROUP_KEY);
     place->group = group_find(stream_groups(place->entry->object.stream), call->argv[3]);
     return true;
 }
@@ -54,9 +49,8 @@ static bool need_place(struct call *call, struct group_place *place)
 {
     if (!find_place(call, place)) return false;
     if (place->group != NULL) return true;
-    failf(call, ERR_NOGROUP_KEY, arg_width(call, 3), call->argv[3].data, arg_width(call, 2),
-          call->argv[2].data);
-    return false;
+    return failf(call, ERR_NOGROUP_KEY, arg_width(call, 3), call->argv[3].data, arg_width(call, 2),
+                 call->argv[2].data);
 }
 
 /* Is the argument "$", which stands for the last ID of the stream? */

@@ -17,13 +17,13 @@ bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known
     bool is_auto = left >= 1 && arg_is(call, *i, "IDMPAUTO");
     *known = is_auto || (left >= 2 && arg_is(call, *i, "IDMP"));
     if (!*known) return true;
-    if (idmp->producer != 0) return arg_refuse(call, ERR_IDMP_TWICE);
+    if (idmp->producer != 0) return fail(call, ERR_IDMP_TWICE);
     idmp->producer = *i + 1;
     idmp->text = is_auto ? 0 : *i + 2;
     *i += is_auto ? 2 : 3;
     if (call->argv[idmp->producer].len == 0)
-        return arg_refuse(call, is_auto ? ERR_IDMPAUTO_PRODUCER : ERR_IDMP_PRODUCER);
-    return is_auto || call->argv[idmp->text].len > 0 || arg_refuse(call, ERR_IDMP_TEXT);
+        return fail(call, is_auto ? ERR_IDMPAUTO_PRODUCER : ERR_IDMP_PRODUCER);
+    return is_auto || call->argv[idmp->text].len > 0 || fail(call, ERR_IDMP_TEXT);
 }
 
 /* The same for all orders of the fields: a sum of digests, one for each name and value. */
@@ -45,7 +45,7 @@ bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complet
 {
     if (idmp->producer == 0) return true;
     bool fits = txn_replays(call->txn) ? complete : by_time;
-    if (!fits) return arg_refuse(call, ERR_IDMP_ID);
+    if (!fits) return fail(call, ERR_IDMP_ID);
     if (idmp->text == 0) digest_fields(call, fields, idmp->digest);
     return true;
 }
@@ -94,12 +94,12 @@ static bool parse_one_limit(struct call *call, int i, int64_t most, enum error e
                             int64_t *limit)
 {
     if (!arg_int64(call, i + 1, limit)) return false;
-    return (*limit >= 1 && *limit <= most) || arg_refuse(call, error);
+    return (*limit >= 1 && *limit <= most) || fail(call, error);
 }
 
 static bool parse_limits(struct call *call, struct repeat_limits *limits)
 {
-    if (call->argc == 2) return arg_refuse(call, ERR_XCFGSET_NONE);
+    if (call->argc == 2) return fail(call, ERR_XCFGSET_NONE);
     for (int i = 2; i < call->argc; i += 2) {
         bool ok;
         if (i + 1 < call->argc && arg_is(call, i, "IDMP-DURATION"))
@@ -107,7 +107,7 @@ static bool parse_limits(struct call *call, struct repeat_limits *limits)
         else if (i + 1 < call->argc && arg_is(call, i, "IDMP-MAXSIZE"))
             ok = parse_one_limit(call, i, REPEAT_TEXTS_MAX, ERR_IDMP_MAXSIZE, &limits->texts);
         else
-            ok = arg_refuse(call, ERR_SYNTAX);
+            ok = fail(call, ERR_SYNTAX);
         if (!ok) return false;
     }
     return true;

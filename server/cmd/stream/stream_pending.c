@@ -62,10 +62,7 @@ static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
     int64_t count;
     if (!arg_range(call, *i + 1, 1, INT64_MAX, &count, ERR_XNACK_NUMIDS)) return false;
     nack->first = *i + 2;
-    if (count > call->argc - nack->first) {
-        fail(call, ERR_XNACK_IDS);
-        return false;
-    }
+    if (count > call->argc - nack->first) return fail(call, ERR_XNACK_IDS);
     nack->count = (int)count;
     *i = nack->first + nack->count - 1;
     for (int n = 0; n < nack->count; n++) {
@@ -88,29 +85,23 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
         int64_t delay;
         if (!arg_int64(call, ++*i, &delay)) return false;
         if (delay >= 0 && instant_after(call->txn->now, delay, &nack->at)) return true;
-        fail(call, ERR_XNACK_DELAY);
-        return false;
+        return fail(call, ERR_XNACK_DELAY);
     }
     nack->force |= arg_is(call, *i, "FORCE");
     if (arg_is(call, *i, "FORCE")) return true;
-    failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
-    return false;
+    return failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
 }
 
 static bool parse_nack(struct call *call, struct nack *nack)
 {
     *nack = (struct nack){ .deliveries = -1, .at = call->txn->now };
     int mode = arg_word(call, 3, modes, 3);
-    if (mode < 0) {
-        fail(call, ERR_XNACK_MODE);
-        return false;
-    }
+    if (mode < 0) return fail(call, ERR_XNACK_MODE);
     nack->mode = (enum nack_mode)mode;
     for (int i = 4; i < call->argc; i++)
         if (!parse_nack_option(call, &i, nack)) return false;
     if (nack->first > 0) return true;
-    fail(call, ERR_XNACK_NO_IDS);
-    return false;
+    return fail(call, ERR_XNACK_NO_IDS);
 }
 
 /* Returns whether the entry was released. One that is not pending is released only with FORCE. */
@@ -191,10 +182,7 @@ static bool parse_query(struct call *call, struct pending_query *query)
         ok = call->argc >= QUERY_ARGS_IDLE;
         at += 2;
     }
-    if (!ok) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (!ok) return fail(call, ERR_SYNTAX);
     if (!arg_int64(call, at + 2, &query->count)) return false;
     if (query->count < 0) query->count = 0;
     if (at + 3 < call->argc) query->consumer = at + 3;

@@ -45,11 +45,9 @@ static bool find_streams(struct call *call, struct reading *reading)
         struct bytes key = call->argv[stream->key], name = call->argv[args->group];
         if (args->group > 0 && stream->entry != NULL)
             stream->group = group_find(stream_groups(stream->entry->object.stream), name);
-        if (args->group > 0 && stream->group == NULL) {
-            failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), key.data,
-                  arg_width(call, args->group), name.data);
-            return false;
-        }
+        if (args->group > 0 && stream->group == NULL)
+            return failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), key.data,
+                         arg_width(call, args->group), name.data);
         if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
     }
     return true;
@@ -286,10 +284,8 @@ static bool find_ready(struct call *call, const struct reading *reading,
         i++;
     *stream = (struct source_stream){ .key = args->first + i };
     stream->entry = txn_find(call->txn, *call->ready);
-    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM) {
-        fail(call, ERR_STREAM_GONE);
-        return false;
-    }
+    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM)
+        return fail(call, ERR_STREAM_GONE);
     if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
     if (args->group == 0) return true;
     struct bytes name = call->argv[args->group];

@@ -14,15 +14,13 @@ static bool is_word(struct bytes text, char c)
 static bool parse_block(struct call *call, int i, struct read_args *args)
 {
     int64_t span;
-    if (call->from_script) {
-        failf(call, ERR_XREAD_SCRIPT, arg_width(call, 0), call->argv[0].data);
-        return false;
-    }
+    if (call->from_script)
+        return failf(call, ERR_XREAD_SCRIPT, arg_width(call, 0), call->argv[0].data);
     args->blocks = true;
     args->until = NEVER;
     if (call->ready != NULL) return true;
     if (!arg_int64_or(call, i, &span, ERR_TIMEOUT)) return false;
-    if (span < 0) return arg_refuse(call, ERR_TIMEOUT_NEGATIVE);
+    if (span < 0) return fail(call, ERR_TIMEOUT_NEGATIVE);
     if (span > 0 && !instant_after(call->txn->now, span, &args->until)) args->until = NEVER;
     return true;
 }
@@ -30,7 +28,7 @@ static bool parse_block(struct call *call, int i, struct read_args *args)
 static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
 {
     if (!arg_int64_or(call, i, limit, error)) return false;
-    return *limit > 0 || arg_refuse(call, error);
+    return *limit > 0 || fail(call, error);
 }
 
 /* Parses the option at *i and moves *i past it. */
@@ -49,21 +47,21 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
     if (left > 0 && arg_is(call, value - 1, "MAXSIZE"))
         return parse_limit(call, value, &args->max_size, ERR_MAXSIZE);
     if (left > 0 && arg_is(call, value - 1, "CLAIM")) {
-        if (!is_group) return arg_refuse(call, ERR_XREAD_CLAIM);
+        if (!is_group) return fail(call, ERR_XREAD_CLAIM);
         if (!arg_int64_or(call, value, &args->claim, ERR_CLAIM_IDLE)) return false;
-        return args->claim >= 0 || arg_refuse(call, ERR_CLAIM_IDLE_NEGATIVE);
+        return args->claim >= 0 || fail(call, ERR_CLAIM_IDLE_NEGATIVE);
     }
     if (left > 1 && arg_is(call, value - 1, "GROUP")) {
-        if (!is_group) return arg_refuse(call, ERR_XREAD_GROUP);
+        if (!is_group) return fail(call, ERR_XREAD_GROUP);
         args->group = value;
         args->consumer = value + 1;
         ++*i;
         return true;
     }
     --*i;
-    if (!arg_is(call, value - 1, "NOACK")) return arg_refuse(call, ERR_SYNTAX);
+    if (!arg_is(call, value - 1, "NOACK")) return fail(call, ERR_SYNTAX);
     args->no_ack = true;
-    return is_group || arg_refuse(call, ERR_XREAD_NOACK);
+    return is_group || fail(call, ERR_XREAD_NOACK);
 }
 
 bool parse_read(struct call *call, struct read_args *args)
@@ -74,15 +72,14 @@ bool parse_read(struct call *call, struct read_args *args)
         if (i + 1 < call->argc && arg_is(call, i, "STREAMS")) {
             args->first = i + 1;
             args->streams = (call->argc - args->first) / 2;
-            if ((call->argc - args->first) % 2 != 0) return arg_refuse(call, ERR_XREAD_UNBALANCED);
+            if ((call->argc - args->first) % 2 != 0) return fail(call, ERR_XREAD_UNBALANCED);
         } else if (!parse_option(call, &i, is_group, args)) {
             return false;
         }
     }
-    if (args->first == 0) return arg_refuse(call, ERR_SYNTAX);
-    if (args->max_count > 0 && args->max_count < args->count)
-        return arg_refuse(call, ERR_MAXCOUNT_COUNT);
-    return !is_group || args->group > 0 || arg_refuse(call, ERR_XREADGROUP_MISSING);
+    if (args->first == 0) return fail(call, ERR_SYNTAX);
+    if (args->max_count > 0 && args->max_count < args->count) return fail(call, ERR_MAXCOUNT_COUNT);
+    return !is_group || args->group > 0 || fail(call, ERR_XREADGROUP_MISSING);
 }
 
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
@@ -92,11 +89,11 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
     bool is_group = args->group > 0;
     if (is_word(call->argv[at], '$')) {
         *id = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
-        return !is_group || arg_refuse(call, ERR_XREADGROUP_LAST);
+        return !is_group || fail(call, ERR_XREADGROUP_LAST);
     }
     if (is_word(call->argv[at], '>')) {
         *id = STREAM_ID_MAX;
-        return is_group || arg_refuse(call, ERR_XREAD_NEW);
+        return is_group || fail(call, ERR_XREAD_NEW);
     }
     return arg_stream_id(call, at, 0, id);
 }

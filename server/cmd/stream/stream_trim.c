@@ -12,8 +12,7 @@ static bool parse_not_negative(struct call *call, int i, int64_t *value, enum er
 {
     if (!arg_int64(call, i, value)) return false;
     if (*value >= 0) return true;
-    fail(call, negative);
-    return false;
+    return fail(call, negative);
 }
 
 static bool is_char(const struct call *call, int i, char c)
@@ -24,10 +23,7 @@ static bool is_char(const struct call *call, int i, char c)
 /* MAXLEN or MINID [=|~] threshold */
 static bool parse_strategy(struct call *call, int *i, struct trim *trim, enum trim_by by)
 {
-    if (trim->by != TRIM_NOT) {
-        fail(call, ERR_TRIM_BOTH);
-        return false;
-    }
+    if (trim->by != TRIM_NOT) return fail(call, ERR_TRIM_BOTH);
     int at = *i + 1;
     trim->approximate = at + 1 < call->argc && is_char(call, at, '~');
     if (trim->approximate || (at + 1 < call->argc && is_char(call, at, '='))) at++;
@@ -70,10 +66,7 @@ bool trim_check(struct call *call, struct trim *trim, bool required)
         error = ERR_TRIM_NONE;
     else if (trim->has_limit && !trim->approximate && !txn_replays(call->txn))
         error = ERR_TRIM_LIMIT_EXACT;
-    if (error != ERROR_COUNT) {
-        fail(call, error);
-        return false;
-    }
+    if (error != ERROR_COUNT) return fail(call, error);
     if (!trim->approximate || trim->has_limit) return true;
     /* Without LIMIT an approximate trim does a bounded amount of work, as in Redis. */
     size_t entries = encoding_limits.stream_entries;

@@ -19,8 +19,7 @@ bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset)
         *offset = (uint64_t)value;
         return true;
     }
-    fail(call, ERR_BIT_OFFSET);
-    return false;
+    return fail(call, ERR_BIT_OFFSET);
 }
 
 /* ---- one bit --------------------------------------------------------------------------------- */
@@ -119,8 +118,7 @@ static bool arg_is_bits(struct call *call, int i, bool *in_bits)
 {
     *in_bits = arg_is(call, i, "BIT");
     if (i >= call->argc || *in_bits || arg_is(call, i, "BYTE")) return true;
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 /* Clips a range that is given in bytes or bits; the result is in bits. */
@@ -166,10 +164,7 @@ static bool arg_bitpos_range(struct call *call, size_t len, size_t *from, size_t
 {
     int64_t start = 0, end = INT64_MAX;
     bool in_bits;
-    if (call->argc > 6) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (call->argc > 6) return fail(call, ERR_SYNTAX);
     if (call->argc > 3 && !arg_int64(call, 3, &start)) return false;
     if (!arg_is_bits(call, 5, &in_bits)) return false;
     if (call->argc > 4 && !arg_int64(call, 4, &end)) return false;

@@ -141,11 +141,8 @@ static bool arg_field_type(struct call *call, int i, struct field *field)
     field->is_signed = text.len > 0 && text.data[0] == 'i';
     bool named = text.len > 0 && (text.data[0] == 'i' || text.data[0] == 'u');
     int64_t max = field->is_signed ? SIGNED_BITS_MAX : UNSIGNED_BITS_MAX;
-    if (!named || !number_parse_int64(text.data + 1, text.len - 1, &bits) || bits < 1 ||
-        bits > max) {
-        fail(call, ERR_BITFIELD_TYPE);
-        return false;
-    }
+    if (!named || !number_parse_int64(text.data + 1, text.len - 1, &bits) || bits < 1 || bits > max)
+        return fail(call, ERR_BITFIELD_TYPE);
     field->bits = (unsigned)bits;
     return true;
 }
@@ -162,8 +159,7 @@ static bool read_step(struct call *call, int *i, struct step *step)
     else if (left >= 3 && arg_is(call, *i, "INCRBY"))
         step->action = ACTION_INCRBY;
     else {
-        fail(call, ERR_SYNTAX);
-        return false;
+        return fail(call, ERR_SYNTAX);
     }
     if (!arg_field_type(call, ++*i, &step->field)) return false;
     if (!arg_bit_offset(call, ++*i, step->field.bits, &step->field.offset)) return false;
@@ -240,10 +236,8 @@ static bool grow_target(struct call *call, struct target *target, const struct s
     target->grown = needed > len;
     if (!target->grown) return true;
     bool is_part = any_fits(target->entry, steps, count);
-    if (!txn_string_grow(call->txn, call->argv[1], target->entry, needed, is_part)) {
-        fail(call, ERR_OOM);
-        return false;
-    }
+    if (!txn_string_grow(call->txn, call->argv[1], target->entry, needed, is_part))
+        return fail(call, ERR_OOM);
     target->entry = txn_find(call->txn, call->argv[1]);
     return true;
 }

@@ -29,15 +29,11 @@ static bool read_fresh_options(struct call *call, struct fresh_options *how)
         if (value == NULL) return arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
         if (!arg_has_value(call, i)) return false;
         if (!arg_int64(call, i + 1, value)) return false;
-        if (*value < is_lease) return arg_refuse(call, ERR_NOT_POSITIVE);
+        if (*value < is_lease) return fail(call, ERR_NOT_POSITIVE);
     }
-    if (how->lease > longest) {
-        failf(call, ERR_LEASE_TTL, (long long)longest);
-        return false;
-    }
+    if (how->lease > longest) return failf(call, ERR_LEASE_TTL, (long long)longest);
     if (instant_after(call->txn->now, how->lease, &how->right_until)) return true;
-    fail_named(call, ERR_BAD_EXPIRE);
-    return false;
+    return fail_named(call, ERR_BAD_EXPIRE);
 }
 
 enum state { STATE_FRESH, STATE_STALE, STATE_REFRESH, STATE_FILL, STATE_MISSING };

@@ -12,8 +12,7 @@
 static bool is_hll(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || hll_is_valid(object_text(&entry->object))) return true;
-    fail(call, ERR_HLL_INVALID);
-    return false;
+    return fail(call, ERR_HLL_INVALID);
 }
 
 static bool find_hll(struct call *call, int i, struct entry **entry)
@@ -56,8 +55,7 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     size_t from;
     struct bytes part = changed_part(old, now, &from);
     if (txn_string_write(call->txn, key, entry, from, part, event) >= 0) return true;
-    fail(call, ERR_OOM);
-    return false;
+    return fail(call, ERR_OOM);
 }
 
 /* ---- PFADD ----------------------------------------------------------------------------------- */
@@ -133,8 +131,7 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
         struct bytes text = object_text(&entry->object);
         *any_dense |= !hll_is_sparse(text);
         if (hll_merge(registers, text)) continue;
-        fail(call, ERR_HLL_CORRUPT);
-        return false;
+        return fail(call, ERR_HLL_CORRUPT);
     }
     return true;
 }

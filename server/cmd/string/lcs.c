@@ -193,8 +193,7 @@ static bool read_lcs_options(struct call *call, struct options *options)
         } else if (arg_is(call, i, "MINMATCHLEN") && i + 1 < call->argc) {
             if (!arg_int64(call, ++i, &options->min_match_len)) return false;
         } else {
-            fail(call, ERR_SYNTAX);
-            return false;
+            return fail(call, ERR_SYNTAX);
         }
     }
     if (options->idx && options->len) fail(call, ERR_LCS_LEN_IDX);
@@ -220,14 +219,10 @@ static bool read_strings(struct call *call, struct bytes text[2])
  * table is smaller, but the same limit bounds the work. False: an error was sent. */
 static bool is_small_enough(struct call *call, struct bytes a, struct bytes b)
 {
-    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
-        fail(call, ERR_LCS_TOO_LONG);
-        return false;
-    }
+    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) return fail(call, ERR_LCS_TOO_LONG);
     uint64_t cells = ((uint64_t)a.len + 1) * ((uint64_t)b.len + 1);
     if (cells <= string_limit(call) / sizeof(uint32_t)) return true;
-    fail(call, ERR_LCS_TOO_BIG);
-    return false;
+    return fail(call, ERR_LCS_TOO_BIG);
 }
 
 static void cmd_lcs(struct call *call)

@@ -75,8 +75,7 @@ static bool read_string_options(struct call *call, int first, take_string_option
     *options = (struct options){ .ttl_arg = 0 };
     for (int i = first; i < call->argc; i++) {
         if (take(call, &i, options)) continue;
-        fail(call, ERR_SYNTAX);
-        return false;
+        return fail(call, ERR_SYNTAX);
     }
     return true;
 }
@@ -243,8 +242,7 @@ static void cmd_mget(struct call *call)
 static bool has_pairs(struct call *call)
 {
     if (call->argc % 2 == 1) return true;
-    fail_named(call, ERR_ARITY);
-    return false;
+    return fail_named(call, ERR_ARITY);
 }
 
 static void cmd_mset(struct call *call)

@@ -40,10 +40,7 @@ bool string_condition_holds(struct call *call, const struct string_condition *co
     *holds = !if_equal;
     if (entry == NULL || condition->kind == IF_ANY) return true;
     struct bytes value = object_text(&entry->object), wanted = call->argv[condition->arg];
-    if (by_digest && wanted.len != STRING_DIGEST_CHARS) {
-        fail(call, ERR_DIGEST_LENGTH);
-        return false;
-    }
+    if (by_digest && wanted.len != STRING_DIGEST_CHARS) return fail(call, ERR_DIGEST_LENGTH);
     bool equal = by_digest ? equals_digest(value, wanted) : bytes_equal(value, wanted);
     *holds = equal == if_equal;
     return true;

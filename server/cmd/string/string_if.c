@@ -98,14 +98,9 @@ static unsigned vary_delex_key(int argc, const struct bytes *argv)
 static bool delex_condition_holds(struct call *call, const struct entry *entry, bool *holds)
 {
     struct string_condition condition = { .kind = IF_ANY };
-    if (call->argc > 2 && entry->object.type != TYPE_STRING) {
-        fail(call, ERR_DELEX_TYPE);
-        return false;
-    }
-    if (call->argc > 2 && !arg_string_condition(call, 2, &condition)) {
-        fail(call, ERR_DELEX_CONDITION);
-        return false;
-    }
+    if (call->argc > 2 && entry->object.type != TYPE_STRING) return fail(call, ERR_DELEX_TYPE);
+    if (call->argc > 2 && !arg_string_condition(call, 2, &condition))
+        return fail(call, ERR_DELEX_CONDITION);
     return string_condition_holds(call, &condition, entry, holds);
 }
 

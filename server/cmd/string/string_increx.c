@@ -59,12 +59,10 @@ static bool read_options(struct call *call, struct increx *how)
     *how = (struct increx){ .by_arg = 0 };
     for (int i = 2; i < call->argc; i++) {
         if (take_increx_option(call, &i, how)) continue;
-        fail(call, ERR_SYNTAX);
-        return false;
+        return fail(call, ERR_SYNTAX);
     }
     if (!how->only_without_ttl || how->ttl_arg != 0) return true;
-    fail(call, ERR_INCREX_ENX);
-    return false;
+    return fail(call, ERR_INCREX_ENX);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -82,15 +80,13 @@ struct sum {
 static bool parse_whole(struct call *call, struct bytes text, int64_t *value, enum error error)
 {
     if (number_parse_int64(text.data, text.len, value)) return true;
-    fail(call, error);
-    return false;
+    return fail(call, error);
 }
 
 static bool parse_real(struct call *call, struct bytes text, long double *value, enum error error)
 {
     if (number_parse_long_double(text.data, text.len, value)) return true;
-    fail(call, error);
-    return false;
+    return fail(call, error);
 }
 
 static bool read_whole(struct call *call, const struct increx *how, struct sum *sum)
@@ -113,10 +109,7 @@ static bool read_real(struct call *call, const struct increx *how, struct sum *s
     sum->real.lower = -LDBL_MAX;
     sum->real.top = LDBL_MAX;
     if (!parse_real(call, argv[how->by_arg], &sum->real.by, ERR_INCREX_BYFLOAT)) return false;
-    if (isinf(sum->real.by)) {
-        fail(call, ERR_INCREX_INFINITE_BY);
-        return false;
-    }
+    if (isinf(sum->real.by)) return fail(call, ERR_INCREX_INFINITE_BY);
     return (how->lower_arg == 0 ||
             parse_real(call, argv[how->lower_arg], &sum->real.lower, ERR_INCREX_LBOUND_FLOAT)) &&
            (how->top_arg == 0 ||

@@ -30,8 +30,7 @@ bool string_write(struct call *call, int i, struct entry *entry, size_t offset, 
                   enum event event)
 {
     if (txn_string_write(call->txn, call->argv[i], entry, offset, data, event) >= 0) return true;
-    fail(call, ERR_OOM);
-    return false;
+    return fail(call, ERR_OOM);
 }
 
 static void cmd_setrange(struct call *call)

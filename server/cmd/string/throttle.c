@@ -35,18 +35,12 @@ static bool read_rate(struct call *call, int64_t unit, struct rate *rate)
 {
     int64_t most, count, period, period_ns;
     rate->quantity = 1;
-    if (call->argc > 6) {
-        fail_named(call, ERR_ARITY);
-        return false;
-    }
+    if (call->argc > 6) return fail_named(call, ERR_ARITY);
     if (!arg_range(call, 2, 0, INT64_MAX - 1, &most, ERR_NOT_POSITIVE)) return false;
     if (!arg_int64(call, 3, &count) || !arg_int64(call, 4, &period)) return false;
     if (call->argc > 5 && !arg_range(call, 5, 0, INT64_MAX, &rate->quantity, ERR_NOT_POSITIVE))
         return false;
-    if (count <= 0 || period <= 0) {
-        fail(call, ERR_ZERO_RATE);
-        return false;
-    }
+    if (count <= 0 || period <= 0) return fail(call, ERR_ZERO_RATE);
     bool fits = !__builtin_mul_overflow(period, unit, &period_ns);
     rate->limit = most + 1;
     rate->interval = fits ? period_ns / count : 0;
@@ -63,16 +57,11 @@ static bool read_bucket(struct call *call, const struct rate *rate, const struct
 {
     int64_t tat = INT64_MIN, latest;
     if (__builtin_mul_overflow(call->txn->now, NS_PER_MS, &bucket->now) ||
-        __builtin_add_overflow(bucket->now, rate->burst, &latest)) {
-        fail(call, ERR_RATE_SPAN);
-        return false;
-    }
+        __builtin_add_overflow(bucket->now, rate->burst, &latest))
+        return fail(call, ERR_RATE_SPAN);
     if (entry != NULL) {
         struct bytes text = object_text(&entry->object);
-        if (!number_parse_int64(text.data, text.len, &tat)) {
-            fail(call, ERR_NOT_INTEGER);
-            return false;
-        }
+        if (!number_parse_int64(text.data, text.len, &tat)) return fail(call, ERR_NOT_INTEGER);
     }
     bucket->full = tat > bucket->now ? tat : bucket->now;
     return true;

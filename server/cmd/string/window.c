@@ -134,10 +134,7 @@ static bool store_moved(struct call *call, struct entry *entry, struct log *log,
                         const struct request *request, msec until)
 {
     size_t kept = log->end - log->start;
-    if (!call_has_room(kept + ENTRY_MAX + FOOTER)) {
-        fail(call, ERR_OOM);
-        return false;
-    }
+    if (!call_has_room(kept + ENTRY_MAX + FOOTER)) return fail(call, ERR_OOM);
     unsigned char *bytes = mem_alloc(kept + ENTRY_MAX + FOOTER);
     if (kept > 0) memcpy(bytes, log->entries + log->start, kept);
     log->start = 0;
@@ -153,17 +150,12 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
                           const struct request *request, msec until)
 {
     if (entry == NULL || is_worth_moving(log)) return store_moved(call, entry, log, request, until);
-    if (log->end + ENTRY_MAX + FOOTER > string_limit(call)) {
-        fail(call, ERR_STRING_TOO_BIG);
-        return false;
-    }
+    if (log->end + ENTRY_MAX + FOOTER > string_limit(call)) return fail(call, ERR_STRING_TOO_BIG);
     unsigned char tail[ENTRY_MAX + FOOTER];
     size_t end = log->end;
     struct bytes bytes = bytes_of((const char *)tail, put_tail(tail, log, request));
-    if (txn_string_write(call->txn, call->argv[1], entry, end, bytes, EVENT_SETRANGE) < 0) {
-        fail(call, ERR_OOM);
-        return false;
-    }
+    if (txn_string_write(call->txn, call->argv[1], entry, end, bytes, EVENT_SETRANGE) < 0)
+        return fail(call, ERR_OOM);
     txn_key_expire(call->txn, entry, until);
     return true;
 }
@@ -178,10 +170,7 @@ static bool read_window(struct call *call, struct window *window)
 {
     msec end;
     window->quantity = 1;
-    if (call->argc > 5) {
-        fail_named(call, ERR_ARITY);
-        return false;
-    }
+    if (call->argc > 5) return fail_named(call, ERR_ARITY);
     if (!arg_int64(call, 2, &window->limit) || !arg_int64(call, 3, &window->span)) return false;
     if (call->argc > 4 && !arg_int64(call, 4, &window->quantity)) return false;
     if (window->limit < 1)
@@ -235,15 +224,10 @@ static bool find_log(struct call *call, const struct window *window, const struc
     if (entry == NULL) return true;
     msec end;
     if (!read_log(object_text(&entry->object), log) ||
-        !instant_after(log->last, window->span, &end)) {
-        fail(call, ERR_WINDOW_VALUE);
-        return false;
-    }
+        !instant_after(log->last, window->span, &end))
+        return fail(call, ERR_WINDOW_VALUE);
     drop_past(log, window, now);
-    if (log->total > 0 && log->start == log->end) {
-        fail(call, ERR_WINDOW_VALUE);
-        return false;
-    }
+    if (log->total > 0 && log->start == log->end) return fail(call, ERR_WINDOW_VALUE);
     return true;
 }
 

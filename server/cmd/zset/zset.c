@@ -100,10 +100,7 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     if (taken == ARG_FAILED) return false;
     if (how->has_expiry && !check_zaddex_pairs(call, how)) return false;
     int rest = call->argc - how->first;
-    if (rest == 0 || rest % 2 != 0) {
-        fail(call, ERR_SYNTAX);
-        return false;
-    }
+    if (rest == 0 || rest % 2 != 0) return fail(call, ERR_SYNTAX);
     how->pairs = rest / 2;
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
     how->put.life =

@@ -64,10 +64,7 @@ static bool read_zset_sources(struct call *call, struct algebra *a, int first)
         a->sources[i] = (struct source){ .weight = 1, .place = i };
         if (entry == NULL) continue;
         const struct object *object = &entry->object;
-        if (!source_is_possible(object)) {
-            fail(call, ERR_WRONGTYPE);
-            return false;
-        }
+        if (!source_is_possible(object)) return fail(call, ERR_WRONGTYPE);
         a->sources[i].object = object;
         a->sources[i].count = object_count(object);
     }
@@ -79,8 +76,7 @@ static bool read_weights(struct call *call, struct algebra *a, int first)
     for (size_t i = 0; i < a->count; i++) {
         struct bytes text = call->argv[first + (int)i];
         if (number_parse_double(text.data, text.len, &a->sources[i].weight)) continue;
-        fail(call, ERR_WEIGHT);
-        return false;
+        return fail(call, ERR_WEIGHT);
     }
     return true;
 }
@@ -112,8 +108,7 @@ static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
         a->with_scores = true;
         return true;
     }
-    fail(call, ERR_SYNTAX);
-    return false;
+    return fail(call, ERR_SYNTAX);
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */

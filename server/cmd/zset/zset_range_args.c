@@ -91,14 +91,8 @@ bool range_parse(struct call *call, struct range *range, int first)
         if (taken != ARG_TAKEN) return false;
     }
     if (range->by == BY_OPEN) range->by = BY_RANK;
-    if (range->limit != -1 && range->by == BY_RANK) {
-        fail(call, ERR_LIMIT_ALONE);
-        return false;
-    }
-    if (range->with_scores && range->by == BY_LEX) {
-        fail(call, ERR_WITHSCORES_LEX);
-        return false;
-    }
+    if (range->limit != -1 && range->by == BY_RANK) return fail(call, ERR_LIMIT_ALONE);
+    if (range->with_scores && range->by == BY_LEX) return fail(call, ERR_WITHSCORES_LEX);
     /* In a reverse range of scores or members the high bound comes first. */
     bool high_first = range->way == WAY_REVERSE && range->by != BY_RANK;
     return range_parse_bounds(call, range, first + high_first, first + !high_first);
