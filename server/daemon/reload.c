@@ -276,8 +276,8 @@ static bool reload_places(struct parts *parts, char *const *kept)
     if (count == 0) return true;
     make_dir_absolute(parts);
     if (places_try(parts, set, count, &fault)) return true;
-    log_line(LOG_WARNING, "%s: %s It stays as it was, and so do other ports, dir and tls options",
-             fault.option->name, fault.text);
+    log_line(LOG_WARNING, "%s: %s Keeping the old ports, dir and tls options", fault.option->name,
+             fault.text);
     put_back(parts, kept);
     places_try(parts, set, count, &ignored);
     reload_certificates(parts);
