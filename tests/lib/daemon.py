@@ -12,7 +12,6 @@ import sys
 from oracle import ORACLE, Skipped, closing_line, oracle, version_of  # noqa: F401
 from process import (  # noqa: F401
     check_killed, die_with_parent, folder, fork, free_port, kill_child, wait_for)
-from redis_py import redis_py
 from resp import encode, plain, read_reply  # noqa: F401
 from server import REPLY_SECONDS, Raw, Server  # noqa: F401
 from testing import equal, main, random_seed, test  # noqa: F401
@@ -89,7 +88,8 @@ class Daemon(Server):
                 raw.send(data)
 
     def redis(self, **options):
-        return redis_py().Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
+        import redis  # pylint: disable=import-outside-toplevel # half of the programs don't need this
+        return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, **options)
 
     def clock(self, *arguments):
         """Sends DEBUG CLOCK; returns the current time."""

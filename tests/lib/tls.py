@@ -10,7 +10,6 @@ import tempfile
 
 from daemon import Daemon, Raw, REPLY_SECONDS, free_port
 from process import FOLDER_PREFIX
-from redis_py import redis_py
 
 
 def openssl(*arguments, given=b""):
@@ -123,7 +122,8 @@ class TlsDaemon(Daemon):
         files = certificates()
         given = {"ssl_ca_certs": files["ca.crt"], "ssl_certfile": files["client.crt"],
                  "ssl_keyfile": files["client.key"], **options}
-        return redis_py().Redis(host="127.0.0.1", port=self.tls_port, ssl=True,
+        import redis  # pylint: disable=import-outside-toplevel
+        return redis.Redis(host="127.0.0.1", port=self.tls_port, ssl=True,
                            socket_timeout=REPLY_SECONDS, **given)
 
     def plain_to_tls(self):
