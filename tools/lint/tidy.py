@@ -7,8 +7,10 @@ A file is clean for as long as its preprocessed text, with comments, .clang-tidy
 are the same: TIDY_CACHE (build/tidy) keeps a stamp by their hash. Prints what clang-tidy found; status 1 if
 anything.
 
-Nearly all of the time is the analyzer's, which walks paths: seconds for a file with large functions, a
-tenth of one for most. The largest files come first, so that no core waits for one at the end.
+Most of the time is the analyzer's, which walks paths. By default it gives up a function after 225,000 nodes of its
+graph. It visits new blocks first, so 30,000 are enough: in 14 files, nine of them with functions that it does not
+finish, it left the same 38 blocks unvisited, in a quarter of the time, and it found each of 52 faults planted at the
+ends of such functions. The largest files come first, so that no core waits for one at the end.
 """
 import concurrent.futures
 import contextlib
@@ -20,13 +22,14 @@ import sys
 
 STAMPS = pathlib.Path(os.environ.get("TIDY_CACHE") or "build/tidy")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-I.", "-pthread"]
+ANALYZER = ["-Xclang", "-analyzer-config", "-Xclang", "max-nodes=30000"]
 CONFIG = pathlib.Path(".clang-tidy").read_bytes()
 VERSION = subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout
 
 
 def stamp_of(path):
     text = subprocess.run(["clang", *FLAGS, "-E", "-C", path], capture_output=True, check=False)
-    return STAMPS / hashlib.sha256(CONFIG + VERSION + text.stdout).hexdigest()[:32]
+    return STAMPS / hashlib.sha256(CONFIG + VERSION + repr(ANALYZER).encode() + text.stdout).hexdigest()[:32]
 
 
 def findings(path):
@@ -35,8 +38,8 @@ def findings(path):
     if stamp.exists():
         stamp.touch()
         return ""
-    done = subprocess.run(["clang-tidy", "--quiet", path, "--", *FLAGS], capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(["clang-tidy", "--quiet", path, "--", *FLAGS, *ANALYZER],
+                          capture_output=True, text=True, check=False)
     if done.returncode == 0:
         stamp.touch()
         return ""
