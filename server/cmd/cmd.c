@@ -46,6 +46,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &zset_range_commands,
         &dehydrator_commands,
         &dehydrator_due_commands,
+        &dehydrator_claim_commands,
         &dehydrator_look_commands,
         &dehydrator_token_commands,
         &dehydrator_pause_commands,

@@ -2,7 +2,7 @@
  * (doc/dehydrators.md): dehydrator adds and reads elements by id (dehydrator_push has the
  * options of a push), dehydrator_due hands out due ones, for good (POLL) or for the time of a
  * lease (CLAIM: an element that is not acknowledged before the lease ends is due again),
- * dehydrator_token ends claims by their tokens, dehydrator_look counts and lists. The value is
+ * dehydrator_claims ends claims and moves deadlines, dehydrator_look counts and lists. The value is
  * store/type/dehydrator. Start with dehydrator.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
@@ -13,8 +13,10 @@
 
 /* REDE.PUSH and its forms; REDE.PULL LOOK UPDATE. */
 extern const struct command_group dehydrator_commands;
-/* REDE.POLL BPOLL XPOLL CLAIM XACK NACK RESCHEDULE. */
+/* REDE.POLL BPOLL XPOLL CLAIM. */
 extern const struct command_group dehydrator_due_commands;
+/* REDE.XACK NACK RESCHEDULE. */
+extern const struct command_group dehydrator_claim_commands;
 /* REDE.TTN LEN RANGE SCAN INFO. */
 extern const struct command_group dehydrator_look_commands;
 /* REDE.ACK EXTEND RETRY. */

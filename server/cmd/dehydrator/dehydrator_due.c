@@ -1,5 +1,4 @@
-/* dehydrator_due: commands that take or claim the due elements of a dehydrator, end claims, or move
- * deadlines.
+/* dehydrator_due: commands that take or claim the due elements of a dehydrator.
  *
  * A claimed element is hidden until its lease ends. Then it is due again, without background work.
  */
@@ -260,72 +259,6 @@ static void cmd_rede_claim(struct call *call)
         claim_first(call, source.entry, &grant);
 }
 
-/* ---- the end of claims ----------------------------------------------------------------------- */
-
-static void cmd_rede_xack(struct call *call)
-{
-    struct entry *entry;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    if (entry == NULL) {
-        resp_array(call->out, 0);
-        return;
-    }
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    resp_array(call->out, (size_t)call->argc - 2);
-    for (int i = 2; i < call->argc; i++) {
-        struct element *element = dehydrator_find(dehydrator, call->argv[i]);
-        struct stage stage = { .at = NEVER };
-        if (element != NULL) stage = dehydrator_stage(dehydrator, element);
-        if (stage.claimed || stage_is_due(&stage, call->txn->now)) {
-            reply_bytes(call, element_payload(element));
-            txn_rede_finish(call->txn, entry, element, EVENT_REDE_ACK);
-        } else {
-            resp_null(call->out);
-        }
-    }
-}
-
-static void cmd_rede_nack(struct call *call)
-{
-    msec at, now = call->txn->now;
-    struct entry *entry;
-    int64_t given_back = 0;
-    if (!arg_from_now(call, 2, "delay", &at)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    for (int i = 3; i < call->argc; i++) {
-        struct element *element = find_element(entry, call->argv[i]);
-        if (element == NULL) continue;
-        struct stage stage = dehydrator_stage(entry->object.dehydrator, element);
-        if (!stage_is_claimed(&stage, now)) continue;
-        stage = (struct stage){ .at = at, .deliveries = stage.deliveries };
-        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_NACK);
-        given_back++;
-    }
-    resp_integer(call->out, given_back);
-}
-
-/* ---- other deadlines ------------------------------------------------------------------------- */
-
-/* A claimed element stays claimed until the new end of its lease, even if the lease has just ended
- * and no other worker has claimed it. */
-static void cmd_rede_reschedule(struct call *call)
-{
-    msec at;
-    struct entry *entry;
-    int64_t moved = 0;
-    if (!arg_from_now(call, 2, "ttl", &at)) return;
-    if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
-    for (int i = 3; i < call->argc; i++) {
-        struct element *element = find_element(entry, call->argv[i]);
-        if (element == NULL) continue;
-        struct stage stage = dehydrator_stage(entry->object.dehydrator, element);
-        stage.at = at;
-        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
-        moved++;
-    }
-    resp_integer(call->out, moved);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
@@ -393,45 +326,6 @@ static const struct command rows[] = {
                     "the dehydrator.",
       .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",
       .summary = "Returns the elements that are due and hides them for lease milliseconds." },
-    { .name = "REDE.XACK",
-      .run = cmd_rede_xack,
-      .arity = -3,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "0.1.0",
-      .origin = "ReDe",
-      .replies = REPLIES("[bulk|null ...]: the payloads of the elements removed; null for an id "
-                         "that is absent or not yet due"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key id [id ...]",
-      .summary = "Removes and returns those of the given elements that are due or claimed." },
-    { .name = "REDE.NACK",
-      .run = cmd_rede_nack,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: the number of claims given back"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key delay id [id ...]",
-      .summary =
-          "Ends the claims of the given elements, which are due again in delay milliseconds." },
-    { .name = "REDE.RESCHEDULE",
-      .run = cmd_rede_reschedule,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: the number of elements whose deadline was moved"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key ttl id [id ...]",
-      .summary = "Sets the deadlines of the given elements to ttl milliseconds from now." },
 };
 
 const struct command_group dehydrator_due_commands = COMMAND_GROUP("dehydrator", rows);

@@ -1,0 +1,246 @@
+/* dehydrator_claims: commands that end claims, and that move deadlines. Each exists in two forms,
+ * with one implementation: XACK, NACK and RESCHEDULE name elements by their ids, ACK, RETRY and
+ * EXTEND name claims by the id and the token that REDE.CLAIM ... TOKENS has given out. So a worker
+ * that is late can't end the claim of another one, even if the id was acknowledged and pushed again
+ * meanwhile.
+ *
+ * By its token, a claim whose lease has ended is held until the element is claimed again, given
+ * back, or removed. */
+#include "server/cmd/dehydrator/dehydrator.h"
+#include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/base/number.h"
+#include "store/tokens.h"
+#include "store/txn/txn_dehydrator.h"
+
+/* How a call names elements; the number is that of arguments for each. */
+enum naming { BY_ID = 1, BY_TOKEN = 2 };
+
+static bool parse_token(const struct call *call, int i, int64_t *token)
+{
+    return number_parse_int64(call->argv[i].data, call->argv[i].len, token) && *token >= 0 &&
+           *token <= TOKEN_MAX;
+}
+
+/* Checks the tokens from argument `first` on, and finds the key. False: an error was sent. */
+static bool find_key(struct call *call, int first, enum naming naming, struct entry **entry)
+{
+    int64_t token;
+    if (naming == BY_TOKEN && (call->argc - first) % BY_TOKEN != 0)
+        return fail_named(call, ERR_ARITY);
+    for (int i = first; naming == BY_TOKEN && i < call->argc; i += BY_TOKEN) {
+        if (parse_token(call, i + 1, &token)) continue;
+        return failf(call, ERR_BAD_MSEC, "token");
+    }
+    return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
+}
+
+/* The element of the id at argument i, if its claim has the token after it, or NULL. */
+static struct element *find_named(const struct call *call, const struct entry *entry, int i,
+                                  enum naming naming, struct stage *stage)
+{
+    int64_t token;
+    struct element *element = find_element(entry, call->argv[i]);
+    if (element == NULL) return NULL;
+    *stage = dehydrator_stage(entry->object.dehydrator, element);
+    if (naming == BY_ID) return element;
+    return parse_token(call, i + 1, &token) && token != 0 && stage->token == token ? element : NULL;
+}
+
+/* By ids, an element need not be claimed: it may be due. The reply is the payloads. */
+static void acknowledge(struct call *call, enum naming naming)
+{
+    struct entry *entry;
+    int64_t removed = 0;
+    if (!find_key(call, 2, naming, &entry)) return;
+    if (naming == BY_ID) resp_array(call->out, entry == NULL ? 0 : (size_t)call->argc - 2);
+    for (int i = 2; entry != NULL && i < call->argc; i += (int)naming) {
+        struct stage stage;
+        struct element *element = find_named(call, entry, i, naming, &stage);
+        bool ends = element != NULL &&
+                    (naming == BY_TOKEN || stage.claimed || stage_is_due(&stage, call->txn->now));
+        if (naming == BY_ID && ends) reply_bytes(call, element_payload(element));
+        if (naming == BY_ID && !ends) resp_null(call->out);
+        if (!ends) continue;
+        txn_rede_finish(call->txn, entry, element, EVENT_REDE_ACK);
+        removed++;
+    }
+    if (naming == BY_TOKEN) resp_integer(call->out, removed);
+}
+
+/* By ids, leases that have ended are left alone. AUTO and NOCOUNT go with tokens. */
+static void give_back(struct call *call, enum naming naming)
+{
+    struct entry *entry;
+    struct stage stage;
+    msec at = call->txn->now;
+    int64_t given_back = 0;
+    const struct policy *backoff = NULL;
+    /* An odd number of words can't be pairs alone, so an id may be "NOCOUNT". */
+    bool uncounted =
+        naming == BY_TOKEN && (call->argc - 3) % BY_TOKEN != 0 && arg_is(call, 3, "NOCOUNT");
+    int first = 3 + uncounted;
+    if (naming == BY_TOKEN && arg_is(call, 2, "AUTO")) {
+        backoff = find_backoff(call);
+        if (backoff == NULL) {
+            fail(call, ERR_NO_BACKOFF);
+            return;
+        }
+    } else if (!arg_from_now(call, 2, "delay", &at)) {
+        return;
+    }
+    if (!find_key(call, first, naming, &entry)) return;
+
+    for (int i = first; i < call->argc; i += (int)naming) {
+        struct element *element = find_named(call, entry, i, naming, &stage);
+        if (element == NULL) continue;
+        if (naming == BY_ID && !stage_is_claimed(&stage, call->txn->now)) continue;
+        if (uncounted && stage.deliveries > 0) stage.deliveries--;
+        stage = (struct stage){ .at = hidden_until(call, backoff, at, stage.deliveries),
+                                .deliveries = stage.deliveries };
+        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_NACK);
+        given_back++;
+    }
+    resp_integer(call->out, given_back);
+}
+
+/* A claimed element stays claimed until its new instant, even if the lease has just ended and no
+ * other worker has claimed it. */
+static void move_deadlines(struct call *call, enum naming naming)
+{
+    struct entry *entry;
+    struct stage stage;
+    msec at;
+    int64_t moved = 0;
+    const struct policy *backoff = naming == BY_TOKEN ? find_backoff(call) : NULL;
+    if (!(naming == BY_TOKEN ? arg_lease(call, 2, &at) : arg_from_now(call, 2, "ttl", &at))) return;
+    if (!find_key(call, 3, naming, &entry)) return;
+
+    for (int i = 3; i < call->argc; i += (int)naming) {
+        struct element *element = find_named(call, entry, i, naming, &stage);
+        if (element == NULL) continue;
+        stage.at = hidden_until(call, backoff, at, stage.deliveries);
+        txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
+        moved++;
+    }
+    resp_integer(call->out, moved);
+}
+
+static void cmd_rede_xack(struct call *call)
+{
+    acknowledge(call, BY_ID);
+}
+
+static void cmd_rede_nack(struct call *call)
+{
+    give_back(call, BY_ID);
+}
+
+static void cmd_rede_reschedule(struct call *call)
+{
+    move_deadlines(call, BY_ID);
+}
+
+static void cmd_rede_ack(struct call *call)
+{
+    acknowledge(call, BY_TOKEN);
+}
+
+static void cmd_rede_retry(struct call *call)
+{
+    give_back(call, BY_TOKEN);
+}
+
+static void cmd_rede_extend(struct call *call)
+{
+    move_deadlines(call, BY_TOKEN);
+}
+
+static const struct command by_id[] = {
+    { .name = "REDE.XACK",
+      .run = cmd_rede_xack,
+      .arity = -3,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
+      .since = "0.1.0",
+      .origin = "ReDe",
+      .replies = REPLIES("[bulk|null ...]: the payloads of the elements removed; null for an id "
+                         "that is absent or not yet due"),
+      .errors = ERRORS(ERR_WRONGTYPE),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key id [id ...]",
+      .summary = "Removes and returns those of the given elements that are due or claimed." },
+    { .name = "REDE.NACK",
+      .run = cmd_rede_nack,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .since = "0.1.0",
+      .replies = REPLIES("integer: the number of claims given back"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key delay id [id ...]",
+      .summary =
+          "Ends the claims of the given elements, which are due again in delay milliseconds." },
+    { .name = "REDE.RESCHEDULE",
+      .run = cmd_rede_reschedule,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .since = "0.1.0",
+      .replies = REPLIES("integer: the number of elements whose deadline was moved"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key ttl id [id ...]",
+      .summary = "Sets the deadlines of the given elements to ttl milliseconds from now." },
+};
+
+static const struct command by_token[] = {
+    { .name = "REDE.ACK",
+      .run = cmd_rede_ack,
+      .arity = -4,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_DELETE,
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the number of claims that still had their token; their elements "
+                         "are removed, or due again if they have EVERY"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key id token [id token ...]",
+      .summary = "Removes the elements whose claims still have the given tokens." },
+    { .name = "REDE.EXTEND",
+      .run = cmd_rede_extend,
+      .arity = -5,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .since = "0.2.0",
+      .replies = REPLIES("integer: the number of claims that still had their token; their leases "
+                         "end lease milliseconds from now"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key lease id token [id token ...]",
+      .summary = "Extends the leases of the claims that still have the given tokens, even leases "
+                 "that have ended." },
+    { .name = "REDE.RETRY",
+      .run = cmd_rede_retry,
+      .arity = -5,
+      .flags = WRITE | FAST,
+      .keys = KEY_FIRST,
+      .key_flags = KEY_RW | KEY_UPDATE,
+      .since = "0.2.0",
+      .replies =
+          REPLIES("integer: the number of claims that still had their token, now given back"),
+      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_NO_BACKOFF),
+      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+      .syntax = "key <delay | AUTO> [NOCOUNT] id token [id token ...]",
+      .summary = "Ends the claims that still have the given tokens. The elements are due again in "
+                 "delay milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the "
+                 "delivery does not count." },
+};
+
+const struct command_group dehydrator_claim_commands = COMMAND_GROUP("dehydrator", by_id);
+const struct command_group dehydrator_token_commands = COMMAND_GROUP("dehydrator", by_token);
