@@ -1,13 +1,49 @@
-/* client: see client.h. Accepts, limits and closes connections. client_io.c reads and writes,
- * client_run.c runs requests. */
-#include "server/net/client_state.h"
+/* client: see client.h. A connection is three parts that do not know one another: transport moves
+ * its bytes, requests parses and runs what it asks for, limits closes or slows it down. This file
+ * connects them. It accepts and ends connections, decides which user a connection has, and sends
+ * replies once the journal has the changes that they reveal.
+ *
+ * The states of a connection are those of its session (session_state.h):
+ *
+ *                 clients_accept
+ *             TLS |            | plain
+ *                 v            v     session_wait
+ *              SHAKING ---> SERVING ------------> WAITING
+ *                 |   begin    |  ^                 | |
+ *                 | _encrypted |  +-----------------+ |
+ *                 |            |    session_wake,     |
+ *                 |            |    requests_continue |
+ *                 |            v                      |
+ *                 |         CLOSING <-----------------+
+ *                 |            |     session_close
+ *                 |            | send_output
+ *                 v            v
+ *               ENDED <--------+---- doom, from every state
+ *                 |
+ *                 | write_listed
+ *                 v
+ *               freed
+ *
+ * SHAKING  The client is unknown, and nothing of it is parsed. The transport shakes hands, or waits
+ *          for its turn to do so. A refusal or a loss dooms it.
+ * SERVING  Input is read. Complete requests run at the end of the turn in which they were read, or
+ *          are scheduled for the next one (enum requests_state).
+ * WAITING  No request runs. Input is read, so that its end is noticed, and kept; in WAIT_OUTPUT it
+ *          is not read.
+ * CLOSING  After QUIT, the end of input or a malformed request. Nothing is read or run; once the
+ *          last reply is sent, send_output finishes the transport and dooms it.
+ * ENDED    A limit, CLIENT KILL or a lost connection has doomed it. Nothing is sent or run. It is
+ *          listed to be written, because write_listed frees it at the end of the turn.
+ *
+ * Output has states of its own, enum output_state, because it is sent in every state but ENDED. */
+#include "server/net/client.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "server/base/log.h"
@@ -19,6 +55,10 @@
 #include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
 #include "server/engine/session_reset.h"
+#include "server/net/label.h"
+#include "server/net/limits.h"
+#include "server/net/requests.h"
+#include "server/net/transport.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
@@ -26,6 +66,9 @@
 enum {
     CHECKED_PER_SECOND = 10000,  /* connections visited by each clients_housekeeping */
     REFUSALS_USEC = 1000 * 1000, /* interval between log lines about refused connections */
+    WRITE_CHUNKS = 64,           /* iovecs per writev */
+    WRITE_MOST = 1 << 20, /* bytes per write, so that a fast reader can't make it last long */
+    TLS_FIRST_BYTE = 22,  /* begins a TLS handshake, but no request */
 };
 
 #define USEC 1000000
@@ -45,90 +88,127 @@ static const char PROTECTED[] =
     "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
-static void client_free(struct client *client);
+/* What a turn still has to do with the output of a connection. Each state except the first is a
+ * list in struct clients.
+ *
+ *   REST --- list_to_write ---> TO_WRITE --- sent, or the socket is full ---> REST
+ *                                |  ^   ^
+ *              not in the journal|  |   +--- clients_resume_turn --- SUSPENDED
+ *                                v  | release_held                      ^
+ *                               HELD                                    | clients_suspend_turn,
+ *                                                                       | from each state */
+enum output_state {
+    OUTPUT_REST,      /* nothing to send, or the socket is full: in no list */
+    OUTPUT_TO_WRITE,  /* send_output is due at the end of this turn */
+    OUTPUT_HELD,      /* it is due once the journal has the changes that the output reveals */
+    OUTPUT_SUSPENDED, /* it is due once the request that runs turns inside has ended */
+    OUTPUT_STATES,
+};
 
-/* Nothing to do: the timer's only purpose is to start a turn. */
-static void on_pause_timer(void *ctx)
+TAILQ_HEAD(client_list, client);
+
+struct client {
+    struct session session; /* first, so that a session's address is its client's */
+    struct clients *all;
+    TAILQ_ENTRY(client) by_age, same_output;
+    enum output_state output;
+    struct transport transport;
+    struct requests requests;
+    struct limits limits;
+    struct outbuf out;
+    const struct client_source *source; /* NULL: it only sends replies */
+    char *peer, *local;
+    int64_t born_usec; /* monotonic */
+    size_t out_peak;   /* most bytes of unsent replies in the last second or so */
+    uint64_t woken_in; /* number of the last request that appended to its output */
+    bool unix_socket;
+};
+
+struct clients {
+    struct clients_wiring w;
+    struct all_transports *transports;
+    struct all_requests *requests;
+    struct all_limits *limits;
+    struct client_list by_age, output[OUTPUT_STATES];
+    struct client *next_checked; /* where housekeeping continues */
+    size_t count;
+    size_t doomed; /* number of clients to close at the end of this turn */
+    uint64_t last_id;
+    int64_t refusals_usec;    /* monotonic; no refused TLS handshake is logged before */
+    size_t refusals_unlogged; /* refused handshakes since the last log line */
+};
+
+static bool is_doomed(const struct client *client)
 {
-    (void)ctx;
+    return client->session.state == SESSION_ENDED;
 }
 
-/* ---- what the limits ask --------------------------------------------------------------------- */
-
-static size_t client_bytes(const struct session *session)
+static void enter_output(struct client *client, enum output_state state)
 {
-    return client_usage((const struct client *)session).total;
+    struct client_list *lists = client->all->output;
+    if (client->output != OUTPUT_REST) TAILQ_REMOVE(&lists[client->output], client, same_output);
+    client->output = state;
+    if (state != OUTPUT_REST) TAILQ_INSERT_TAIL(&lists[state], client, same_output);
 }
 
-static bool client_is_busy(const struct session *session)
+static void list_to_write(struct client *client)
 {
-    return client_has_arrived((const struct client *)session);
+    if (client->output == OUTPUT_REST) enter_output(client, OUTPUT_TO_WRITE);
 }
 
-static void end_client(struct session *session)
+/* Closes the connection at the end of the turn. */
+static void doom(struct client *client)
 {
-    client_doom((struct client *)session);
+    client->all->doomed += !is_doomed(client);
+    limits_end(&client->limits);
+    session_end(&client->session);
+    list_to_write(client);
 }
 
-static void release_client(struct session *session)
+static void client_changed(struct session *session);
+
+/* NULL for a session without a connection, as in tests. */
+static struct client *client_of(struct session *session)
 {
-    struct client *client = (struct client *)session;
-    client_list_to_write(client);
-    client_continue(client);
+    return session->changed == client_changed ? (struct client *)session : NULL;
 }
 
-/* ---- what the transports report -------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-static struct client *client_with(const struct transport *transport)
+/* A client that waits is still read, so that the end of file is noticed, unless it waits for its
+ * peer to read replies. Its requests run later. */
+static bool may_read(const struct client *client)
 {
-    return (struct client *)((uintptr_t)transport - offsetof(struct client, transport));
+    switch (client->session.state) {
+    case SESSION_SERVING: return true;
+    case SESSION_WAITING: return client->session.waits_for != WAIT_OUTPUT;
+    case SESSION_SHAKING: return !transport_waits_to_shake(&client->transport);
+    default: return false;
+    }
 }
 
-static void on_readable(struct transport *transport)
+/* Asks the transport for input if the client may be read, and for room if it has more to send. */
+static void want(struct client *client, bool room)
 {
-    client_read(client_with(transport));
+    transport_want(&client->transport, may_read(client), room, limits_is_anon(&client->limits));
 }
 
-/* Not now: this turn's changes must reach the journal first. */
-static void on_writable(struct transport *transport)
-{
-    client_list_to_write(client_with(transport));
-}
-
-static void on_growth(struct transport *transport)
-{
-    limits_count(&client_with(transport)->limits);
-}
-
-static bool takes_input(const struct transport *transport)
-{
-    return client_may_read(client_with(transport));
-}
-
-static bool has_ended_client(const struct transport *transport)
-{
-    return client_is_doomed(client_with(transport));
-}
-
-void client_lost(struct client *client, struct bytes why)
+/* Not logged if `why` is empty. */
+static void end_lost(struct client *client, struct bytes why)
 {
     if (why.len > 0)
         log_line(LOG_VERBOSE, "Client %s closed: %.*s", label_of(&client->session).text,
                  (int)why.len, why.data);
-    client_doom(client);
+    doom(client);
 }
 
-static void on_loss(struct transport *transport, struct bytes why)
-{
-    client_lost(client_with(transport), why);
-}
-
-/* Anybody could fill the log, so only one line per interval is written; it counts the others. */
-void client_refuse(struct client *client, struct bytes why)
+/* Closes a client before its session begins. Anybody could fill the log, so only one line per
+ * interval is written; it counts the others. */
+static void refuse_client(struct client *client, struct bytes why)
 {
     struct clients *all = client->all;
     int64_t now = clock_mono_usec();
-    client_doom(client);
+    doom(client);
     if (now < all->refusals_usec) {
         all->refusals_unlogged++;
         return;
@@ -143,9 +223,130 @@ void client_refuse(struct client *client, struct bytes why)
     all->refusals_unlogged = 0;
 }
 
+/* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
+static bool refuse_tls(struct client *client, const char *data, size_t len)
+{
+    if (data[0] != TLS_FIRST_BYTE || len < 3 || data[1] != 3) return false;
+    if (transport_is_encrypted(&client->transport) || !requests_are_first(&client->requests))
+        return false;
+    refuse_client(client, LIT("it speaks TLS, but this port does not. TLS needs tls-port"));
+    return true;
+}
+
+/* Nothing has been read. Requests that arrived before the end of file are still answered. */
+static void end_input(struct client *client, ssize_t got)
+{
+    if (got == 0) {
+        session_close(&client->session); /* a waiting client could not get its reply */
+        /* Stop polling: the socket stays readable at end of file. */
+        want(client, transport_waits_for_room(&client->transport));
+        list_to_write(client);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        const char *why = strerror(errno);
+        end_lost(client, bytes_of(why, strlen(why)));
+    }
+}
+
+static void read_input(struct client *client)
+{
+    struct requests_room room = { .kind = ROOM_NONE };
+    if (may_read(client)) room = requests_room(&client->requests);
+    if (room.kind != ROOM_NONE) {
+        ssize_t got = transport_read(&client->transport, room.data, room.size);
+        client->all->w.stats->reads++;
+        if (got <= 0) {
+            end_input(client, got);
+        } else {
+            client->all->w.stats->bytes_in += (size_t)got;
+            bool refused = room.kind == ROOM_SHARED && refuse_tls(client, room.data, (size_t)got);
+            if (!refused) requests_got(&client->requests, &room, (size_t)got);
+        }
+    }
+    transport_read_on(&client->transport);
+}
+
+/* ---- what the requests and the limits ask ---------------------------------------------------- */
+
+static void end_client(struct session *session)
+{
+    doom((struct client *)session);
+}
+
+/* Lists it if there is something to send or to close. */
+static void end_requests(struct session *session)
+{
+    struct client *client = (struct client *)session;
+    if (session->state == SESSION_CLOSING || session->waits_for == WAIT_OUTPUT ||
+        limits_anon_is_full(&client->limits) ||
+        (client->out.len > 0 && !transport_waits_for_room(&client->transport)))
+        list_to_write(client);
+}
+
+static void forget_pause(struct session *session)
+{
+    requests_forget_pause(&((struct client *)session)->requests);
+}
+
+static void pause_client(struct session *session)
+{
+    session_wait(session, WAIT_PAUSE, forget_pause);
+}
+
+static size_t client_bytes(const struct session *session);
+
+static bool client_is_busy(const struct session *session)
+{
+    return requests_are_busy(&((const struct client *)session)->requests);
+}
+
+static void release_client(struct session *session)
+{
+    struct client *client = (struct client *)session;
+    list_to_write(client);
+    requests_continue(&client->requests);
+}
+
+/* ---- what the transports report -------------------------------------------------------------- */
+
+static struct client *client_with(const struct transport *transport)
+{
+    return (struct client *)((uintptr_t)transport - offsetof(struct client, transport));
+}
+
+static void on_readable(struct transport *transport)
+{
+    read_input(client_with(transport));
+}
+
+/* Not now: this turn's changes must reach the journal first. */
+static void on_writable(struct transport *transport)
+{
+    list_to_write(client_with(transport));
+}
+
+static void on_growth(struct transport *transport)
+{
+    limits_count(&client_with(transport)->limits);
+}
+
+static bool takes_input(const struct transport *transport)
+{
+    return may_read(client_with(transport));
+}
+
+static bool has_ended_client(const struct transport *transport)
+{
+    return is_doomed(client_with(transport));
+}
+
+static void on_loss(struct transport *transport, struct bytes why)
+{
+    end_lost(client_with(transport), why);
+}
+
 static void on_refusal(struct transport *transport, struct bytes why)
 {
-    client_refuse(client_with(transport), why);
+    refuse_client(client_with(transport), why);
 }
 
 static void begin_encrypted(struct transport *transport, struct bytes name);
@@ -168,13 +369,8 @@ struct clients *clients_new(const struct clients_wiring *wiring)
     struct clients *all = mem_zalloc(sizeof(*all));
     all->w = *wiring;
     TAILQ_INIT(&all->by_age);
-    for (int place = 0; place < INPUT_PLACES; place++)
-        TAILQ_INIT(&all->input[place]);
-    for (int place = 0; place < OUTPUT_PLACES; place++)
-        TAILQ_INIT(&all->output[place]);
-    TAILQ_INIT(&all->paused);
-    all->run_timer = loop_timer_new(wiring->loop, clients_run_listed, all);
-    all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
+    for (int state = 0; state < OUTPUT_STATES; state++)
+        TAILQ_INIT(&all->output[state]);
     all->transports = all_transports_new(wiring->loop, wiring->tls, &transport_owner);
     all->limits = all_limits_new(&(struct limits_wiring){
         .loop = wiring->loop,
@@ -183,9 +379,13 @@ struct clients *clients_new(const struct clients_wiring *wiring)
         .engine = wiring->engine,
         .stats = wiring->stats,
         .owner = { client_bytes, client_is_busy, end_client, release_client } });
-    all->scratch = mem_alloc(CLIENT_SCRATCH);
-    all->turn_usec = clock_mono_usec();
-    window_init(&all->window);
+    all->requests = all_requests_new(
+        &(struct requests_wiring){ .loop = wiring->loop,
+                                   .clock = wiring->clock,
+                                   .conf = wiring->conf,
+                                   .engine = wiring->engine,
+                                   .stats = wiring->stats,
+                                   .owner = { end_client, end_requests, pause_client } });
     return all;
 }
 
@@ -195,39 +395,7 @@ bool clients_start_threads(struct clients *all)
     return count == 0 || all_transports_start_threads(all->transports, (unsigned)count);
 }
 
-void clients_free(struct clients *all)
-{
-    if (all == NULL) return;
-    if (all->suspended != NULL) { /* the process exits within a long request */
-        clients_resume_turn(all);
-        if (clients_running(all) != NULL) client_doom(clients_running(all));
-    }
-    struct client *client;
-    while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
-        bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
-        if (safe && !client_is_doomed(client) && client->out.len > 0) {
-            transport_make_room(&client->transport);
-            client_write(client);
-        }
-        client_free(client);
-    }
-    all_transports_free(all->transports);
-    loop_timer_free(all->run_timer);
-    loop_timer_free(all->pause_timer);
-    all_limits_free(all->limits);
-    mem_free(all->scratch);
-    window_drop(&all->window);
-    mem_free(all);
-}
-
 /* --- opening and closing a connection --- */
-
-static void client_changed(struct session *session);
-
-struct client *client_of(struct session *session)
-{
-    return session->changed == client_changed ? (struct client *)session : NULL;
-}
 
 static bool client_has_gone(struct session *session)
 {
@@ -237,11 +405,11 @@ static bool client_has_gone(struct session *session)
 static void client_changed(struct session *session)
 {
     struct client *client = client_of(session);
-    client->woken_in = client->all->request;
+    client->woken_in = all_requests_number(client->all->requests);
     limits_check_output(&client->limits);
     limits_count(&client->limits);
-    if (!transport_waits_for_room(&client->transport)) client_list_to_write(client);
-    if (client->input.len > 0 && session->state == SESSION_SERVING) client_list_to_run(client);
+    if (!transport_waits_for_room(&client->transport)) list_to_write(client);
+    requests_wake(&client->requests);
 }
 
 static bool is_loopback(const char *peer)
@@ -308,11 +476,11 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
     struct acl *acl = client->all->w.engine->acl;
     begin_session(client);
     limits_count(&client->limits);
-    client->active_usec = client->all->turn_usec;
+    requests_touch(&client->requests);
     bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
     if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
         note_unknown_name(client, name);
-    client_list_to_write(client); /* client_write sets what is wanted of the socket */
+    list_to_write(client); /* send_output sets what is wanted of the socket */
     if (!is_protected(client->all, client->peer, client->unix_socket)) return;
     outbuf_append(&client->out, PROTECTED, strlen(PROTECTED));
     session_close(&client->session);
@@ -353,12 +521,13 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     client->unix_socket = port == PORT_UNIX;
     client->peer = keep_text(peer);
     client->local = keep_text(local);
-    client->born_usec = client->active_usec = clock_mono_usec();
-    resp_reader_init(&client->reader);
+    client->born_usec = clock_mono_usec();
     outbuf_init(&client->out);
     client->out.optional = true;
     session_init(&client->session, &client->out);
     limits_init(&client->limits, all->limits, &client->session, &client->out);
+    requests_init(&client->requests, all->requests, &client->session, &client->limits,
+                  &client->out);
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
     client->session.changed = client_changed;
@@ -371,7 +540,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     all->count++;
     all->w.stats->connections++;
     transport_open(&client->transport, all->transports, fd, port == PORT_TLS, client->peer,
-                   client_is_anon(client));
+                   limits_is_anon(&client->limits));
     limits_count(&client->limits);
 }
 
@@ -379,46 +548,110 @@ static void client_free(struct client *client)
 {
     struct clients *all = client->all;
     if (all->next_checked == client) all->next_checked = TAILQ_NEXT(client, by_age);
-    client_place_input(client, INPUT_AT_REST);
-    client_place_output(client, OUTPUT_AT_REST);
+    enter_output(client, OUTPUT_REST);
     limits_drop(&client->limits);
     if (client->source != NULL) client->source->gone(client->source->ctx);
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
-    all->doomed -= client_is_doomed(client);
+    all->doomed -= is_doomed(client);
     monitor_forget(all->w.engine->observer->monitor, &client->session);
     if (all->w.engine->hooks->tracking != NULL)
         tracking_forget(all->w.engine->hooks->tracking, &client->session);
     session_reset(&client->session, all->w.engine->watch, all->w.pubsub);
     transport_close(&client->transport);
-    resp_reader_drop(&client->reader);
+    requests_drop(&client->requests);
     outbuf_drop(&client->out);
-    mem_free(client->input.data);
-    blob_free(client->input.big);
     mem_free(client->peer);
     mem_free(client->local);
     mem_free(client);
 }
 
-void client_list_to_write(struct client *client)
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static ssize_t send_chunks(struct client *client, const struct iovec *chunks, int count)
 {
-    if (client->output_place == OUTPUT_AT_REST) client_place_output(client, OUTPUT_TO_WRITE);
+    ssize_t sent = transport_write(&client->transport, chunks, count);
+    client->all->w.stats->writes++;
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (sent < 0) {
+        doom(client);
+        return -1;
+    }
+    if (sent > 0) requests_touch(&client->requests);
+    return sent;
 }
 
-void client_doom(struct client *client)
+/* Sends at most WRITE_MOST bytes. False: the connection is broken. */
+static bool send_replies(struct client *client)
 {
-    client->all->doomed += !client_is_doomed(client);
-    limits_end(&client->limits);
-    session_end(&client->session);
-    client_list_to_write(client);
+    struct iovec chunks[WRITE_CHUNKS];
+    if (client->out.len > client->out_peak) client->out_peak = client->out.len;
+    int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS), used = 0;
+    for (size_t left = WRITE_MOST; used < count && left > 0; used++) {
+        if (chunks[used].iov_len > left) chunks[used].iov_len = left;
+        left -= chunks[used].iov_len;
+    }
+    ssize_t sent = send_chunks(client, chunks, used);
+    if (sent < 0) return false;
+    client->all->w.stats->bytes_out += (uint64_t)sent;
+    if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
+    return true;
+}
+
+/* Sends bytes of the source, once per turn. False: the connection is broken. */
+static bool send_from_source(struct client *client)
+{
+    struct iovec chunks[WRITE_CHUNKS];
+    const struct client_source *source = client->source;
+    int count = source->peek(source->ctx, chunks, WRITE_CHUNKS);
+    if (count == 0) return true;
+    ssize_t sent = send_chunks(client, chunks, count);
+    if (sent < 0) return false;
+    client->all->w.stats->repl_bytes_out += (uint64_t)sent;
+    if (sent > 0) source->sent(source->ctx, (size_t)sent);
+    return true;
+}
+
+/* Sends what there is and the socket takes. The client may be doomed then. */
+static void send_output(struct client *client)
+{
+    if (client->out.len > 0 && !send_replies(client)) return;
+    if (client->out.len == 0 && client->source != NULL && !send_from_source(client)) return;
+    struct iovec chunk;
+    const struct client_source *source = client->source;
+    bool blocked =
+        client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
+    /* Ask even if it is blocked: a thread that took all it was offered reports room only then. */
+    if (blocked || client->session.state == SESSION_CLOSING)
+        blocked |= !transport_is_flushed(&client->transport);
+    if (!limits_note_sent(&client->limits, blocked)) return;
+    if (!blocked && client->session.state == SESSION_CLOSING) {
+        transport_finish(&client->transport);
+        doom(client);
+        return;
+    }
+    if (client->session.waits_for == WAIT_OUTPUT && limits_may_resume(&client->limits)) {
+        session_end_wait(&client->session);
+        requests_wake(&client->requests);
+        transport_read_on(&client->transport);
+    }
+    want(client, blocked);
+}
+
+/* Call for a client whose output waits for something else than room in its socket: the loop would
+ * report at once, in each turn, that there is room. send_output asks for it again. */
+static void ignore_room(struct client *client)
+{
+    if (transport_waits_for_room(&client->transport)) want(client, false);
 }
 
 /* Does the output reveal a change that is not in the journal yet? */
 static bool waits_for_journal(const struct client *client, uint64_t safe)
 {
     const struct clients *all = client->all;
-    if (client_is_doomed(client)) return false;
-    bool woken_by_open = all->suspended != NULL && client->woken_in == all->request;
+    if (is_doomed(client)) return false;
+    bool woken_by_open = all_requests_are_suspended(all->requests) &&
+                         client->woken_in == all_requests_number(all->requests);
     return client->session.durable_at > safe || woken_by_open;
 }
 
@@ -428,7 +661,7 @@ static void release_held(struct clients *all, uint64_t safe)
     struct client *client, *next;
     for (client = TAILQ_FIRST(&all->output[OUTPUT_HELD]); client != NULL; client = next) {
         next = TAILQ_NEXT(client, same_output);
-        if (!waits_for_journal(client, safe)) client_place_output(client, OUTPUT_TO_WRITE);
+        if (!waits_for_journal(client, safe)) enter_output(client, OUTPUT_TO_WRITE);
     }
 }
 
@@ -438,21 +671,21 @@ static void write_listed(struct clients *all, uint64_t safe)
     struct client *client;
     while ((client = TAILQ_FIRST(&all->output[OUTPUT_TO_WRITE])) != NULL) {
         if (limits_has_penalty(&client->limits) &&
-            !client_is_doomed(client)) { /* listed again when the penalty ends */
-            client_place_output(client, OUTPUT_AT_REST);
-            client_ignore_room(client);
+            !is_doomed(client)) { /* listed again when the penalty ends */
+            enter_output(client, OUTPUT_REST);
+            ignore_room(client);
             continue;
         }
         bool hold = waits_for_journal(client, safe);
         if (hold)
-            client_ignore_room(client);
-        else if (!client_is_doomed(client))
-            client_write(client);
-        if (client_is_doomed(client)) {
+            ignore_room(client);
+        else if (!is_doomed(client))
+            send_output(client);
+        if (is_doomed(client)) {
             client_free(client);
             continue;
         }
-        client_place_output(client, hold ? OUTPUT_HELD : OUTPUT_AT_REST);
+        enter_output(client, hold ? OUTPUT_HELD : OUTPUT_REST);
     }
 }
 
@@ -477,10 +710,21 @@ static bool evict(struct clients *all)
     return any;
 }
 
+void clients_run(struct clients *all)
+{
+    bool any;
+    do {
+        struct session *session;
+        all_requests_run(all->requests);
+        for (any = false; (session = all_requests_next_to_read(all->requests)) != NULL; any = true)
+            read_input((struct client *)session);
+    } while (any);
+}
+
 void clients_turn(struct clients *all)
 {
-    if (all->suspended == NULL) clients_check_pause(all);
-    if (!TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE])) all->turn_usec = clock_mono_usec();
+    if (!all_requests_are_suspended(all->requests)) all_requests_check_pause(all->requests);
+    if (clients_have_output(all)) all_requests_set_time(all->requests, clock_mono_usec());
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     write_listed(all, safe);
@@ -489,6 +733,43 @@ void clients_turn(struct clients *all)
         write_listed(all, safe);
     }
     all_transports_turn(all->transports);
+}
+
+void clients_suspend_turn(struct clients *all)
+{
+    struct client *client = (struct client *)all_requests_suspend(all->requests);
+    if (client == NULL) return;
+    enter_output(client, OUTPUT_SUSPENDED);
+    ignore_room(client);
+}
+
+void clients_resume_turn(struct clients *all)
+{
+    struct client *client = (struct client *)all_requests_resume(all->requests);
+    if (client != NULL) enter_output(client, OUTPUT_TO_WRITE);
+}
+
+void clients_free(struct clients *all)
+{
+    if (all == NULL) return;
+    if (all_requests_are_suspended(all->requests)) { /* the process exits within a long request */
+        clients_resume_turn(all);
+        struct session *session = all_requests_running(all->requests);
+        if (session != NULL) end_client(session);
+    }
+    struct client *client;
+    while ((client = TAILQ_FIRST(&all->by_age)) != NULL) {
+        bool safe = client->session.durable_at <= persist_safe_position(all->w.persist);
+        if (safe && !is_doomed(client) && client->out.len > 0) {
+            transport_make_room(&client->transport);
+            send_output(client);
+        }
+        client_free(client);
+    }
+    all_transports_free(all->transports);
+    all_requests_free(all->requests);
+    all_limits_free(all->limits);
+    mem_free(all);
 }
 
 void clients_kill(struct clients *all, struct session *victim, const struct session *self)
@@ -502,7 +783,7 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
     /* The connection is closed at the end of the turn. Until then the client must not get messages
      * or elements, which would be lost. */
     pubsub_forget(all->w.pubsub, victim);
-    client_doom(client);
+    doom(client);
 }
 
 void clients_attach(struct session *session, const struct client_source *source)
@@ -511,15 +792,15 @@ void clients_attach(struct session *session, const struct client_source *source)
     ensure(client != NULL && client->source == NULL, "session %" PRIu64, session->id);
     client->source = source;
     limits_exempt(&client->limits);
-    client_list_to_write(client);
+    list_to_write(client);
 }
 
 /* Replicas come first: the change should be on its way to them before the client has its reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);
-    if (client->output_place != OUTPUT_AT_REST) return;
-    client->output_place = OUTPUT_TO_WRITE;
+    if (client->output != OUTPUT_REST) return;
+    client->output = OUTPUT_TO_WRITE;
     TAILQ_INSERT_HEAD(&client->all->output[OUTPUT_TO_WRITE], client, same_output);
 }
 
@@ -529,28 +810,29 @@ static void check_idle(struct client *client, int64_t now)
 {
     int64_t timeout = client->all->w.conf->timeout;
     if (client->source != NULL || client->session.monitoring) return;
-    if (timeout == 0 || (now - client->active_usec) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || client_has_arrived(client)) return;
+    if (timeout == 0 || (now - requests_active_usec(&client->requests)) / USEC <= timeout) return;
+    if (session_subscriptions(&client->session) > 0 || requests_are_busy(&client->requests)) return;
     if (session_is_blocked(&client->session)) return;
     log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
              label_of(&client->session).text);
-    client_doom(client);
+    doom(client);
 }
 
 void clients_housekeeping(struct clients *all)
 {
     int64_t now = clock_mono_usec();
-    all->turn_usec = now; /* part of a large argument, or of a TLS handshake, reads no clock */
+    /* Part of a large argument, or of a TLS handshake, reads no clock. */
+    all_requests_set_time(all->requests, now);
     size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
     struct client *client = all->next_checked;
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
-        peak_note(&all->w.stats->input, client->input.cap + client->input.big_len);
-        if (client->out.len > 0 && !client_has_arrived(client))
+        requests_note_peak(&client->requests);
+        if (client->out.len > 0 && !requests_are_busy(&client->requests))
             limits_check_output(&client->limits);
-        if (!client_is_doomed(client))
+        if (!is_doomed(client))
             transport_check_handshake(&client->transport, now - client->born_usec);
-        if (!client_is_doomed(client)) check_idle(client, now);
+        if (!is_doomed(client)) check_idle(client, now);
         client->out_peak = client->out.len;
         client = TAILQ_NEXT(client, by_age);
     }
@@ -577,10 +859,16 @@ size_t clients_count(const struct clients *all)
 size_t clients_paused(const struct clients *all)
 {
     const struct engine *engine = all->w.engine;
-    return all->paused_count + settle_count(engine->settle) + engine->preparing.count;
+    return all_requests_paused(all->requests) + settle_count(engine->settle) +
+           engine->preparing.count;
 }
 
-struct client_usage client_usage(const struct client *client)
+struct client_usage {
+    size_t total;
+    size_t output, multi; /* included in total */
+};
+
+static struct client_usage client_usage(const struct client *client)
 {
     const struct session *session = &client->session;
     struct client_usage usage = {
@@ -588,23 +876,21 @@ struct client_usage client_usage(const struct client *client)
         .multi = multi_bytes(session) + watch_bytes(session),
     };
     usage.total = mem_size(client) + mem_size(client->peer) + mem_size(client->local) +
-                  mem_size(client->input.data) + mem_size(client->input.big) + usage.output +
-                  mem_size(client->reader.args) + mem_size(session->name) +
+                  requests_bytes(&client->requests) + usage.output + mem_size(session->name) +
                   mem_size(session->lib_name) + mem_size(session->lib_version) + usage.multi +
                   session_subscription_bytes(session) + blocked_bytes(session) +
                   tracking_bytes(session) + transport_bytes(&client->transport);
     return usage;
 }
 
-size_t client_bytes_being_run(const struct client *client)
+static size_t client_bytes(const struct session *session)
 {
-    const struct arrival *arrival = &client->arrival;
-    return client_has_arrived(client) && arrival->data != NULL ? arrival->len : 0;
+    return client_usage((const struct client *)session).total;
 }
 
 static void fill_info(struct client *client, int64_t now, struct client_info *info)
 {
-    const struct client_input *input = &client->input;
+    struct requests_usage requests = requests_usage(&client->requests);
     struct client_usage usage = client_usage(client);
     *info = (struct client_info){
         .session = &client->session,
@@ -613,13 +899,13 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
         .local = client->local,
         .fd = transport_fd(&client->transport),
         .age_sec = (now - client->born_usec) / USEC,
-        .idle_sec = (now - client->active_usec) / USEC,
+        .idle_sec = (now - requests_active_usec(&client->requests)) / USEC,
         .unix_socket = client->unix_socket,
-        .query_used = client_input_bytes(client) + client_bytes_being_run(client),
-        .query_free = input->cap - input->len,
-        .arguments = client_running_bytes(client),
+        .query_used = requests.used,
+        .query_free = requests.free,
+        .arguments = requests.arguments,
         .events = !transport_waits_for_room(&client->transport) ? "r"
-                  : client_may_read(client)                     ? "rw"
+                  : may_read(client)                            ? "rw"
                                                                 : "w",
         .multi = usage.multi,
         .out_pending = client->out.len,
@@ -639,7 +925,7 @@ void clients_each(struct clients *all, void (*visit)(void *ctx, const struct cli
     struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
-        if (client_is_doomed(client)) continue;
+        if (is_doomed(client)) continue;
         struct client_info info;
         fill_info(client, now, &info);
         visit(ctx, &info);
@@ -650,7 +936,7 @@ struct session *clients_find(struct clients *all, uint64_t id)
 {
     struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
-    if (client->session.id == id && !client_is_doomed(client)) return &client->session;
+    if (client->session.id == id && !is_doomed(client)) return &client->session;
     return NULL;
 }
 
@@ -681,4 +967,49 @@ bool clients_info(struct session *session, struct client_info *info)
     if (session->changed != client_changed) return false;
     fill_info((struct client *)session, clock_mono_usec(), info);
     return true;
+}
+
+/* --- checking --- */
+
+static void check_client(const struct client *client)
+{
+    const struct session *session = &client->session;
+    session_check(session);
+    ensure(!is_doomed(client) || client->output != OUTPUT_REST,
+           "client %" PRIu64 " has ended, but is not listed to be freed", session->id);
+    ensure(session->waits_for != WAIT_OUTPUT || transport_waits_for_room(&client->transport) ||
+               client->output != OUTPUT_REST || requests_are_busy(&client->requests),
+           "client %" PRIu64 " waits to be read, but no write is due", session->id);
+}
+
+void clients_check(struct clients *all)
+{
+    struct requests_tally requests = { 0 };
+    struct limits_tally limits = { 0 };
+    size_t reading_on = 0, doomed = 0, count = 0, output[OUTPUT_STATES] = { 0 };
+    const struct client *client;
+    TAILQ_FOREACH(client, &all->by_age, by_age)
+    {
+        check_client(client);
+        reading_on += transport_check(&client->transport);
+        requests_check(&client->requests, &requests);
+        limits_check(&client->limits, &limits);
+        doomed += is_doomed(client);
+        output[client->output]++;
+        count++;
+    }
+    ensure(count == all->count && doomed == all->doomed, "%zu doomed of %zu, not %zu of %zu",
+           doomed, count, all->doomed, all->count);
+    for (int state = OUTPUT_REST + 1; state < OUTPUT_STATES; state++) {
+        size_t listed = 0;
+        TAILQ_FOREACH(client, &all->output[state], same_output)
+        listed++;
+        ensure(listed == output[state], "output in state %d: %zu listed, %zu clients", state,
+               listed, output[state]);
+    }
+    all_transports_check(all->transports, reading_on);
+    all_requests_check(all->requests, &requests);
+    all_limits_check(all->limits, &limits);
+    blocked_check(all->w.engine->blocked);
+    if (all->w.engine->settle != NULL) settle_check(all->w.engine->settle);
 }

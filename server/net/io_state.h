@@ -16,7 +16,7 @@ enum {
     IO_RING = 1 << 20,             /* bytes of each ring */
     IO_UNSENT = 256 * 1024,        /* unsent bytes of one socket that a thread holds at most */
     IO_ORDER_MOST = IO_UNSENT / 2, /* bytes of one order */
-    /* Limits before AUTH: see ANON_READ in client_state.h. */
+    /* Limits before AUTH: see ANON_READ in requests.c. */
     IO_ANON_READ = 1024,
     IO_ANON_UNSENT = 32 * 1024,
     IO_UNREAD_READS = 4, /* reads of one socket that its owner may leave unread */

@@ -1,15 +1,16 @@
 /* net: opens listening sockets, accepts connections and passes them to client.h. Depends on sockets
  * and the loop.
  *
- * Folder server/net: sockets and connections. net listens and accepts; client keeps the connected
- * clients, transport moves the bytes of each (plain, TLS, or through a thread), client_io reads and
- * writes them, client_run runs the requests that a turn has read, limits closes or slows down
- * clients that use too much, client_suspend serves other clients while a script runs, label names a
- * client in the log. handshakes schedules TLS handshakes; lookahead prefetches the keys of a turn's
- * requests into the CPU cache. With io-threads, io_threads (the main thread's side) and io_thread
- * (theirs) read and send; byte_ring is the queue between them.
+ * Folder server/net: sockets and connections. net listens and accepts. client keeps the connected
+ * clients and connects the three parts of each: transport moves bytes (plain, TLS, or through a
+ * thread), requests parses and runs what has been read, limits closes or slows down who uses too
+ * much. None of the three looks inside another; client.c draws the states of a connection.
+ * Below them: input keeps the bytes of incomplete requests, lookahead prefetches the keys of a
+ * turn's requests into the CPU cache, handshakes schedules TLS handshakes, label names a client in
+ * the log. With io-threads, io_threads (the main thread's side) and io_thread (theirs) read and
+ * send; byte_ring is the queue between them.
  * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
- * journal. Start with client.h, then client_run.c.
+ * journal. Start with client.h, then the head of client.c, then requests.h.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react server/engine server/net/tls store/. */

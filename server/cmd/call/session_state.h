@@ -35,7 +35,7 @@ enum wait_reason {
     WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
     WAIT_PREPARING,  /* for a thread that prepares its request (engine/preparing.h) */
-    WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/client_run.c) */
+    WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/requests.c) */
     /* Caused by the client itself; CLIENT LIST does not show it as blocked. */
     WAIT_PENALTY, /* after a failed login, which also delays its replies (net/limits.c) */
     WAIT_OUTPUT,  /* for the client to read its replies; its input is not read */

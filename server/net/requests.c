@@ -1,0 +1,791 @@
+/* requests: see requests.h. */
+#include "server/net/requests.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/base/log.h"
+#include "server/net/label.h"
+#include "server/net/lookahead.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    WINDOW = PREFETCHES_MAX,        /* requests whose keys are prefetched together */
+    READ_SIZE = 64 * 1024,          /* bytes per read */
+    ANON_READ = 1024,               /* before AUTH; this bounds the replies of a turn */
+    BIG_READ = 256 * 1024,          /* bytes of a big argument per turn */
+    SCRATCH = 256 * 1024,           /* bytes that a turn reads before it runs requests */
+    REQUESTS_PER_TURN = 1024,       /* per connection */
+    ANON_PER_TURN = 16,             /* unauthenticated, whose requests do not share a window */
+    MAX_LINE = 64 * 1024,           /* bytes of an inline request or a header line */
+    MAX_BULK_ANON = 16 * 1024,      /* bytes of an argument before AUTH */
+    KEPT_ARGS = 64,                 /* a longer argument list is freed after use, */
+    WINDOW_KEPT_ARGS = 1024,        /* and one of the window with more for each request */
+    OUTPUT_CHECK_BYTES = 64 * 1024, /* bytes of replies after which a turn checks the limits */
+    TICK_USEC = 200, /* a longer time since the last reading makes the turn read the clock again */
+    PAUSE_CHECK_MSEC = 60 * 1000, /* milliseconds between checks of a pause */
+};
+
+TAILQ_HEAD(requests_list, requests);
+
+/* A complete request. */
+struct request {
+    struct requests *from; /* NULL: given back to the input */
+    struct command_ref command;
+    size_t end; /* offset behind it in the arrival */
+    int argc;
+    size_t first; /* index of its first argument in window.argv */
+};
+
+/* Parsed requests that have not run yet, with their arguments in one array. */
+struct window {
+    struct request *all;         /* an array of WINDOW requests */
+    unsigned running;            /* index of the running request */
+    struct prefetch *prefetches; /* one for each request */
+    unsigned count;
+    struct bytes *argv;
+    size_t args, args_cap;
+};
+
+/* A turn inside whose running request other turns run. */
+struct suspended_turn {
+    struct requests *from; /* of the running request; NULL: of no connection */
+    struct window window;
+    char *scratch;
+    size_t scratch_used;
+    int64_t usec;
+};
+
+struct all_requests {
+    struct requests_wiring w;
+    struct requests_list lists[REQUESTS_STATES];
+    struct requests_list paused; /* WAIT_PAUSE, in the order in which they will continue */
+    size_t paused_count;
+    struct loop_timer *run_timer, *pause_timer;
+    /* Shared by all connections: only needed while requests of a turn are read and run. */
+    char *scratch;
+    size_t scratch_used;
+    struct window window;
+    struct suspended_turn *suspended; /* NULL: no turns run inside a request */
+    uint64_t number;                  /* of the running request */
+    int64_t usec; /* monotonic; read before a turn's first request and after slow ones */
+};
+
+static void enter(struct requests *requests, enum requests_state state)
+{
+    struct requests_list *lists = requests->all->lists;
+    if (requests->state != REQUESTS_REST)
+        TAILQ_REMOVE(&lists[requests->state], requests, same_state);
+    requests->state = state;
+    if (state != REQUESTS_REST) TAILQ_INSERT_TAIL(&lists[state], requests, same_state);
+}
+
+static bool may_run(const struct requests *requests)
+{
+    return requests->session->state == SESSION_SERVING;
+}
+
+/* ---- beginning and ending -------------------------------------------------------------------- */
+
+static void init_window(struct window *window)
+{
+    *window = (struct window){ .all = mem_alloc(WINDOW * sizeof(struct request)),
+                               .prefetches = mem_alloc(WINDOW * sizeof(struct prefetch)),
+                               .argv = mem_alloc(WINDOW * sizeof(struct bytes)),
+                               .args_cap = WINDOW };
+}
+
+static void drop_window(struct window *window)
+{
+    mem_free(window->all);
+    mem_free(window->prefetches);
+    mem_free(window->argv);
+}
+
+static void run_scheduled(void *all_requests);
+
+/* Nothing to do: the timer's only purpose is to start a turn. */
+static void on_pause_timer(void *ctx)
+{
+    (void)ctx;
+}
+
+struct all_requests *all_requests_new(const struct requests_wiring *wiring)
+{
+    struct all_requests *all = mem_zalloc(sizeof(*all));
+    all->w = *wiring;
+    for (int state = 0; state < REQUESTS_STATES; state++)
+        TAILQ_INIT(&all->lists[state]);
+    TAILQ_INIT(&all->paused);
+    all->run_timer = loop_timer_new(wiring->loop, run_scheduled, all);
+    all->pause_timer = loop_timer_new(wiring->loop, on_pause_timer, all);
+    all->scratch = mem_alloc(SCRATCH);
+    all->usec = clock_mono_usec();
+    init_window(&all->window);
+    return all;
+}
+
+void all_requests_free(struct all_requests *all)
+{
+    loop_timer_free(all->run_timer);
+    loop_timer_free(all->pause_timer);
+    mem_free(all->scratch);
+    drop_window(&all->window);
+    mem_free(all);
+}
+
+void requests_init(struct requests *requests, struct all_requests *all, struct session *session,
+                   struct limits *limits, const struct outbuf *out)
+{
+    *requests = (struct requests){ .all = all,
+                                   .session = session,
+                                   .limits = limits,
+                                   .out = out,
+                                   .active_usec = clock_mono_usec() };
+    resp_reader_init(&requests->reader);
+}
+
+void requests_drop(struct requests *requests)
+{
+    enter(requests, REQUESTS_REST);
+    resp_reader_drop(&requests->reader);
+    input_drop(&requests->input);
+}
+
+/* ---- when requests may run ------------------------------------------------------------------- */
+
+/* No effect during their turn: finish_arrival schedules what is left. */
+static void schedule(struct requests *requests)
+{
+    if (requests_are_busy(requests) || requests->state == REQUESTS_TO_RUN) return;
+    enter(requests, REQUESTS_TO_RUN);
+    loop_timer_set(requests->all->run_timer, 0);
+}
+
+void requests_wake(struct requests *requests)
+{
+    if (input_len(&requests->input) > 0 && may_run(requests)) schedule(requests);
+}
+
+void requests_continue(struct requests *requests)
+{
+    session_end_wait(requests->session);
+    schedule(requests);
+}
+
+void all_requests_check_pause(struct all_requests *all)
+{
+    if (all->paused_count == 0) return;
+    struct pause *pause = &all->w.engine->pause;
+    /* Tick, because a turn without requests has not read the clock. */
+    msec now = clock_tick(all->w.clock);
+    if (pause_now(pause, now) != PAUSE_NONE) {
+        /* A held clock does not advance by itself; moving it starts a turn. So does the end of a
+         * failover. */
+        if (all->w.clock->stepped || pause->failover) return;
+        msec left = pause->until - clock_now(all->w.clock) + 1;
+        loop_timer_set(all->pause_timer,
+                       (left < PAUSE_CHECK_MSEC ? left : PAUSE_CHECK_MSEC) * 1000);
+        return;
+    }
+    struct requests *requests;
+    while ((requests = TAILQ_FIRST(&all->paused)) != NULL)
+        requests_continue(requests);
+}
+
+size_t all_requests_paused(const struct all_requests *all)
+{
+    return all->paused_count;
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+static void close_for_memory(struct requests *requests, size_t needed)
+{
+    log_line(LOG_WARNING,
+             "Client %s closed: out of memory for %zu bytes of input. Set maxmemory and "
+             "client-query-buffer-limit to less than this machine has",
+             label_of(requests->session).text, needed);
+    requests->all->w.owner.close(requests->session);
+}
+
+/* False: out of memory; the connection is closed. */
+static bool reserve(struct requests *requests, size_t room, size_t ahead)
+{
+    struct input *input = &requests->input;
+    size_t before = input_capacity(input);
+    if (!input_reserve(input, room, ahead)) {
+        close_for_memory(requests, input_len(input) + room);
+        return false;
+    }
+    if (input_capacity(input) != before) limits_count(requests->limits);
+    return true;
+}
+
+static void keep(struct requests *requests, const char *data, size_t len)
+{
+    if (len > 0 && reserve(requests, len, len)) input_append(&requests->input, data, len);
+}
+
+static void check_input(struct requests *requests)
+{
+    size_t len = input_total(&requests->input);
+    if (requests->reader.args_cap > KEPT_ARGS) len += mem_size(requests->reader.args);
+    limits_check_input(requests->limits, len);
+}
+
+/* `data`: bytes in the turn's buffer; NULL: those in the input. They run at the end of the turn. */
+static void arrive(struct requests *requests, const char *data, size_t len)
+{
+    if (!may_run(requests)) {
+        ensure(data == NULL, "client %" PRIu64 " may not run requests", requests->session->id);
+        check_input(requests);
+        limits_count(requests->limits);
+        return;
+    }
+    requests->arrival = (struct arrival){
+        .data = data,
+        .len = data != NULL ? len : input_len(&requests->input),
+        .left = limits_is_anon(requests->limits) ? ANON_PER_TURN : REQUESTS_PER_TURN,
+    };
+    enter(requests, REQUESTS_ARRIVED);
+}
+
+static bool has_shared_room(const struct all_requests *all)
+{
+    return all->scratch_used + READ_SIZE <= SCRATCH;
+}
+
+/* In the turn's buffer, behind the bytes whose requests have not run. If the buffer is full, the
+ * connection is read at the end of the turn, after these have run. They can't run now: a script may
+ * need turns of the loop, so no request runs inside a callback of the loop. */
+static struct requests_room shared_room(struct requests *requests)
+{
+    struct all_requests *all = requests->all;
+    if (!has_shared_room(all)) {
+        if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
+        return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    }
+    size_t size = limits_is_anon(requests->limits) ? ANON_READ : READ_SIZE;
+    return (struct requests_room){ ROOM_SHARED, all->scratch + all->scratch_used, size };
+}
+
+static struct requests_room big_room(struct requests *requests, size_t wants)
+{
+    struct input *input = &requests->input;
+    if (!input_lift(input, &requests->reader, wants)) {
+        close_for_memory(requests, input_len(input) - requests->reader.parsed + wants);
+        return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    }
+    size_t big = input_big_wants(input);
+    if (big > 0) {
+        limits_count(requests->limits);
+        return (struct requests_room){ ROOM_BIG, input_big_room(input),
+                                       big < BIG_READ ? big : BIG_READ };
+    }
+    size_t most = wants < BIG_READ ? wants : BIG_READ;
+    if (!reserve(requests, most, wants)) return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    return (struct requests_room){ ROOM_INPUT, input_data(input) + input_len(input), most };
+}
+
+struct requests_room requests_room(struct requests *requests)
+{
+    struct input *input = &requests->input;
+    /* If bytes wait to run, they come first. The socket stays readable, so the rest is read in a
+     * later turn. */
+    if (requests->state >= REQUESTS_TO_RUN) return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    size_t wants = resp_reader_wants(&requests->reader, input_len(input));
+    size_t big = input_big_wants(input);
+    if (big > 0)
+        return (struct requests_room){ ROOM_BIG, input_big_room(input),
+                                       big < BIG_READ ? big : BIG_READ };
+    if (wants > READ_SIZE) return big_room(requests, wants);
+    return shared_room(requests);
+}
+
+void requests_got(struct requests *requests, const struct requests_room *room, size_t len)
+{
+    struct input *input = &requests->input;
+    switch (room->kind) {
+    case ROOM_NONE: break;
+    case ROOM_BIG: /* nothing can run before that is complete */
+        input_big_added(input, len);
+        check_input(requests);
+        break;
+    case ROOM_INPUT:
+        input_added(input, len);
+        arrive(requests, NULL, 0);
+        break;
+    case ROOM_SHARED:
+        /* The buffer is emptied only when requests in it have run. */
+        if (input_len(input) > 0 || requests->session->state == SESSION_WAITING) {
+            keep(requests, room->data, len);
+            arrive(requests, NULL, 0);
+        } else {
+            requests->all->scratch_used += len;
+            arrive(requests, room->data, len);
+        }
+        break;
+    }
+}
+
+bool requests_are_first(const struct requests *requests)
+{
+    return requests->session->last_command == NULL && input_len(&requests->input) == 0;
+}
+
+struct session *all_requests_next_to_read(struct all_requests *all)
+{
+    struct requests *requests = TAILQ_FIRST(&all->lists[REQUESTS_TO_READ]);
+    if (requests == NULL || !has_shared_room(all)) return NULL;
+    enter(requests, REQUESTS_REST);
+    return requests->session;
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+static const char *arrived_at(const struct requests *requests, size_t offset)
+{
+    const char *data = requests->arrival.data;
+    if (data == NULL) data = input_data(&requests->input);
+    return data + offset;
+}
+
+/* Tries the previous request's command first, because pipelines often repeat one command. */
+static struct command_ref command_of(struct all_requests *all, int argc, const struct bytes *argv)
+{
+    const struct window *window = &all->window;
+    if (window->count > 0) {
+        const struct request *before = &window->all[window->count - 1];
+        bool alone = before->command.row != NULL && before->command.row->subcommands == NULL &&
+                     before->command.parent == NULL;
+        if (alone && bytes_equal(window->argv[before->first], argv[0])) return before->command;
+    }
+    return commands_match(all->w.engine->commands, argc, argv);
+}
+
+static void take_request(struct requests *requests)
+{
+    struct all_requests *all = requests->all;
+    struct window *window = &all->window;
+    const struct resp_reader *reader = &requests->reader;
+    struct arrival *arrival = &requests->arrival;
+    const char *at = arrived_at(requests, arrival->parsed);
+    bool is_first = arrival->parsed == 0;
+    arrival->parsed += reader->consumed;
+    arrival->left--;
+    if (window->args + (size_t)reader->argc > window->args_cap) {
+        window->args_cap = 2 * (window->args + (size_t)reader->argc);
+        window->argv = mem_realloc(window->argv, window->args_cap * sizeof(*window->argv));
+    }
+    struct bytes *argv = window->argv + window->args;
+    for (int i = 0; i < reader->argc; i++)
+        argv[i] = bytes_of(resp_reader_arg(reader, at, i), reader->args[i].len);
+    if (is_first) input_place_big(&requests->input, argv);
+    struct request *request = &window->all[window->count];
+    *request = (struct request){
+        .from = requests, .end = arrival->parsed, .argc = reader->argc, .first = window->args
+    };
+    if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
+    window->count++;
+    window->args += (size_t)reader->argc;
+    /* Do not parse further until these have run: an AUTH may lift the limits, and unquoted
+     * arguments of an inline request are in the reader's buffer, which the next request overwrites.
+     */
+    arrival->holds = limits_is_anon(requests->limits) || reader->args_unquoted;
+}
+
+static void parse_one(struct requests *requests)
+{
+    struct arrival *arrival = &requests->arrival;
+    struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
+                                .max_args = INT32_MAX,
+                                .max_line = MAX_LINE,
+                                .max_bulk_anon = MAX_BULK_ANON,
+                                .anonymous = limits_is_anon(requests->limits) };
+    enum resp_status status = resp_read(&requests->reader, arrived_at(requests, arrival->parsed),
+                                        arrival->len - arrival->parsed, &most);
+    if (status == RESP_REQUEST)
+        take_request(requests);
+    else
+        arrival->ended = true;
+    arrival->malformed = status == RESP_MALFORMED;
+}
+
+/* Parses as many requests as fit into the window. */
+static void parse(struct requests *requests)
+{
+    struct arrival *arrival = &requests->arrival;
+    arrival->holds = false;
+    while (!arrival->ended && !arrival->holds && requests->all->window.count < WINDOW) {
+        if (!may_run(requests))
+            arrival->cut = true; /* the rest is parsed when the session may run again */
+        if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
+            arrival->ended = true;
+        else
+            parse_one(requests);
+    }
+}
+
+static void look_ahead(struct all_requests *all)
+{
+    struct window *window = &all->window;
+    for (unsigned i = 0; i < window->count; i++) {
+        const struct request *request = &window->all[i];
+        const struct command *row = request->command.row;
+        struct prefetch *prefetch = &window->prefetches[i];
+        *prefetch = (struct prefetch){ .args = NULL };
+        if (row == NULL) continue;
+        bool likely = row->keys.first <= 0;
+        int key = likely ? row->likely_key : row->keys.first;
+        if (key <= 0 || key >= request->argc) continue;
+        prefetch->ks = store_database(all->w.engine->store, request->from->session->db);
+        prefetch->args = window->argv + request->first + key;
+        prefetch->count = likely ? 1 : request->argc - key;
+        prefetch->writes = row->flags & WRITE;
+    }
+    lookahead(window->prefetches, window->count);
+}
+
+/* ---- after running --------------------------------------------------------------------------- */
+
+static void refuse_malformed(struct requests *requests)
+{
+    struct session *session = requests->session;
+    const char *why = requests->reader.error;
+    char line[sizeof(requests->reader.error) + 8];
+    int len = snprintf(line, sizeof(line), "ERR %s", why);
+    log_line(LOG_VERBOSE, "Client %s closed: %s", label_of(session).text, why);
+    resp_error(&session->out, line, (size_t)len);
+    session_close(session);
+}
+
+static void drop_reader(struct requests *requests)
+{
+    resp_reader_drop(&requests->reader);
+    resp_reader_init(&requests->reader);
+}
+
+/* The arrival has run, or can't: its unused bytes stay in the input. */
+static void finish_arrival(struct requests *requests)
+{
+    struct arrival *arrival = &requests->arrival;
+    struct input *input = &requests->input;
+    bool behind = arrival->used < arrival->parsed;
+    if (requests->out->len > 0 || requests->out->lost) limits_check_unread(requests->limits);
+    if (arrival->malformed && !behind && may_run(requests)) refuse_malformed(requests);
+
+    requests_note_peak(requests);
+    if (arrival->data == NULL)
+        input_consume(input, arrival->used);
+    else
+        keep(requests, arrival->data + arrival->used, arrival->len - arrival->used);
+    check_input(requests);
+
+    enter(requests, REQUESTS_REST);
+    if (arrival->cut || arrival->left == 0) requests_wake(requests);
+    size_t big = input_total(input) - input_len(input);
+    if (behind && !input_join(input)) close_for_memory(requests, input_len(input) + big);
+    bool is_large = requests->reader.args_cap > KEPT_ARGS || requests->reader.args_unquoted;
+    if (behind || (input_len(input) == 0 && is_large)) drop_reader(requests);
+    limits_count(requests->limits);
+    requests->all->w.owner.ran(requests->session);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Reads the clock: before the first request of a turn and after slow ones. The requests between
+ * share one reading, which is cheaper. */
+static void tick(struct all_requests *all)
+{
+    if (all->suspended == NULL) clock_tick(all->w.clock);
+    all->usec = clock_mark(all->w.clock);
+    observe_turn(all->w.engine->observer, all->usec);
+}
+
+/* The session waits, or the pause holds this request: it is parsed again when that is over. */
+static void wait_for_pause(struct requests *requests)
+{
+    struct all_requests *all = requests->all;
+    if (!may_run(requests)) return;
+    all->paused_count++;
+    TAILQ_INSERT_TAIL(&all->paused, requests, paused);
+    all->w.owner.pause(requests->session);
+}
+
+void requests_forget_pause(struct requests *requests)
+{
+    requests->all->paused_count--;
+    TAILQ_REMOVE(&requests->all->paused, requests, paused);
+}
+
+static void run_request(const struct window *window, const struct request *request)
+{
+    struct requests *requests = request->from;
+    if (request->argc > 0) {
+        bool done = engine_request(requests->all->w.engine, requests->session, request->command,
+                                   request->argc, window->argv + request->first);
+        limits_count(requests->limits);
+        if (!done) {
+            wait_for_pause(requests);
+            return;
+        }
+    }
+    requests->arrival.used = request->end;
+    if (requests->out->len > OUTPUT_CHECK_BYTES || requests->out->lost)
+        limits_check_unread(requests->limits);
+}
+
+/* Drops the remaining requests of a connection, which are adjacent in the window, because it waits
+ * or closes. This happens at once and not at the end of the window, so that sessions woken
+ * meanwhile continue in the order in which they were woken. */
+static void cut_off(struct requests *requests, unsigned next)
+{
+    struct window *window = &requests->all->window;
+    for (; next < window->count && window->all[next].from == requests; next++)
+        window->all[next].from = NULL;
+    requests->arrival.cut = true;
+    finish_arrival(requests);
+}
+
+static void run_window(struct all_requests *all)
+{
+    const struct observer *observer = all->w.engine->observer;
+    const struct requests *before = NULL;
+    for (unsigned i = 0; i < all->window.count; i++) {
+        struct requests *requests = all->window.all[i].from;
+        if (requests == NULL) continue;
+        all->window.running = i;
+        all->number += all->suspended == NULL;
+        if (requests != before) limits_bound_output(requests->limits);
+        before = requests;
+        if (may_run(requests)) {
+            lookahead_remember(&all->window.prefetches[i]);
+            run_request(&all->window, &all->window.all[i]);
+            lookahead_forget();
+        }
+        if (!may_run(requests)) cut_off(requests, i + 1);
+        if (observer->last_usec - all->usec >= TICK_USEC) tick(all);
+    }
+    all->window.running = all->window.count;
+}
+
+void all_requests_run(struct all_requests *all)
+{
+    struct requests_list *arrived = &all->lists[REQUESTS_ARRIVED];
+    if (TAILQ_EMPTY(arrived)) return;
+    tick(all);
+    struct requests *requests;
+    TAILQ_FOREACH(requests, arrived, same_state)
+    requests->active_usec = all->usec;
+
+    while (!TAILQ_EMPTY(arrived)) {
+        all->window.count = 0;
+        all->window.args = 0;
+        TAILQ_FOREACH(requests, arrived, same_state)
+        {
+            parse(requests);
+            if (all->window.count == WINDOW) break;
+        }
+        look_ahead(all);
+        run_window(all);
+        while ((requests = TAILQ_FIRST(arrived)) != NULL &&
+               (requests->arrival.ended || requests->arrival.cut))
+            finish_arrival(requests);
+    }
+
+    all->scratch_used = 0;
+    if (all->window.args_cap > WINDOW_KEPT_ARGS * WINDOW) {
+        drop_window(&all->window);
+        init_window(&all->window);
+    }
+}
+
+static void run_scheduled(void *ctx)
+{
+    struct all_requests *all = ctx;
+    struct requests *requests;
+    while ((requests = TAILQ_FIRST(&all->lists[REQUESTS_TO_RUN])) != NULL) {
+        enter(requests, REQUESTS_REST);
+        if (input_len(&requests->input) > 0) arrive(requests, NULL, 0);
+    }
+}
+
+static struct requests *running(const struct all_requests *all)
+{
+    const struct window *window = &all->window;
+    return window->running < window->count ? window->all[window->running].from : NULL;
+}
+
+struct session *all_requests_running(const struct all_requests *all)
+{
+    const struct requests *requests = running(all);
+    return requests != NULL ? requests->session : NULL;
+}
+
+uint64_t all_requests_number(const struct all_requests *all)
+{
+    return all->number;
+}
+
+/* ---- turns inside a request ------------------------------------------------------------------ */
+
+/* Removes the parsed requests of all connections except `but` from the window. They stay in the
+ * input and are parsed again. */
+static void give_back(struct all_requests *all, const struct requests *but)
+{
+    for (unsigned i = all->window.running; i < all->window.count; i++)
+        if (all->window.all[i].from != but) all->window.all[i].from = NULL;
+    struct requests *requests, *next;
+    for (requests = TAILQ_FIRST(&all->lists[REQUESTS_ARRIVED]); requests != NULL; requests = next) {
+        next = TAILQ_NEXT(requests, same_state);
+        if (requests == but) continue;
+        requests->arrival.cut = true;
+        finish_arrival(requests);
+    }
+}
+
+struct session *all_requests_suspend(struct all_requests *all)
+{
+    ensure(all->suspended == NULL, "a turn is suspended inside a suspended one");
+    struct requests *requests = running(all);
+    struct suspended_turn *turn = mem_alloc(sizeof(*turn));
+    int64_t usec = all->usec;
+    give_back(all, requests);
+    if (requests != NULL) enter(requests, REQUESTS_SUSPENDED);
+    *turn = (struct suspended_turn){ requests, all->window, all->scratch, all->scratch_used, usec };
+    init_window(&all->window);
+    all->scratch = mem_alloc(SCRATCH);
+    all->scratch_used = 0;
+    all->suspended = turn;
+    return requests != NULL ? requests->session : NULL;
+}
+
+struct session *all_requests_resume(struct all_requests *all)
+{
+    struct suspended_turn *turn = all->suspended;
+    ensure(turn != NULL && TAILQ_EMPTY(&all->lists[REQUESTS_ARRIVED]), "no turn is suspended");
+    struct requests *requests = turn->from;
+    drop_window(&all->window);
+    mem_free(all->scratch);
+    all->window = turn->window;
+    all->scratch = turn->scratch;
+    all->scratch_used = turn->scratch_used;
+    all->usec = turn->usec; /* so that the clock is read again after the request */
+    if (requests != NULL) enter(requests, REQUESTS_ARRIVED);
+    all->suspended = NULL;
+    mem_free(turn);
+    return requests != NULL ? requests->session : NULL;
+}
+
+bool all_requests_are_suspended(const struct all_requests *all)
+{
+    return all->suspended != NULL;
+}
+
+/* ---- time and memory ------------------------------------------------------------------------- */
+
+void all_requests_set_time(struct all_requests *all, int64_t usec)
+{
+    all->usec = usec;
+}
+
+void requests_touch(struct requests *requests)
+{
+    requests->active_usec = requests->all->usec;
+}
+
+int64_t requests_active_usec(const struct requests *requests)
+{
+    return requests->active_usec;
+}
+
+/* Bytes in the turn's buffer whose requests have not finished. */
+static size_t bytes_being_run(const struct requests *requests)
+{
+    const struct arrival *arrival = &requests->arrival;
+    return requests_are_busy(requests) && arrival->data != NULL ? arrival->len : 0;
+}
+
+static size_t argument_bytes(const struct requests *requests)
+{
+    const struct window *window = &requests->all->window;
+    if (running(requests->all) != requests) return 0;
+    const struct request *request = &window->all[window->running];
+    size_t bytes = 0;
+    for (int i = 0; i < request->argc; i++)
+        bytes += window->argv[request->first + (size_t)i].len;
+    return bytes;
+}
+
+size_t requests_bytes(const struct requests *requests)
+{
+    return input_memory(&requests->input) + mem_size(requests->reader.args);
+}
+
+struct requests_usage requests_usage(const struct requests *requests)
+{
+    const struct input *input = &requests->input;
+    return (struct requests_usage){
+        .memory = requests_bytes(requests),
+        .used = input_total(input) + bytes_being_run(requests),
+        .free = input_capacity(input) - input_len(input),
+        .arguments = argument_bytes(requests),
+    };
+}
+
+void requests_note_peak(const struct requests *requests)
+{
+    const struct input *input = &requests->input;
+    size_t big = input_total(input) - input_len(input);
+    peak_note(&requests->all->w.stats->input,
+              input_capacity(input) + big + bytes_being_run(requests));
+}
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static bool has_request(const struct requests *requests)
+{
+    static const struct resp_limits any = { .max_bulk = INT64_MAX,
+                                            .max_args = INT32_MAX,
+                                            .max_line = SIZE_MAX };
+    const struct input *input = &requests->input;
+    struct resp_reader reader;
+    if (input_len(input) == 0 || input_total(input) > input_len(input)) return false;
+    resp_reader_init(&reader);
+    enum resp_status status = resp_read(&reader, input_data(input), input_len(input), &any);
+    resp_reader_drop(&reader);
+    return status == RESP_REQUEST;
+}
+
+void requests_check(const struct requests *requests, struct requests_tally *tally)
+{
+    const struct session *session = requests->session;
+    ensure(requests->state != REQUESTS_ARRIVED || session->state != SESSION_WAITING ||
+               running(requests->all) == requests,
+           "client %" PRIu64 " waits, but its requests are listed to run", session->id);
+    bool may_forget = session->state == SESSION_SERVING && requests->state < REQUESTS_TO_RUN;
+    ensure(!may_forget || !has_request(requests),
+           "client %" PRIu64 " has a complete request, but is not listed to run", session->id);
+    tally->states[requests->state]++;
+    tally->paused += session->waits_for == WAIT_PAUSE;
+}
+
+void all_requests_check(const struct all_requests *all, const struct requests_tally *tally)
+{
+    const struct requests *requests;
+    for (int state = REQUESTS_REST + 1; state < REQUESTS_STATES; state++) {
+        size_t listed = 0;
+        TAILQ_FOREACH(requests, &all->lists[state], same_state)
+        listed++;
+        ensure(listed == tally->states[state], "requests in state %d: %zu listed, %zu clients",
+               state, listed, tally->states[state]);
+    }
+    size_t paused = 0;
+    TAILQ_FOREACH(requests, &all->paused, paused)
+    paused++;
+    ensure(paused == tally->paused && all->paused_count == paused,
+           "%zu paused listed, %zu counted, %zu clients", paused, all->paused_count, tally->paused);
+}
