@@ -176,23 +176,6 @@ static const char *read_value(const struct conf_option *option, const char *text
     return fits ? NULL : out_of_range(option);
 }
 
-static void store_value(struct conf *conf, const struct conf_option *option,
-                        const struct value *value, const char *text)
-{
-    void *at = place(conf, option);
-    switch (option->type) {
-    case CONF_BOOL: *(bool *)at = value->number != 0; break;
-    case CONF_INT:
-    case CONF_MEMORY:
-    case CONF_MEMORY_PERCENT:
-    case CONF_OCTAL:
-    case CONF_ENUM: *(int64_t *)at = value->number; break;
-    case CONF_LIMITS: memcpy(at, value->limits, sizeof(value->limits)); break;
-    case CONF_TEXT:
-    case CONF_LINES: free(*(char **)at); *(char **)at = conf_copy(text);
-    }
-}
-
 /* The error in lines of an option, each of which must be words, or NULL. The server checks the
  * lines of policies, renames and users, because it knows their syntax. */
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
@@ -226,7 +209,20 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
         option->tidy(text);
         read_value(option, text, &read);
     }
-    store_value(conf, option, &read, text);
+
+    void *at = place(conf, option);
+    switch (option->type) {
+    case CONF_BOOL: *(bool *)at = read.number != 0; break;
+    case CONF_INT:
+    case CONF_MEMORY:
+    case CONF_MEMORY_PERCENT:
+    case CONF_OCTAL:
+    case CONF_ENUM: *(int64_t *)at = read.number; break;
+    case CONF_LIMITS: memcpy(at, read.limits, sizeof(read.limits)); break;
+    case CONF_TEXT:
+    case CONF_LINES: free(*(char **)at); *(char **)at = conf_copy(text);
+    }
+
     free(text);
     return true;
 }

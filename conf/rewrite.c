@@ -183,18 +183,6 @@ static bool gives_value(const struct rewriting *all, const struct conf_option *o
     return same;
 }
 
-static void rewrite_limits(struct rewriting *all, const struct conf_option *option,
-                           const struct conf_words *words)
-{
-    for (size_t i = 1; i < words->count; i += 4) {
-        int which = strcasecmp(words->at[i], "normal") == 0   ? CONF_LIMIT_NORMAL
-                    : strcasecmp(words->at[i], "pubsub") == 0 ? CONF_LIMIT_PUBSUB
-                                                              : CONF_LIMIT_REPLICA;
-        if (!all->limit_done[which]) write_limit(all->to, option, all->conf, which);
-        all->limit_done[which] = true;
-    }
-}
-
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
@@ -213,7 +201,13 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
      * an option is given twice, only one line is kept. */
     if (is_included(all, same) || conf_is_marked(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
-        rewrite_limits(all, option, words);
+        for (size_t i = 1; i < words->count; i += 4) {
+            int which = strcasecmp(words->at[i], "normal") == 0   ? CONF_LIMIT_NORMAL
+                        : strcasecmp(words->at[i], "pubsub") == 0 ? CONF_LIMIT_PUBSUB
+                                                                  : CONF_LIMIT_REPLICA;
+            if (!all->limit_done[which]) write_limit(all->to, option, all->conf, which);
+            all->limit_done[which] = true;
+        }
         return;
     }
     conf_mark(&all->done, same);

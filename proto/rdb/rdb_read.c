@@ -245,18 +245,6 @@ static bool read_release(struct rdb_reader *reader, char *release, size_t size)
     return name.len > 4 && memcmp(name.data + name.len - 4, "-ver", 4) == 0;
 }
 
-static bool fail_version(struct rdb_reader *reader, const struct format *format)
-{
-    char release[RELEASE_SHOWN];
-    bool named = read_release(reader, release, sizeof(release));
-    reader->part_at = 0;
-    return rdb_fail(reader, RDB_FOREIGN,
-                    "unsupported RDB version %d of %s%s%s: versions %d to %d (up to %s %s) can be "
-                    "read",
-                    reader->file_version, format->program, named ? " " : "", named ? release : "",
-                    format->first, format->last, format->program, format->newest);
-}
-
 static bool read_head(struct rdb_reader *reader)
 {
     const char *head = (const char *)rdb_source_take(reader->source, HEAD);
@@ -269,7 +257,15 @@ static bool read_head(struct rdb_reader *reader)
         reader->file_version = 10 * reader->file_version + (head[i] - '0');
     }
     if (reader->file_version >= format->first && reader->file_version <= format->last) return true;
-    return fail_version(reader, format);
+
+    char release[RELEASE_SHOWN];
+    bool named = read_release(reader, release, sizeof(release));
+    reader->part_at = 0;
+    return rdb_fail(reader, RDB_FOREIGN,
+                    "unsupported RDB version %d of %s%s%s: versions %d to %d (up to %s %s) can be "
+                    "read",
+                    reader->file_version, format->program, named ? " " : "", named ? release : "",
+                    format->first, format->last, format->program, format->newest);
 }
 
 /* A checksum of 0 means that the writer was configured to leave it out. */

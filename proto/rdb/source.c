@@ -86,9 +86,17 @@ const unsigned char *rdb_source_take(struct rdb_source *source, size_t len)
     return at;
 }
 
-/* Grows the room as bytes arrive, so that a false length allocates no memory. */
-static bool fetch_copy(struct rdb_source *source, uint64_t len, struct buffer *room)
+bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
+                      struct bytes *bytes)
 {
+    if (source->read == NULL) {
+        if (len > bytes_left(source)) return fail_source(source, RDB_SOURCE_ENDED);
+        *bytes = (struct bytes){ (const char *)source->at, (size_t)len };
+        source->at += len;
+        return true;
+    }
+
+    /* Grow the room as bytes arrive, so that a false length allocates no memory. */
     room->len = 0;
     while (room->len < len) {
         size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len;
@@ -112,19 +120,7 @@ static bool fetch_copy(struct rdb_source *source, uint64_t len, struct buffer *r
             room->len += got;
         }
     }
-    return true;
-}
 
-bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
-                      struct bytes *bytes)
-{
-    if (source->read == NULL) {
-        if (len > bytes_left(source)) return fail_source(source, RDB_SOURCE_ENDED);
-        *bytes = (struct bytes){ (const char *)source->at, (size_t)len };
-        source->at += len;
-        return true;
-    }
-    if (!fetch_copy(source, len, room)) return false;
     *bytes = buffer_bytes(room);
     return true;
 }

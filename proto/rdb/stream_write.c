@@ -76,26 +76,6 @@ static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_
     return true;
 }
 
-static void start_node(struct rdb_writer *writer, const struct rdb_stream_entry *entry)
-{
-    writer->stream.master = entry->id;
-    writer->stream.names = entry->count / 2;
-    writer->stream.items = 0;
-    writer->staged.len = writer->parts.len = 0;
-    rdb_note(writer, rdb_listpack_start(&writer->staged));
-    put_integer(writer, 0); /* the number of entries, which finish_stream_node sets */
-    put_integer(writer, 0);
-    put_integer(writer, writer->stream.names);
-    for (size_t i = 0; i < entry->count; i += 2) {
-        struct bytes name = entry->parts[i];
-        put_item(writer, name);
-        /* Keep the names, to compare those of later entries with them. */
-        rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
-                             buffer_try_append(&writer->parts, name.data, name.len));
-    }
-    put_integer(writer, 0);
-}
-
 static void finish_stream_node(struct rdb_writer *writer)
 {
     unsigned char id[ID_BYTES];
@@ -144,7 +124,26 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     if (writer->given == 1) stream->first = entry->id;
     stream->last = entry->id;
     if (writer->in_node > 0 && !fits_node(writer, entry)) finish_stream_node(writer);
-    if (writer->in_node == 0) start_node(writer, entry);
+
+    if (writer->in_node == 0) {
+        writer->stream.master = entry->id;
+        writer->stream.names = entry->count / 2;
+        writer->stream.items = 0;
+        writer->staged.len = writer->parts.len = 0;
+        rdb_note(writer, rdb_listpack_start(&writer->staged));
+        put_integer(writer, 0); /* the number of entries, which finish_stream_node sets */
+        put_integer(writer, 0);
+        put_integer(writer, writer->stream.names);
+        for (size_t i = 0; i < entry->count; i += 2) {
+            struct bytes name = entry->parts[i];
+            put_item(writer, name);
+            /* Keep the names, to compare those of later entries with them. */
+            rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
+                                 buffer_try_append(&writer->parts, name.data, name.len));
+        }
+        put_integer(writer, 0);
+    }
+
     if (!writer->failed) put_entry(writer, entry);
 }
 

@@ -45,28 +45,6 @@ static void add_progress(struct line *line, const struct progress_report *at)
     if (at->left_sec >= 0) add(line, ", about %" PRId64 " s left", at->left_sec);
 }
 
-static void add_persistence(struct line *line, const struct persist_report *report)
-{
-    if (report->journal) {
-        add(line, "; journal ");
-        add_bytes(line, report->journal_bytes);
-    }
-    if (report->last_save_sec > report->start_sec) {
-        time_t seconds = (time_t)report->last_save_sec;
-        struct tm local;
-        char stamp[32] = "";
-        if (localtime_r(&seconds, &local) != NULL)
-            strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
-        add(line, "; last snapshot %s", stamp);
-    }
-    if (report->saving || report->rewriting) {
-        add(line, "; ");
-        add_progress(line, &report->task);
-    }
-    if (report->save_failed) add(line, "; the last snapshot failed, see the log");
-    if (report->rewrite_failed) add(line, "; the last rewrite failed, see the log");
-}
-
 void status_write(const struct parts *parts, char *text, size_t size)
 {
     struct line line = { text, size, 0 };
@@ -81,6 +59,25 @@ void status_write(const struct parts *parts, char *text, size_t size)
         clients, log_plural(clients));
     add_bytes(&line, mem_used());
     add(&line, " of memory");
-    add_persistence(&line, &report);
+
+    if (report.journal) {
+        add(&line, "; journal ");
+        add_bytes(&line, report.journal_bytes);
+    }
+    if (report.last_save_sec > report.start_sec) {
+        time_t seconds = (time_t)report.last_save_sec;
+        struct tm local;
+        char stamp[32] = "";
+        if (localtime_r(&seconds, &local) != NULL)
+            strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
+        add(&line, "; last snapshot %s", stamp);
+    }
+    if (report.saving || report.rewriting) {
+        add(&line, "; ");
+        add_progress(&line, &report.task);
+    }
+    if (report.save_failed) add(&line, "; the last snapshot failed, see the log");
+    if (report.rewrite_failed) add(&line, "; the last rewrite failed, see the log");
+
     if (parts->reload.failed) add(&line, "; the last reload failed, see the log");
 }

@@ -123,13 +123,6 @@ static void block_caller(struct engine *engine, struct call *call)
 
 enum { WAKE_BATCH = 64, HTTP_LOG_MSEC = 60 * 1000 };
 
-/* CLOCK has its reply, and the next request runs, after everything that is due on the way. */
-static void advance_clock(struct engine *engine, struct call *call)
-{
-    store_work_advance(engine->work);
-    resp_integer(call->out, clock_now(engine->clock));
-}
-
 static void run_alone(struct engine *engine, struct call *call)
 {
     /* Blocked clients came before this request: first serve those whose keys have become ready by
@@ -148,19 +141,12 @@ static void run_alone(struct engine *engine, struct call *call)
     txn_commit(&txn);
     if (block.count > 0) block_caller(engine, call);
     if (blocked_pending(engine->blocked)) unblock_ready(engine);
-    if (engine->clock->moves) advance_clock(engine, call);
-}
 
-/* The script's transaction is open, so this one is never committed. Of the commands allowed here,
- * only WATCH reads data; it sees expired keys and changes nothing. */
-static void run_while_busy(struct engine *engine, struct call *call)
-{
-    struct txn txn;
-    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
-    txn_call(&txn, call->session->db);
-    call->txn = &txn;
-    run_call(engine, call);
-    ensure(txn.changes == 0, "%s changed data while a script runs", call->command.row->name);
+    /* CLOCK has its reply, and the next request runs, after everything that is due on the way. */
+    if (engine->clock->moves) {
+        store_work_advance(engine->work);
+        resp_integer(call->out, clock_now(engine->clock));
+    }
 }
 
 static void queue_call(struct engine *engine, struct call *call)
@@ -191,20 +177,6 @@ static bool is_http(struct bytes name)
     return bytes_is_word(name, "post") || bytes_is_word(name, "host:");
 }
 
-/* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
-static void refuse_http(struct engine *engine, struct session *session)
-{
-    msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
-    if (age < 0 || age >= HTTP_LOG_MSEC) {
-        engine->http_logged_at = now;
-        log_line(LOG_WARNING,
-                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
-                 "password, and let only your clients reach the port",
-                 session->peer != NULL ? session->peer : "");
-    }
-    session_close(session);
-}
-
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
@@ -215,7 +187,17 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     };
     call.context = call.command.context;
     if (is_http(argv[0])) {
-        refuse_http(engine, session);
+        /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
+        msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
+        if (age < 0 || age >= HTTP_LOG_MSEC) {
+            engine->http_logged_at = now;
+            log_line(
+                LOG_WARNING,
+                "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                "password, and let only your clients reach the port",
+                session->peer != NULL ? session->peer : "");
+        }
+        session_close(session);
         return true;
     }
     session->last_command = call.command.row;
@@ -230,7 +212,14 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
         queue_call(engine, &call);
     } else if (engine->busy) {
-        run_while_busy(engine, &call);
+        /* The script's transaction is open, so this one is never committed. Of the commands allowed
+         * here, only WATCH reads data; it sees expired keys and changes nothing. */
+        struct txn txn;
+        txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
+        txn_call(&txn, call.session->db);
+        call.txn = &txn;
+        run_call(engine, &call);
+        ensure(txn.changes == 0, "%s changed data while a script runs", call.command.row->name);
     } else {
         run_alone(engine, &call);
     }

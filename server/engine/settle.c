@@ -296,28 +296,6 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* The keys take turns. */
-static void work_on_first(struct settle *settle, size_t amount)
-{
-    struct engine *engine = settle->engine;
-    struct settling *first = TAILQ_FIRST(&settle->keys);
-    bool done = engine->role.replica; /* a new replica leaves the rest to its master */
-    if (!done) {
-        struct txn txn;
-        txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EXPIRY);
-        txn_call(&txn, first->db);
-        struct entry *entry = keyspace_find(txn.ks, settling_key(first));
-        done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
-        txn_commit(&txn);
-    }
-    if (done) {
-        settling_end(settle, first);
-    } else {
-        TAILQ_REMOVE(&settle->keys, first, in_order);
-        TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
-    }
-}
-
 /* Counting the keys that are due costs as much as expiring some of them, so count again only after
  * COUNT_AT_ONCE more have expired. */
 static bool still_counts_slowly(struct settle *settle)
@@ -345,7 +323,27 @@ bool settle_slice(struct settle *settle, size_t amount)
     if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
         make_ready(settle, &settle->counting);
     bool worked = !TAILQ_EMPTY(&settle->keys);
-    if (worked) work_on_first(settle, amount);
+
+    /* The keys take turns. */
+    if (worked) {
+        struct settling *first = TAILQ_FIRST(&settle->keys);
+        bool done = engine->role.replica; /* a new replica leaves the rest to its master */
+        if (!done) {
+            struct txn txn;
+            txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_EXPIRY);
+            txn_call(&txn, first->db);
+            struct entry *entry = keyspace_find(txn.ks, settling_key(first));
+            done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
+            txn_commit(&txn);
+        }
+        if (done) {
+            settling_end(settle, first);
+        } else {
+            TAILQ_REMOVE(&settle->keys, first, in_order);
+            TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
+        }
+    }
+
     const struct delayed *delayed;
     size_t woken = 0;
     for (; woken < amount && (delayed = TAILQ_FIRST(&settle->ready)) != NULL; woken++)

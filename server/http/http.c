@@ -56,19 +56,6 @@ static enum site_method method_of(const struct evhttp_request *request)
     }
 }
 
-static void add_headers(struct evhttp_request *request, const struct site_reply *reply)
-{
-    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
-    const struct site_header *further = site_status_header(reply->status);
-    char length[32];
-    for (const struct site_header *header = site_headers; header->name != NULL; header++)
-        evhttp_add_header(headers, header->name, header->value);
-    if (further != NULL) evhttp_add_header(headers, further->name, further->value);
-    evhttp_add_header(headers, "Content-Type", reply->type);
-    snprintf(length, sizeof(length), "%zu", reply->body.len);
-    evhttp_add_header(headers, "Content-Length", length);
-}
-
 static void on_request(struct evhttp_request *request, void *ctx)
 {
     struct http *http = ctx;
@@ -82,7 +69,17 @@ static void on_request(struct evhttp_request *request, void *ctx)
                                   .from_loopback = is_from_loopback(request),
                                   .crowded = delayed_full(http->delayed) };
     site_answer(&http->site, &asked, &reply);
-    add_headers(request, &reply);
+
+    struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+    const struct site_header *further = site_status_header(reply.status);
+    char length[32];
+    for (const struct site_header *header = site_headers; header->name != NULL; header++)
+        evhttp_add_header(headers, header->name, header->value);
+    if (further != NULL) evhttp_add_header(headers, further->name, further->value);
+    evhttp_add_header(headers, "Content-Type", reply.type);
+    snprintf(length, sizeof(length), "%zu", reply.body.len);
+    evhttp_add_header(headers, "Content-Length", length);
+
     struct evbuffer *to = evhttp_request_get_output_buffer(request);
     struct outbuf_mark mark = { 0 };
     struct iovec piece;

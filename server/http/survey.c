@@ -78,23 +78,6 @@ static void note_entry(void *ctx, const struct entry *entry)
         surveyed_names_note(&pass->streams, survey->db, entry_key(entry));
 }
 
-static void begin_pass(struct survey *survey)
-{
-    struct pass *pass = &survey->running;
-    pass->outlooks = mem_zalloc(survey->store->database_count * sizeof(struct outlook *));
-    surveyed_names_init(&pass->names, survey->conf->metrics_dehydrators,
-                        (size_t)survey->conf->metrics_dehydrators_max);
-    surveyed_names_init(&pass->drained, survey->conf->metrics_dehydrators,
-                        (size_t)survey->conf->metrics_dehydrators_max);
-    surveyed_names_init(&pass->streams, survey->conf->metrics_dehydrators,
-                        (size_t)survey->conf->metrics_dehydrators_max);
-    pass->began = clock_now(survey->clock);
-    survey->db = 0;
-    survey->cursor = 0;
-    survey->worked_usec = 0;
-    survey->active = true;
-}
-
 static void note_drained(void *ctx, struct bytes key, const struct delivery_tally *tally)
 {
     struct survey *survey = ctx;
@@ -145,7 +128,21 @@ void survey_ask(struct survey *survey)
     int64_t rest = survey->worked_usec * REST;
     if (rest < LEAST_USEC) rest = LEAST_USEC;
     if (survey->active || (survey->ready && now < survey->ended_usec + rest)) return;
-    begin_pass(survey);
+
+    struct pass *pass = &survey->running;
+    pass->outlooks = mem_zalloc(survey->store->database_count * sizeof(struct outlook *));
+    surveyed_names_init(&pass->names, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
+    surveyed_names_init(&pass->drained, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
+    surveyed_names_init(&pass->streams, survey->conf->metrics_dehydrators,
+                        (size_t)survey->conf->metrics_dehydrators_max);
+    pass->began = clock_now(survey->clock);
+    survey->db = 0;
+    survey->cursor = 0;
+    survey->worked_usec = 0;
+    survey->active = true;
+
     for (int done = 0; survey->active && done < STEPS_AT_ONCE; done += STEPS)
         step(survey, STEPS);
     survey->worked_usec += clock_mono_usec() - now;

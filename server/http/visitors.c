@@ -86,13 +86,6 @@ static void accept_again(void *ctx)
     evhttp_foreach_bound_socket(visitors->server, enable_listener, NULL);
 }
 
-/* A handshake may take ten milliseconds of the loop: clients get most of the time between two. */
-static void pause_accepting(struct visitors *visitors)
-{
-    evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);
-    loop_timer_set(visitors->accept, VISITORS_SHAKE_USEC);
-}
-
 struct visitors *visitors_new(struct loop *loop, struct tls *tls)
 {
     struct visitors *visitors = mem_zalloc(sizeof(*visitors));
@@ -142,7 +135,14 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
         close_visitor(&visitors->all[0]);
         release(visitors);
     }
-    if (visitors->tls != NULL) pause_accepting(visitors);
+
+    /* A handshake may take ten milliseconds of the loop: clients get most of the time between two.
+     */
+    if (visitors->tls != NULL) {
+        evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);
+        loop_timer_set(visitors->accept, VISITORS_SHAKE_USEC);
+    }
+
     if (visitors->count == VISITORS_MAX) return deaf_stream(base);
     struct bufferevent *stream = open_stream(visitors, base);
     if (stream == NULL) return deaf_stream(base);

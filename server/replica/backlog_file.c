@@ -36,22 +36,6 @@ static void put(struct output *out, const void *data, size_t len)
     out->at += len;
 }
 
-static void put_all(struct output *out, const struct stream_place *place,
-                    const struct backlog *backlog)
-{
-    struct place_marks none = { .known = false };
-    char mark[STREAM_MARK_MAX], line[RECORD_SUM_LINE];
-    put(out, BACKLOG_FIRST_LINE, FIRST_LINE);
-    put(out, mark, place_marks_print(&none, place, mark));
-    for (uint64_t at = backlog_begin(backlog); at < backlog_end(backlog);) {
-        struct bytes view = backlog_view(backlog, at);
-        put(out, view.data, view.len);
-        at += view.len;
-    }
-    record_print_sum(line, out->sum);
-    put(out, line, sizeof(line));
-}
-
 int backlog_file_write(const char *path, const struct stream_place *place,
                        const struct backlog *backlog)
 {
@@ -59,7 +43,19 @@ int backlog_file_write(const char *path, const struct stream_place *place,
     int error = file_check(path, LEFT_BEHIND);
     if (error == 0) error = disk_create(path, &out.fd);
     if (error != 0) return error;
-    put_all(&out, place, backlog);
+
+    struct place_marks none = { .known = false };
+    char mark[STREAM_MARK_MAX], line[RECORD_SUM_LINE];
+    put(&out, BACKLOG_FIRST_LINE, FIRST_LINE);
+    put(&out, mark, place_marks_print(&none, place, mark));
+    for (uint64_t at = backlog_begin(backlog); at < backlog_end(backlog);) {
+        struct bytes view = backlog_view(backlog, at);
+        put(&out, view.data, view.len);
+        at += view.len;
+    }
+    record_print_sum(line, out.sum);
+    put(&out, line, sizeof(line));
+
     disk_close(out.fd);
     if (out.error != 0) disk_remove(path);
     return out.error;
@@ -78,23 +74,6 @@ static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t 
 {
     size_t got;
     return disk_read(in->fd, to, len, at, &got) == 0 && got == len;
-}
-
-static bool read_head(struct input *in)
-{
-    char head[HEAD_MAX];
-    struct stat status;
-    size_t got;
-    if (fstat(in->fd, &status) != 0) return false;
-    in->size = (uint64_t)status.st_size;
-    if (disk_read(in->fd, head, sizeof(head), 0, &got) != 0 || got <= FIRST_LINE ||
-        memcmp(head, BACKLOG_FIRST_LINE, FIRST_LINE) != 0)
-        return false;
-    const char *mark = head + FIRST_LINE, *end = memchr(mark, '\n', got - FIRST_LINE);
-    if (end == NULL || !place_marks_read(&in->end, mark, (size_t)(end + 1 - mark))) return false;
-    in->bytes_at = (uint64_t)(end + 1 - head);
-    in->sum = crc32c(0, head, in->bytes_at);
-    return in->size >= in->bytes_at + RECORD_SUM_LINE;
 }
 
 /* Appends the bytes before `place` to the backlog. False: they are damaged. */
@@ -120,7 +99,20 @@ static bool read_bytes(struct input *in, const struct stream_place *place, struc
  */
 static bool read_open(struct input *in, const struct stream_place *place, struct backlog *backlog)
 {
-    if (!read_head(in)) return false;
+    char head[HEAD_MAX];
+    struct stat status;
+    size_t got;
+    if (fstat(in->fd, &status) != 0) return false;
+    in->size = (uint64_t)status.st_size;
+    if (disk_read(in->fd, head, sizeof(head), 0, &got) != 0 || got <= FIRST_LINE ||
+        memcmp(head, BACKLOG_FIRST_LINE, FIRST_LINE) != 0)
+        return false;
+    const char *mark = head + FIRST_LINE, *end = memchr(mark, '\n', got - FIRST_LINE);
+    if (end == NULL || !place_marks_read(&in->end, mark, (size_t)(end + 1 - mark))) return false;
+    in->bytes_at = (uint64_t)(end + 1 - head);
+    in->sum = crc32c(0, head, in->bytes_at);
+    if (in->size < in->bytes_at + RECORD_SUM_LINE) return false;
+
     const struct stream_place *last = &in->end.last;
     uint64_t len = in->size - RECORD_SUM_LINE - in->bytes_at;
     if (strcasecmp(last->history.id, place->history.id) != 0 || last->offset < place->offset ||

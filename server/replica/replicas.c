@@ -142,22 +142,6 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
     if (synced > replica->synced && synced <= end) replica->synced = synced;
 }
 
-static void continue_from(struct replica *replica, uint64_t offset)
-{
-    struct replicas *all = replica->all;
-    char line[HISTORY_ID + 16];
-    all->w.stats->partial_syncs++;
-    if (replica->abilities & REPLICA_CONTINUES)
-        snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
-    else
-        snprintf(line, sizeof(line), "CONTINUE");
-    resp_status(&replica->session->out, line);
-    replica->sent = replica->applied = offset;
-    log_line(LOG_NOTICE, "Replica %s: continues from offset %" PRIu64 ", %" PRIu64 " bytes behind",
-             replica->session->peer, offset, backlog_end(all->w.backlog) - offset);
-    replicas_go_online(replica);
-}
-
 static void wait_for_copy(struct replica *replica)
 {
     replica->state = WAITING;
@@ -171,7 +155,18 @@ void replica_sync(struct replica *replica, const char *id, uint64_t offset)
     const struct backlog *backlog = all->w.backlog;
     bool has_bytes = offset >= backlog_begin(backlog) && offset <= backlog_end(backlog);
     if (has_bytes && history_has(all->w.history, id, offset)) {
-        continue_from(replica, offset);
+        char line[HISTORY_ID + 16];
+        all->w.stats->partial_syncs++;
+        if (replica->abilities & REPLICA_CONTINUES)
+            snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
+        else
+            snprintf(line, sizeof(line), "CONTINUE");
+        resp_status(&replica->session->out, line);
+        replica->sent = replica->applied = offset;
+        log_line(LOG_NOTICE,
+                 "Replica %s: continues from offset %" PRIu64 ", %" PRIu64 " bytes behind",
+                 replica->session->peer, offset, backlog_end(all->w.backlog) - offset);
+        replicas_go_online(replica);
         return;
     }
     if (strcmp(id, "?") != 0) {

@@ -98,17 +98,6 @@ void replication_acknowledge_again(void *ctx)
     if (r->ack_msec < ACK_MSEC_MOST) loop_timer_set_msec(r->ack_timer, r->ack_msec);
 }
 
-/* A Redis begins the stream when it is acknowledged that the copy is loaded, but forgets what it
- * hears before it has noticed that the child that wrote the copy has ended. So repeat it until the
- * stream begins, less often each time; replication_second continues. */
-static void acknowledge_copy(struct replication *r)
-{
-    replication_acknowledge(r);
-    r->copy_end = backlog_end(r->backlog);
-    r->ack_msec = 1;
-    loop_timer_set_msec(r->ack_timer, r->ack_msec);
-}
-
 /* The copy is complete: replaces the data with it. */
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
@@ -127,7 +116,15 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     replication_stream_begins(r, copy.offset, db);
     link_copy_done(r->link);
     replication_update_role(r);
-    acknowledge_copy(r);
+
+    /* A Redis begins the stream when it is acknowledged that the copy is loaded, but forgets what
+     * it hears before it has noticed that the child that wrote the copy has ended. So repeat it
+     * until the stream begins, less often each time; replication_second continues. */
+    replication_acknowledge(r);
+    r->copy_end = backlog_end(r->backlog);
+    r->ack_msec = 1;
+    loop_timer_set_msec(r->ack_timer, r->ack_msec);
+
     log_line(LOG_NOTICE,
              "Full copy from the master loaded: %zu key%s, %" PRIu64
              " bytes; the stream continues at offset %" PRIu64,

@@ -45,16 +45,6 @@ static void take_place(struct replication *r, const struct stream_place *place)
              place->history.id, place->offset, place->offset - backlog_begin(r->backlog));
 }
 
-/* Other replicas may have more of the stream than the files, which then has another continuation
- * than ours. So it has a new id, and replicas that have no more than the files continue with it. */
-static void branch_off(struct replication *r)
-{
-    history_branch(&r->place.history, r->place.offset);
-    r->is_unshared = true;
-    if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
-    replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
-}
-
 void replication_start(struct replication *r)
 {
     char host[MASTER_HOST_MAX];
@@ -65,7 +55,17 @@ void replication_start(struct replication *r)
     char path[DISK_PATH_MAX];
     if (place != NULL) take_place(r, place);
     if (backlog_path(r, path)) backlog_file_remove(path);
-    if (place != NULL && !follows) branch_off(r);
+
+    /* Other replicas may have more of the stream than the files, which then has another
+     * continuation than ours. So it has a new id, and replicas that have no more than the files
+     * continue with it. */
+    if (place != NULL && !follows) {
+        history_branch(&r->place.history, r->place.offset);
+        r->is_unshared = true;
+        if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
+        replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
+    }
+
     if (follows) replication_follow(r, host, port);
     if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);
     replication_update_role(r);

@@ -155,26 +155,25 @@ static bool parse_kill(struct call *call, struct client_filter *filter)
     return true;
 }
 
-static void kill_selected(struct call *call, struct selection *selection)
-{
-    each_connection(call, choose_victim, selection);
-    if (selection->kills_master)
-        link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
-    for (size_t i = 0; i < selection->victim_count; i++)
-        clients_kill(all_clients(call), selection->victims[i], call->session);
-    mem_free(selection->victims);
-    size_t count = selection->victim_count + selection->kills_master;
-    if (call->argc > 3)
-        resp_integer(call->out, (int64_t)count);
-    else if (count > 0)
-        reply_ok(call);
-    else
-        fail(call, ERR_NO_SUCH_CLIENT);
-}
-
 void cmd_client_kill(struct call *call)
 {
     struct selection selection = { .text = NULL };
-    if (parse_kill(call, &selection.filter)) kill_selected(call, &selection);
+
+    if (parse_kill(call, &selection.filter)) {
+        each_connection(call, choose_victim, &selection);
+        if (selection.kills_master)
+            link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
+        for (size_t i = 0; i < selection.victim_count; i++)
+            clients_kill(all_clients(call), selection.victims[i], call->session);
+        mem_free(selection.victims);
+        size_t count = selection.victim_count + selection.kills_master;
+        if (call->argc > 3)
+            resp_integer(call->out, (int64_t)count);
+        else if (count > 0)
+            reply_ok(call);
+        else
+            fail(call, ERR_NO_SUCH_CLIENT);
+    }
+
     client_filter_drop(&selection.filter);
 }

@@ -91,27 +91,6 @@ static bool take_hello_options(struct call *call)
     return true;
 }
 
-static void reply_hello(struct call *call)
-{
-    const struct connection_context *context = call->context;
-    const struct compat *compat = compat_of(context->conf);
-    resp_map(call->out, 7);
-    resp_bulk_text(call->out, "server");
-    resp_bulk_text(call->out, compat->server);
-    resp_bulk_text(call->out, "version");
-    resp_bulk_text(call->out, compat->version);
-    resp_bulk_text(call->out, "proto");
-    resp_integer(call->out, call->out->version);
-    resp_bulk_text(call->out, "id");
-    resp_integer(call->out, (int64_t)call->session->id);
-    resp_bulk_text(call->out, "mode");
-    resp_bulk_text(call->out, context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone");
-    resp_bulk_text(call->out, "role");
-    resp_bulk_text(call->out, context->engine->role.replica ? "replica" : "master");
-    resp_bulk_text(call->out, "modules");
-    resp_array(call->out, 0);
-}
-
 static void cmd_hello(struct call *call)
 {
     int64_t version = call->out->version;
@@ -131,7 +110,24 @@ static void cmd_hello(struct call *call)
         return;
     }
     call->out->version = (int)version;
-    reply_hello(call);
+
+    const struct connection_context *context = call->context;
+    const struct compat *compat = compat_of(context->conf);
+    resp_map(call->out, 7);
+    resp_bulk_text(call->out, "server");
+    resp_bulk_text(call->out, compat->server);
+    resp_bulk_text(call->out, "version");
+    resp_bulk_text(call->out, compat->version);
+    resp_bulk_text(call->out, "proto");
+    resp_integer(call->out, call->out->version);
+    resp_bulk_text(call->out, "id");
+    resp_integer(call->out, (int64_t)call->session->id);
+    resp_bulk_text(call->out, "mode");
+    resp_bulk_text(call->out, context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone");
+    resp_bulk_text(call->out, "role");
+    resp_bulk_text(call->out, context->engine->role.replica ? "replica" : "master");
+    resp_bulk_text(call->out, "modules");
+    resp_array(call->out, 0);
 }
 
 static void cmd_select(struct call *call)

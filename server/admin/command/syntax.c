@@ -21,15 +21,6 @@ static int new_node(struct parse *parse, enum syntax_kind kind)
     return parse->count++;
 }
 
-static struct bytes read_word(struct parse *parse)
-{
-    const char *start = parse->at;
-    while (*parse->at != '\0' && strchr(" []<>|", *parse->at) == NULL)
-        parse->at++;
-    ensure(parse->at > start, "a stray '%c' in a syntax", *start);
-    return bytes_of(start, (size_t)(parse->at - start));
-}
-
 /* Tokens without letters, and the names of their arguments. */
 static const struct {
     char token;
@@ -121,7 +112,13 @@ static int parse_item(struct parse *parse)
         if (open == '[') parse->nodes[group].optional = true;
         return group;
     }
-    struct bytes word = read_word(parse);
+
+    const char *start = parse->at;
+    while (*parse->at != '\0' && strchr(" []<>|", *parse->at) == NULL)
+        parse->at++;
+    ensure(parse->at > start, "a stray '%c' in a syntax", *start);
+    struct bytes word = bytes_of(start, (size_t)(parse->at - start));
+
     int node = new_node(parse, is_token(word) ? SYNTAX_TOKEN : SYNTAX_VALUE);
     if (parse->nodes[node].kind == SYNTAX_TOKEN)
         parse->nodes[node].token = word;

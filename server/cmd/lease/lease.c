@@ -174,23 +174,6 @@ static void cmd_lease_check(struct call *call)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static void reply_holders(struct call *call, const struct lease *lease)
-{
-    struct lease_iter iter;
-    struct holder holder;
-    msec last = txn_lease_end(call->txn, call->argv[1], NEVER);
-    resp_bulk_text(call->out, "holders");
-    resp_array(call->out, lease != NULL ? lease_count(lease) : 0);
-    if (lease == NULL) return;
-    lease_iter_begin(&iter, lease);
-    while (lease_iter_next(&iter, &holder)) {
-        resp_array(call->out, 3);
-        reply_bytes(call, holder.owner);
-        resp_integer(call->out, holder.token);
-        resp_integer(call->out, (holder.end < last ? holder.end : last) - call->txn->now);
-    }
-}
-
 static void cmd_lease_info(struct call *call)
 {
     struct entry *entry;
@@ -204,7 +187,20 @@ static void cmd_lease_info(struct call *call)
     reply_named_count(call, "waiting",
                       leases_waiting(leases, txn->ks->db, call->argv[1], SIZE_MAX));
     reply_named_integer(call, "grants-in-ms", leases_quiet(leases, txn->now));
-    reply_holders(call, lease);
+
+    struct lease_iter iter;
+    struct holder holder;
+    msec last = txn_lease_end(call->txn, call->argv[1], NEVER);
+    resp_bulk_text(call->out, "holders");
+    resp_array(call->out, lease != NULL ? lease_count(lease) : 0);
+    if (lease == NULL) return;
+    lease_iter_begin(&iter, lease);
+    while (lease_iter_next(&iter, &holder)) {
+        resp_array(call->out, 3);
+        reply_bytes(call, holder.owner);
+        resp_integer(call->out, holder.token);
+        resp_integer(call->out, (holder.end < last ? holder.end : last) - call->txn->now);
+    }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

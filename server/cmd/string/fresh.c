@@ -65,21 +65,6 @@ static enum state decide(struct call *call, const struct entry *entry,
     return entry == NULL ? STATE_FILL : STATE_REFRESH;
 }
 
-static void wait_for_value(struct call *call, const struct fresh_options *how)
-{
-    msec until = NEVER;
-    if (how->wait > 0 && !instant_after(call->txn->now, how->wait, &until)) until = NEVER;
-    block_on(call, &(struct block_request){
-                       .first = 1,
-                       .count = 1,
-                       .type = TYPE_STRING,
-                       .until = until,
-                       .again = txn_refresh_until(call->txn, call->argv[1]),
-                       .no_answer = ANSWER_MISSING,
-                       .or_gone = true,
-                   });
-}
-
 static void cmd_getfresh(struct call *call)
 {
     static const char *const names[] = { "fresh", "stale", "refresh", "fill", "missing" };
@@ -89,7 +74,17 @@ static void cmd_getfresh(struct call *call)
     if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
     enum state state = decide(call, entry, &how);
     if (state == STATE_MISSING && how.wait >= 0) {
-        wait_for_value(call, &how);
+        msec until = NEVER;
+        if (how.wait > 0 && !instant_after(call->txn->now, how.wait, &until)) until = NEVER;
+        block_on(call, &(struct block_request){
+                           .first = 1,
+                           .count = 1,
+                           .type = TYPE_STRING,
+                           .until = until,
+                           .again = txn_refresh_until(call->txn, call->argv[1]),
+                           .no_answer = ANSWER_MISSING,
+                           .or_gone = true,
+                       });
         return;
     }
     resp_array(call->out, 2);

@@ -27,18 +27,6 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
 
 /* ---- writing the changed bytes --------------------------------------------------------------- */
 
-/* Returns the part of `now` from the first to the last byte that differ from `old`, at least one
- * byte. `old` must not be longer. */
-static struct bytes changed_part(struct bytes old, struct bytes now, size_t *from)
-{
-    size_t to = now.len;
-    for (*from = 0; *from + 1 < old.len && old.data[*from] == now.data[*from];)
-        ++*from;
-    while (now.len == old.len && to > *from + 1 && old.data[to - 1] == now.data[to - 1])
-        to--;
-    return bytes_of(now.data + *from, to - *from);
-}
-
 /* Sets the string at argument i to the HyperLogLog and keeps its deadline. False: out of memory,
  * and the error was sent. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
@@ -53,36 +41,21 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
         return true;
     }
     size_t from;
-    struct bytes part = changed_part(old, now, &from);
+
+    /* The part from the first to the last byte that differ, at least one byte; `old` is not longer.
+     */
+    size_t to = now.len;
+    for (from = 0; from + 1 < old.len && old.data[from] == now.data[from];)
+        ++from;
+    while (now.len == old.len && to > from + 1 && old.data[to - 1] == now.data[to - 1])
+        to--;
+    struct bytes part = bytes_of(now.data + from, to - from);
+
     if (txn_string_write(call->txn, key, entry, from, part, event) >= 0) return true;
     return fail(call, ERR_OOM);
 }
 
 /* ---- PFADD ----------------------------------------------------------------------------------- */
-
-/* Adds the elements in place: each register that rises changes one or two bytes. */
-static void add_to_dense(struct call *call, struct entry *entry)
-{
-    bool changed = false;
-    for (int i = 2; i < call->argc; i++) {
-        size_t offset;
-        char patch[2];
-        size_t len =
-            hll_dense_patch(object_text(&entry->object), hll_place(call->argv[i]), &offset, patch);
-        if (len == 0) continue;
-        txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
-                         EVENT_PFADD);
-        changed = true;
-    }
-    uint64_t count;
-    if (changed && hll_cached(object_text(&entry->object), &count)) {
-        char printed[HLL_COUNT_BYTES];
-        hll_print_outdated(printed, object_text(&entry->object));
-        txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
-                         bytes_of(printed, sizeof(printed)), EVENT_PFADD);
-    }
-    resp_integer(call->out, changed);
-}
 
 /* Adds the elements in a copy, because a sparse encoding may become longer, shorter or dense. */
 static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
@@ -109,7 +82,26 @@ static void cmd_pfadd(struct call *call)
     if (!find_hll(call, 1, &entry)) return;
     if (entry != NULL) txn_string_unshare(call->txn, entry);
     if (entry != NULL && !hll_is_sparse(object_text(&entry->object))) {
-        add_to_dense(call, entry);
+        /* Add the elements in place: each register that rises changes one or two bytes. */
+        bool changed = false;
+        for (int i = 2; i < call->argc; i++) {
+            size_t offset;
+            char patch[2];
+            size_t len = hll_dense_patch(object_text(&entry->object), hll_place(call->argv[i]),
+                                         &offset, patch);
+            if (len == 0) continue;
+            txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
+                             EVENT_PFADD);
+            changed = true;
+        }
+        uint64_t count;
+        if (changed && hll_cached(object_text(&entry->object), &count)) {
+            char printed[HLL_COUNT_BYTES];
+            hll_print_outdated(printed, object_text(&entry->object));
+            txn_string_write(call->txn, call->argv[1], entry, HLL_COUNT_AT,
+                             bytes_of(printed, sizeof(printed)), EVENT_PFADD);
+        }
+        resp_integer(call->out, changed);
         return;
     }
     struct hll hll;

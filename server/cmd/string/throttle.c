@@ -91,17 +91,6 @@ static int64_t round_up(int64_t ns, int64_t unit)
     return ns < 0 ? -1 : ns / unit + (ns % unit != 0);
 }
 
-static void store_bucket(struct call *call, struct entry *entry, const struct bucket *bucket)
-{
-    char text[NUMBER_INT64_MAX_CHARS];
-    const struct string_set how = {
-        .at = round_up(bucket->full, NS_PER_MS),
-        .event = EVENT_SET,
-    };
-    struct bytes value = bytes_of(text, number_print_int64(text, bucket->full));
-    txn_string_put(call->txn, call->argv[1], entry, value, &how);
-}
-
 static void throttle(struct call *call, int64_t unit)
 {
     struct rate rate;
@@ -112,7 +101,17 @@ static void throttle(struct call *call, int64_t unit)
         return;
 
     struct verdict verdict = take(&rate, &bucket);
-    if (!verdict.is_limited && rate.quantity > 0) store_bucket(call, entry, &bucket);
+
+    if (!verdict.is_limited && rate.quantity > 0) {
+        char text[NUMBER_INT64_MAX_CHARS];
+        const struct string_set how = {
+            .at = round_up(bucket.full, NS_PER_MS),
+            .event = EVENT_SET,
+        };
+        struct bytes value = bytes_of(text, number_print_int64(text, bucket.full));
+        txn_string_put(call->txn, call->argv[1], entry, value, &how);
+    }
+
     resp_array(call->out, 5);
     resp_integer(call->out, verdict.is_limited);
     resp_integer(call->out, rate.limit);

@@ -184,15 +184,6 @@ static bool read_window(struct call *call, struct window *window)
     return false;
 }
 
-/* Removes requests that have left the window at `now`. */
-static void drop_past(struct log *log, const struct window *window, msec now)
-{
-    struct log rest = *log;
-    struct request first;
-    while (take_first(&rest, &first) && first.at <= now - window->span)
-        *log = rest;
-}
-
 /* When will the window have room for the quantity? */
 static msec room_at(const struct log *log, const struct window *window)
 {
@@ -226,7 +217,13 @@ static bool find_log(struct call *call, const struct window *window, const struc
     if (!read_log(object_text(&entry->object), log) ||
         !instant_after(log->last, window->span, &end))
         return fail(call, ERR_WINDOW_VALUE);
-    drop_past(log, window, now);
+
+    /* Remove the requests that have left the window. */
+    struct log rest = *log;
+    struct request first;
+    while (take_first(&rest, &first) && first.at <= now - window->span)
+        *log = rest;
+
     if (log->total > 0 && log->start == log->end) return fail(call, ERR_WINDOW_VALUE);
     return true;
 }

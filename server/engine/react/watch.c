@@ -57,16 +57,6 @@ void watch_free(struct watch *watch)
     mem_free(watch);
 }
 
-static struct dict *keys_of_db(struct watch *watch, unsigned db)
-{
-    if (db >= watch->table_count) {
-        watch->tables = mem_realloc(watch->tables, (db + 1) * sizeof(*watch->tables));
-        while (watch->table_count <= db)
-            dict_init(&watch->tables[watch->table_count++], &watched_type);
-    }
-    return &watch->tables[db];
-}
-
 /* Walks the key's list and the session's at the same time, because either of them may be long. */
 static bool is_watched_by(const struct watched *watched, const struct session *session)
 {
@@ -82,7 +72,13 @@ static bool is_watched_by(const struct watched *watched, const struct session *s
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists)
 {
-    struct dict *table = keys_of_db(watch, db);
+    if (db >= watch->table_count) {
+        watch->tables = mem_realloc(watch->tables, (db + 1) * sizeof(*watch->tables));
+        while (watch->table_count <= db)
+            dict_init(&watch->tables[watch->table_count++], &watched_type);
+    }
+    struct dict *table = &watch->tables[db];
+
     struct watched *watched = dict_find(table, key);
     if (watched == NULL) {
         watched = mem_alloc(sizeof(*watched) + key.len);

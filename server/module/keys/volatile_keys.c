@@ -73,27 +73,21 @@ static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, stru
     forget(known, db, key);
 }
 
-/* While a file is loaded, opening a key does not expire it, so the key can be opened in the event;
- * most keys of a file may have no deadline, and need no entry. The name that the host passes is on
- * its stack, and an open key can't refer to it, so it is copied. */
-static void note_loaded(struct volatile_keys *known, RedisModuleCtx *ctx,
-                        const RedisModuleString *name)
-{
-    struct bytes text = api_bytes(name);
-    RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
-    RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
-    volatile_keys_note(known, ctx, copy, key);
-    redis.CloseKey(key);
-    redis.FreeString(ctx, copy);
-}
-
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name)
 {
     unsigned db = api_event_db(ctx, event, name);
     if (imported_slots_has(api_bytes(name))) return;
     if (class & NOTIFY_LOADED) {
-        note_loaded(known, ctx, name);
+        /* While a file is loaded, opening a key does not expire it, so the key can be opened in the
+         * event; most keys of a file may have no deadline, and need no entry. The name that the
+         * host passes is on its stack, and an open key can't refer to it, so it is copied. */
+        struct bytes text = api_bytes(name);
+        RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
+        RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
+        volatile_keys_note(known, ctx, copy, key);
+        redis.CloseKey(key);
+        redis.FreeString(ctx, copy);
     } else if (class & NOTIFY_EXPIRED) {
         /* Valkey 9 has "hexpired" in this class, for fields of its own hashes. */
         if (strcmp(event, "expired") == 0) count_expired(known, ctx, api_bytes(name));

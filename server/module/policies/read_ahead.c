@@ -188,17 +188,6 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     return false;
 }
 
-/* For the other types. The key must not be open, because DUMP removes it if it has expired. */
-static void copy_payload(RedisModuleCtx *ctx, RedisModuleString *name, uint64_t most)
-{
-    uint64_t size = memory_of(ctx, name);
-    bool fits = size / PAYLOAD_SHARE <= most, has = has_room(0);
-    size_t room = has ? BYTES_MAX - here.values.bytes - here.draft.text.len : 0;
-    if (fits && has && add_reply(ctx, "DUMP", "dump", name, most < room ? most : room)) return;
-    here.draft.left_out = fits && most >= room;
-    add_size(size);
-}
-
 /* Properties of a key, read while it is open. */
 struct key_view {
     int type;
@@ -223,7 +212,14 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const stru
         return;
     }
     if (type_name_of(view->type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
-    copy_payload(ctx, name, most);
+
+    /* For the other types. The key must not be open, because DUMP removes it if it has expired. */
+    uint64_t size = memory_of(ctx, name);
+    bool fits = size / PAYLOAD_SHARE <= most, has = has_room(0);
+    size_t room = has ? BYTES_MAX - here.values.bytes - here.draft.text.len : 0;
+    if (fits && has && add_reply(ctx, "DUMP", "dump", name, most < room ? most : room)) return;
+    here.draft.left_out = fits && most >= room;
+    add_size(size);
 }
 
 /* ---- checks ---------------------------------------------------------------------------------- */

@@ -33,30 +33,25 @@ static void save_bytes(RedisModuleIO *io, struct bytes text)
     redis.SaveStringBuffer(io, text.len > 0 ? text.data : "", text.len);
 }
 
-static void save_part(RedisModuleIO *io, const struct effect *effect)
-{
-    unsigned part = PART_ELEMENT;
-    while (kinds[part] != effect->kind)
-        part++;
-    redis.SaveUnsigned(io, part);
-    if (part == PART_ELEMENT) {
-        redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
-        redis.SaveUnsigned(io, effect->stage.deliveries);
-        redis.SaveUnsigned(io, effect->stage.claimed);
-    } else {
-        redis.SaveUnsigned(io, (uint64_t)effect->from);
-        redis.SaveUnsigned(io, (uint64_t)effect->to);
-        redis.SaveUnsigned(io, (uint64_t)effect->at);
-        redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
-    }
-    save_bytes(io, effect->a);
-    save_bytes(io, effect->b);
-}
-
 static void save_element(void *io, struct effect *effect)
 {
     if (effect_rows[effect->kind].type == TYPE_DEHYDRATOR) {
-        save_part(io, effect);
+        unsigned part = PART_ELEMENT;
+        while (kinds[part] != effect->kind)
+            part++;
+        redis.SaveUnsigned(io, part);
+        if (part == PART_ELEMENT) {
+            redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
+            redis.SaveUnsigned(io, effect->stage.deliveries);
+            redis.SaveUnsigned(io, effect->stage.claimed);
+        } else {
+            redis.SaveUnsigned(io, (uint64_t)effect->from);
+            redis.SaveUnsigned(io, (uint64_t)effect->to);
+            redis.SaveUnsigned(io, (uint64_t)effect->at);
+            redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
+        }
+        save_bytes(io, effect->a);
+        save_bytes(io, effect->b);
         return;
     }
     redis.SaveUnsigned(io, effect->at == NEVER ? 0 : (uint64_t)effect->at + 1);
