@@ -51,7 +51,7 @@ union conf_kept {
 };
 
 struct conf_output_limit {
-    int64_t hard, soft; /* bytes; 0: none */
+    int64_t hard, soft; /* bytes, or 0 */
     int64_t soft_seconds;
 };
 
@@ -98,14 +98,14 @@ struct conf {
     bool rdb_copy_lossy;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
-    int64_t maxmemory_clients; /* bytes; below 0: percent of maxmemory; 0: no limit */
+    int64_t maxmemory_clients; /* bytes; below 0 percent of maxmemory; 0 for no limit */
     int64_t maxmemory_policy, maxmemory_samples;
     bool maxmemory_evict_jobs;
     int64_t lease_max_ttl;                  /* milliseconds */
     int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0: never */
     bool activedefrag;
     int64_t busy_reply_threshold; /* milliseconds; 0 and less: no limit */
-    int64_t script_memory_limit;  /* bytes; 0: no limit */
+    int64_t script_memory_limit;  /* bytes, or 0 for no limit */
     struct conf_output_limit output_limits[3];
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: off */
@@ -113,7 +113,7 @@ struct conf {
     int64_t latency_monitor_threshold; /* milliseconds; 0: off */
     bool latency_tracking;
     char *latency_percentiles;       /* "50 99 99.9" */
-    int64_t tracking_table_max_keys; /* 0: no limit */
+    int64_t tracking_table_max_keys; /* 0 for no limit */
     /* metrics */
     int64_t metrics_port; /* 0: off */
     bool metrics_tls;
@@ -199,7 +199,8 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 /* Number of options. Those with an effect come first, then those of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
-const struct conf_option *conf_find(const char *name); /* ignores case; NULL: unknown */
+const struct conf_option *
+conf_find(const char *name); /* ignores case; NULL without such an option */
 /* The known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
 /* The ignored options that a file or the command line has set, separated by ", "; "" if there are

@@ -21,7 +21,7 @@ struct usage_item {
 struct usage_section {
     const char *title;              /* as a heading of a man page: "EXIT STATUS" */
     const char *intro;              /* before the items; NULL: nothing */
-    const struct usage_item *items; /* the last has no term; NULL: none */
+    const struct usage_item *items; /* the last one has no term; may be NULL */
     bool only_manual;               /* not in --help */
 };
 

@@ -23,7 +23,7 @@ struct policy;
 
 enum effect_kind {
     EFFECT_NONE,      /* only an event: replay ignores it */
-    EFFECT_SET,       /* key is set to string a with deadline `at` (NEVER: none) */
+    EFFECT_SET,       /* key is set to string a with deadline `at` (NEVER for none) */
     EFFECT_APPEND,    /* a is appended to string key */
     EFFECT_WRITE,     /* a overwrites string key at offset `from`, padded with zeros up to there */
     EFFECT_DROP,      /* key is removed */
@@ -45,14 +45,14 @@ enum effect_kind {
      */
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,   /* LREM key from a */
-    EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER: none) */
-    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER for none) */
+    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER for none) */
     EFFECT_SET_DROP,    /* its member a is removed */
-    EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER: none) */
+    EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER for none) */
     EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none, and b is its value) */
     EFFECT_HASH_DROP,   /* its field a is removed */
-    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER: none) */
-    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER: none) */
+    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER for none) */
+    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER for none) */
     EFFECT_ZSET_DROP,   /* its member a is removed */
     EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
     EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
@@ -73,7 +73,7 @@ enum effect_kind {
     EFFECT_STREAM_DROP,   /* its entry `id` is removed */
     EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* it gets `marks` */
-    EFFECT_STREAM_RETAIN, /* it gets the retention `at`, a span; 0: none */
+    EFFECT_STREAM_RETAIN, /* it gets the retention `at`, a span, or 0 */
     EFFECT_GROUP_ADD,     /* it gets the group a at `position`; `to` is 1 if the key is new */
     EFFECT_GROUP_SET,     /* its group a gets `position` */
     EFFECT_GROUP_DROP,    /* its group a is removed */

@@ -89,7 +89,8 @@ void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
 void store_discard(struct store *store, struct store *other);
 
-/* Sets the listener and its event mask (LISTEN_*), replacing the previous ones. NULL: none. */
+/* Sets the listener and its event mask (LISTEN_*), replacing the previous ones. NULL for no
+ * listener. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
 /* A database, for reading; changes go through txn.h. */

@@ -28,7 +28,7 @@
 #define TOKEN_DISTANCE  ((int64_t)1 << 25)
 
 struct tokens {
-    int64_t last; /* the largest token so far; 0: none */
+    int64_t last; /* the largest token so far, or 0 */
     bool leaps;   /* the next grant leaps; else its token is last + 1 */
     /* A server stopped with all its grants in the journal, and none has been made since. */
     bool closed;

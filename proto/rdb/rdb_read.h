@@ -111,7 +111,7 @@ struct rdb_unsupported {
  * RDB_OK. Duplicate keys in a database are not detected. */
 struct rdb_visitor {
     void *ctx;
-    uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0: no limit */
+    uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */

@@ -23,7 +23,7 @@ struct resp_writer {
     struct resp_sink *sink; /* NULL: replies go to `out` */
     int version;            /* 2 or 3 */
     bool mute;              /* CLIENT REPLY OFF or SKIP: append nothing */
-    size_t limit;           /* append nothing while `out` holds more bytes; 0: no limit */
+    size_t limit;           /* append nothing while `out` holds more bytes; 0 for no limit */
 };
 
 /* Can the client receive push messages between replies? True for RESP3; in RESP2, a subscriber can

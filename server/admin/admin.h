@@ -44,7 +44,7 @@ struct connection_context {
     struct pause *pause;
     struct observer *observer;
     struct engine *engine;
-    struct replication *replication; /* NULL: none */
+    struct replication *replication; /* NULL if there is none */
 };
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;
@@ -87,7 +87,7 @@ struct config_context {
     struct observer *observer;
     struct commands *commands;
     struct clients *clients;
-    struct acl *acl; /* NULL: no users */
+    struct acl *acl; /* NULL without users */
     const bool *loading;
     /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
      * could not be turned on. */
@@ -121,10 +121,10 @@ struct server_context {
     struct stats *stats;
     struct observer *observer;
     struct commands *commands;
-    struct persist *persist;               /* NULL: no persistence */
-    const struct defrag *defrag;           /* NULL: no defragmentation */
-    struct scripting *scripting;           /* NULL: no scripts */
-    const struct replication *replication; /* NULL: none */
+    struct persist *persist;               /* NULL without persistence */
+    const struct defrag *defrag;           /* NULL without defragmentation */
+    struct scripting *scripting;           /* NULL without scripts */
+    const struct replication *replication; /* NULL if there is none */
     const struct watch *watch;
     const struct memory_context *memory;
     int64_t started_mono_usec;
@@ -137,7 +137,7 @@ extern const struct command_group info_commands;
 struct cluster_context {
     const struct conf *conf;
     const bool *loading;
-    const struct replication *replication; /* NULL: none */
+    const struct replication *replication; /* NULL if there is none */
     struct long_queries *queries;          /* NULL: keys are counted at once */
     const char *node_id;
 };
@@ -163,9 +163,9 @@ extern const struct command_group latency_commands;
 struct memory_context {
     const struct store *store;
     struct clients *clients;
-    struct scripting *scripting;           /* NULL: no scripts */
-    struct persist *persist;               /* NULL: no persistence */
-    const struct replication *replication; /* NULL: none */
+    struct scripting *scripting;           /* NULL without scripts */
+    struct persist *persist;               /* NULL without persistence */
+    const struct replication *replication; /* NULL if there is none */
     size_t bytes_at_start, parts_at_start;
 };
 extern const struct command_group memory_commands;
@@ -175,7 +175,7 @@ struct debug_context {
     const struct conf *conf;
     struct clock *clock;
     struct clients *clients;
-    struct persist *persist; /* NULL: nothing to reload */
+    struct persist *persist; /* NULL if nothing is reloaded */
 };
 extern const struct command_group debug_commands;
 
@@ -200,9 +200,9 @@ struct admin_parts {
     struct notify *notify;
     struct observer *observer;
     struct long_queries *queries;    /* NULL: no call blocks for a long query */
-    const struct defrag *defrag;     /* NULL: no defragmentation */
-    struct scripting *scripting;     /* NULL: no scripts */
-    struct replication *replication; /* NULL: none */
+    const struct defrag *defrag;     /* NULL without defragmentation */
+    struct scripting *scripting;     /* NULL without scripts */
+    struct replication *replication; /* NULL if there is none */
     const char *run_id;
     bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
     bool (*changed)(void *ctx);

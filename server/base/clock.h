@@ -23,13 +23,13 @@ struct clock {
      * reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
-    int64_t ahead_usec; /* wall time minus monotonic time, as last reported; 0: unknown */
+    int64_t ahead_usec; /* wall time minus monotonic time, as last reported, or 0 if unknown */
     /* The CPU's counter, for spans within a turn: its value and the monotonic time when they were
      * last compared. Without a counter, spans are measured by the clock. */
     bool has_counter;
     uint64_t counter;
     int64_t counter_usec;
-    uint64_t usec_per_count; /* times 2^32; 0: unknown */
+    uint64_t usec_per_count; /* times 2^32, or 0 if unknown */
     uint64_t rated_counter;  /* when the rate was measured */
     int64_t rated_usec;
 };

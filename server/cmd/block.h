@@ -20,7 +20,7 @@ bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
     struct bytes key;
-    struct entry *entry; /* NULL: no key has elements */
+    struct entry *entry; /* NULL if no key has elements */
 };
 
 /* Finds the first existing key among `count` keys from argument `first` on. False: the key has

@@ -10,7 +10,7 @@ struct parts;
 struct reload {
     int argc;
     char *const *argv; /* main's */
-    int start_dir;     /* the directory that the daemon was started in; -1: unknown */
+    int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
     char **read;       /* for each option: the value last read, as CONFIG GET shows it */
     bool wanted;       /* a reload waits for the end of the turn, of loading or of a script */
     bool waits;        /* a thread prepares it: see struct config_context */

@@ -17,7 +17,7 @@ struct supervisor {
     int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon; 0: never */
     int64_t alive_usec;    /* monotonic: when the last keep-alive was sent */
     int64_t working_usec;  /* monotonic: when the last message about long work was sent */
-    struct loop_timer *timer;           /* of the keep-alives; NULL: none */
+    struct loop_timer *timer;           /* of the keep-alives, or NULL */
     char status[SUPERVISOR_STATUS_MAX]; /* as last sent */
 };
 

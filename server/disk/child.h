@@ -19,7 +19,7 @@ struct child_work {
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;
-    int fd; /* a descriptor that the child keeps in addition to 0, 1 and 2; -1: none */
+    int fd; /* a descriptor that the child keeps in addition to 0, 1 and 2, or -1 */
 };
 /* Forks. 0 or an errno. O(N), N pages of the process */
 int child_begin(struct child *child, const struct child_work *work);
@@ -32,7 +32,7 @@ void child_await(struct child *child);
 struct child_progress {
     uint64_t keys;                /* written so far */
     uint64_t copied, copied_peak; /* bytes of memory no longer shared with the parent */
-    int64_t copied_usec;          /* monotonic: when that was measured; 0: not yet */
+    int64_t copied_usec;          /* monotonic: when that was measured; 0 before the first time */
 };
 struct child_progress child_progress(const struct child *child); /* of the last child */
 

@@ -108,7 +108,7 @@ uint64_t journal_safe_position(const struct journal *journal);
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
-int journal_error(const struct journal *journal); /* the last error; 0: none */
+int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs records to a new segment, just created and listed in the manifest with this ID. First

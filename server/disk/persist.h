@@ -35,18 +35,19 @@ struct persist_wiring {
     /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
     /* Called often while a snapshot or base is written without a child, which blocks the loop; must
-     * not run a turn. NULL: not called. */
+     * not run a turn. May be NULL. */
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
-    /* The place of the data in a replication stream, with all transactions so far; NULL: unknown.
+    /* The place of the data in a replication stream, with all transactions so far, or NULL if
+     * unknown.
      */
     const struct stream_place *(*place)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
      * journal begins with that data. True: it has changed the data, which then has no place in a
-     * stream. NULL: not called. */
+     * stream. May be NULL. */
     bool (*restored)(void *ctx);
-    /* Called when persist_has_to_wait or persist_prepare may have another answer. NULL: not called.
+    /* Called when persist_has_to_wait or persist_prepare may have another answer. May be NULL.
      */
     void (*files_done)(void *ctx);
     void *ctx;
@@ -61,7 +62,7 @@ bool persist_start(struct persist *persist, char *why, size_t size);
 /* Writes and syncs the journal before the end. False: it failed, and `why` has the reason. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
-/* The place in a replication stream that the loaded data has; NULL: unknown. */
+/* The place in a replication stream that the loaded data has, or NULL if unknown. */
 const struct stream_place *persist_loaded_place(const struct persist *persist);
 
 /* ---- every turn ---- */
@@ -141,8 +142,8 @@ struct persist_report {
     struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     bool save_failed, rewrite_failed;
-    const char *write_error; /* of the journal; NULL: none */
-    int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1: none */
+    const char *write_error; /* of the journal, or NULL */
+    int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
     uint64_t journal_waiting, late_syncs;

@@ -75,14 +75,14 @@ struct persist {
                         segment yet */
     struct base_size base_size;
     uint64_t base_seq, segment_seq; /* of the running rewrite */
-    int pending_segment;            /* created, but not used yet; -1: none */
-    uint32_t segment_id;            /* of the next segment; 0: not drawn yet */
+    int pending_segment;            /* created, but not used yet, or -1 */
+    uint32_t segment_id;            /* of the next segment, or 0 until it is drawn */
     bool tried;                     /* STEP_TRY has ended, with try_error; not used yet */
     int try_error;
     uint64_t changes_at_task;
     bool save_scheduled, rewrite_scheduled;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
-    int base_error; /* of the last attempt at a base that the journal needs; 0: none */
+    int base_error; /* of the last attempt at a base that the journal needs, or 0 */
     struct persist_retry retry;
 
     uint64_t changes_saved;  /* store->changes as of the last snapshot */

@@ -36,7 +36,7 @@ enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
 
 struct syncer_report {
-    uint64_t synced; /* everything up to here is synced; 0: nothing new */
+    uint64_t synced; /* everything up to here is synced, or 0 if nothing is new */
     bool retired;    /* the file that was retired needs nothing more of the caller */
     int error;       /* of a sync; no further sync is done until this has been taken */
 };

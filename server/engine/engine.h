@@ -52,13 +52,13 @@ struct engine {
     struct blocked *blocked;
     struct stats *stats;
     struct acl *acl;       /* NULL: every session may run any command */
-    struct settle *settle; /* NULL: no request is delayed */
+    struct settle *settle; /* NULL if no request is ever delayed */
     struct preparing_list preparing;
     struct observer *observer; /* NULL: calls are not observed */
     struct pause pause;
     struct pace pace;
     struct role role;
-    struct persist *persist; /* NULL: nothing is persisted */
+    struct persist *persist; /* NULL if nothing is persisted */
     struct store_work *work; /* NULL: the clock cannot be moved by CLOCK */
     bool loading;            /* the data set is not complete yet */
     bool stopping;           /* the last snapshot is written: no further request runs */

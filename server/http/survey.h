@@ -45,9 +45,9 @@ struct surveyed {
     unsigned db;
     struct bytes key; /* UTF-8; borrowed from the survey */
     uint64_t length, due, claimed, redelivered, pushed;
-    msec next;                     /* the earliest deadline; NEVER: it is empty */
-    msec oldest_due;               /* how long the first due element has waited; 0: none is due */
-    msec paused;                   /* until then; 0: it is not paused */
+    msec next;       /* the earliest deadline; NEVER: it is empty */
+    msec oldest_due; /* how long the first due element has waited, or 0 if none is due */
+    msec paused;     /* until then; 0: it is not paused */
     struct delivery_counts counts; /* borrowed; all 0: nothing was delivered */
 };
 /* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max

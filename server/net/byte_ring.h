@@ -22,7 +22,7 @@ void byte_ring_free(struct byte_ring *ring);
 
 /* ---- the thread that puts ---- */
 
-/* Room for a record of up to `size` bytes, aligned to 8 bytes; NULL: not now. */
+/* Room for a record of up to `size` bytes, aligned to 8 bytes, or NULL at the moment. */
 void *byte_ring_reserve(struct byte_ring *ring, size_t size);
 /* Puts the reserved record, of which `used` bytes are filled. */
 void byte_ring_put(struct byte_ring *ring, size_t used);

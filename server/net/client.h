@@ -108,7 +108,7 @@ void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct
                   void *ctx);
 /* False: the session has no connection. */
 bool clients_info(struct session *session, struct client_info *info);
-struct session *clients_find(struct clients *clients, uint64_t id); /* NULL: none. O(n) */
+struct session *clients_find(struct clients *clients, uint64_t id); /* or NULL. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(const struct session *session);
 /* Reports a failed login: its reply, and everything after it, is delayed, longer with each failure.

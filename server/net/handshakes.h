@@ -48,7 +48,7 @@ void handshakes_free(struct handshakes *handshakes); /* after all connections */
 void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake);
 /* Can a connection continue? */
 bool handshakes_any(const struct handshakes *handshakes);
-/* Removes and returns the one to continue with; NULL: none. O(1). */
+/* Removes and returns the one to continue with, or NULL. O(1). */
 struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Call when the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);

@@ -11,7 +11,7 @@ enum { PREFETCHES_MAX = 32 };
 /* The key of one request, and perhaps a member. */
 struct prefetch {
     const struct keyspace *ks;
-    const struct bytes *args; /* the key and the arguments after it; NULL: no key */
+    const struct bytes *args; /* the key and the arguments after it, or NULL without a key */
     int count;
     bool writes; /* the request may move the key's deadline */
     /* Results of the steps done so far. */

@@ -46,7 +46,7 @@ struct transport {
     const struct transport_kind *kind;
     struct loop_io *io; /* NULL: its socket belongs to a thread */
     int fd;
-    struct tls_connection *tls; /* NULL: no TLS, or no first record yet */
+    struct tls_connection *tls; /* NULL without TLS and before the first record */
     struct handshake handshake;
     struct threaded *threaded; /* NULL: its socket belongs to the main thread */
     TAILQ_ENTRY(transport) to_read_on;

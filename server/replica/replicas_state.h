@@ -38,7 +38,7 @@ struct replica {
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
     uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
-    uint64_t applied, synced;  /* it has acknowledged all bytes before these offsets; 0: none */
+    uint64_t applied, synced;  /* it has acknowledged all bytes before these offsets; 0 if none */
     int64_t heard_usec;        /* monotonic: when it last sent something */
     int64_t since_usec;        /* when it began to wait */
     int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0: it does not */

@@ -40,8 +40,8 @@ void replication_start(struct replication *replication);
 /* Call at a clean stop, when nothing changes data any more: keeps the backlog for replicas that
  * have not received all of it. */
 void replication_stop(struct replication *replication);
-/* The place of the data in its stream, with all transactions so far; NULL: unknown. Valid until the
- * next call. */
+/* The place of the data in its stream, with all transactions so far, or NULL if unknown. Valid
+ * until the next call. */
 const struct stream_place *replication_place(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);

@@ -43,7 +43,7 @@ void lua_reply_end(struct lua_reply *reply);
 void lua_push_error(lua_State *lua, const char *text);
 
 /* Writes the value at the top as a reply, and pops it. True: it was an error {err=}, or a reply of
- * more than `limit` bytes (0: no limit). Then nothing is written, and the error's text is at the
+ * more than `limit` bytes (0 for no limit). Then nothing is written, and the error's text is at the
  * top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 

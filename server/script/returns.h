@@ -16,7 +16,7 @@
 
 #include "store/base/bytes.h"
 
-/* A parenthesis to insert before the byte `at`; 0: none. */
+/* A parenthesis to insert before the byte `at`, or 0. */
 struct return_mark {
     size_t at;
     char paren;

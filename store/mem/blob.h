@@ -17,12 +17,12 @@ struct blob {
 };
 
 struct blob *blob_new(struct bytes content); /* a copy of less than 4 GiB; free with blob_free */
-/* With uninitialized content; NULL: no memory, or 4 GiB or more. */
+/* With uninitialized content, or NULL if memory runs out or len is 4 GiB or more. */
 struct blob *blob_try_new(size_t len);
 /* NULL is allowed. The last of several owners frees the memory. */
 void blob_free(struct blob *blob);
 /* Changes the length of a blob (NULL: a new one), keeping its content; new bytes are uninitialized.
- * NULL: no memory, and no change. The caller must be the only owner. */
+ * NULL, without a change, if memory runs out. The caller must be the only owner. */
 struct blob *blob_try_resize(struct blob *blob, size_t len);
 static inline struct bytes blob_view(const struct blob *blob)
 {

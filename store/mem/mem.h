@@ -65,7 +65,7 @@ size_t mem_used(void);          /* including shared.h */
  * a new one, and free it. Repeat until a walk moves nothing: this terminates, and leaves less than
  * 64 KiB unused per size class and a few MiB in total. O(1), except for 32 slabs once per 2 MiB. */
 bool mem_sparse(const void *p);
-/* A new block with the size and alignment of p; NULL: no memory. */
+/* A new block with the size and alignment of p, or NULL if memory runs out. */
 void *mem_alloc_like(const void *p);
 /* For tests: makes mem_sparse true for all blocks. */
 void mem_all_sparse(bool on);
@@ -77,7 +77,7 @@ bool mem_trim(void);
 
 size_t mem_peak(void);
 void mem_reset_peak(void);
-size_t mem_resident(void); /* resident bytes of the process (RSS); 0: unknown */
+size_t mem_resident(void); /* resident bytes of the process (RSS), or 0 if unknown */
 /* Figures of the pool and jemalloc together. Without jemalloc `allocated` is mem_used and the
  * others are mem_resident. Costs tens of microseconds. */
 struct mem_allocators {

@@ -76,7 +76,7 @@ static inline size_t pool_tight_class(size_t size)
     return (size + POOL_WORD - 1) / POOL_WORD;
 }
 
-/* The class for tables of exactly this many bytes; 0: none. */
+/* The class for tables of exactly this many bytes, or 0. */
 size_t pool_table_class(size_t size);
 
 void *pool_alloc_slab(size_t class);

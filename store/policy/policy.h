@@ -29,7 +29,7 @@ enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* of a stream's entries */
-    uint64_t max_len; /* members, elements or entries; 0: no limit */
+    uint64_t max_len; /* members, elements or entries, or 0 for no limit */
     /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0: no
      * limit */
     uint64_t max_deliveries;
@@ -37,7 +37,7 @@ struct policy {
     msec backoff, backoff_max; /* after the first failure of an element, and the longest */
     unsigned backoff_jitter;   /* percent, 0 to 100 */
     uint64_t rate;             /* at most this many deliveries of a dehydrator ... */
-    msec rate_span;            /* ... in any such span; 0: no limit */
+    msec rate_span;            /* ... in any such span, or 0 for no limit */
     struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* log the value too */

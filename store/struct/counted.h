@@ -42,7 +42,7 @@ struct counted_inner {
 };
 
 struct counted {
-    struct counted_node *root; /* a leaf if height is 0; NULL: no leaf */
+    struct counted_node *root; /* a leaf if height is 0, or NULL without a leaf */
     size_t bytes;              /* of inner nodes */
     const struct counted_kind *kind;
     uint32_t height;

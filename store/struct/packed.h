@@ -50,7 +50,7 @@ struct packed {
 
 struct packed_record {
     struct bytes member, value;
-    msec at; /* NEVER: no deadline */
+    msec at; /* NEVER without a deadline */
 };
 
 static inline void packed_init(struct packed *packed)
@@ -142,7 +142,7 @@ void packed_replace(struct packed *packed, uint32_t place, const struct packed_r
 
 /* ---- deadlines ---- */
 
-/* Sets the record's deadline (NEVER: none); false, and nothing changes, if it does not fit. */
+/* Sets the record's deadline (NEVER for none); false, and nothing changes, if it does not fit. */
 bool packed_expire(struct packed *packed, uint32_t place, msec at);
 /* The member with the earliest deadline (if several are equal, the first in memory); false: no
  * member has a deadline. */

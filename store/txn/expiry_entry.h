@@ -26,7 +26,7 @@ enum { EXPIRY_FIELDS_MAX = 262144 };
 /* Memory for building entries, and the last target. All zero at first. */
 struct expiry_writer {
     const struct policy
-        *policy; /* `target` is the target of this policy in database db; NULL: none yet */
+        *policy; /* `target` is the target of this policy in database db, or NULL so far */
     unsigned db;
     struct entry *target; /* NULL: cannot be written to */
     struct bytes *parts;

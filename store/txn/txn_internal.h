@@ -81,7 +81,7 @@ void txn_rede_announce(struct txn *txn, struct entry *entry);
 
 /* Removes the first entries that had expired at the instant `by`, and the references of groups to
  * them: about `limit` of both together, at least one entry. Event "xtrim" once. If the stream's
- * retention differs from its policy's, first updates it. Returns the work done; 0: none. */
+ * retention differs from its policy's, first updates it. Returns the work done, or 0. */
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
 
 /* ---- policies: txn_policy.c ---- */
@@ -116,7 +116,7 @@ msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 /* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
  * and MAXTTL if the key has none, or one later than MAXTTL allows. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Sets a stream's retention to its policy's (NULL: none); true if that changed it. */
+/* Sets a stream's retention to its policy's (NULL for none); true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
 /* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements; returns
  * how many. */

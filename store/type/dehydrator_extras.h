@@ -14,7 +14,7 @@
 /* Options of a push that its element keeps. All 0: none. */
 struct push_options {
     msec first;    /* the instant of the first push with POSTPONE; 0: there was none */
-    msec remember; /* the span for which the id counts as present after it has gone; 0: none */
+    msec remember; /* the span for which the id counts as present after it has gone, or 0 */
     msec every;    /* the span between the instants at which it is due again; 0: only once */
     msec phase;    /* the first of these instants */
 };
@@ -73,12 +73,12 @@ msec extras_rate_end(const struct extras *extras);
 /* The id counts as present until just before this instant, even if an element of this id is added
  * and removed before that. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
-msec extras_remembered_until(const struct extras *extras, struct bytes id); /* 0: not remembered */
+msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
 bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
 /* The first instant at which a remembered id or the pause ends, or without elements the rate;
  * NEVER: none. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
-/* The first instant at which a remembered id ends, and the id; NEVER: none. */
+/* The first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* In the order of their ends. */
 void extras_each_remembered(const struct extras *extras,

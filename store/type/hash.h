@@ -25,8 +25,8 @@ bool hash_free_some(struct hash *hash, size_t *work); /* as list_free_some */
 
 size_t hash_count(const struct hash *hash);
 bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value); /* borrowed */
-/* Sets value and deadline (NEVER: none) of a field; true if the field is new. `value` may be (part
- * of) the old value. */
+/* Sets value and deadline (NEVER for none) of a field; true if the field is new. `value` may be
+ * (part of) the old value. */
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at);
 bool hash_remove(struct hash *hash, struct bytes field);
 /* A random field and its value, borrowed; the hash must not be empty. */

@@ -109,7 +109,8 @@ static inline bool object_is_emptied(const struct object *object)
            (row->is_held == NULL || !row->is_held(object));
 }
 /* The next instant at which something inside is due: a member or an entry of a stream has expired,
- * or a dehydrator has an element to announce. NEVER: none. O(1); for a dehydrator O(log n) */
+ * or a dehydrator has an element to announce. NEVER if there is none. O(1); for a dehydrator O(log
+ * n) */
 struct due_at object_next_due(const struct object *object);
 /* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);

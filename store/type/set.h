@@ -25,7 +25,7 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-/* Adds with a deadline (NEVER: none); false, and no change, if the set has the member. */
+/* Adds with a deadline (NEVER for none); false, and no change, if the set has the member. */
 bool set_add(struct set *set, struct bytes member, msec at);
 /* False: no such member. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);

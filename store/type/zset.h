@@ -35,8 +35,8 @@ bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /*
 size_t zset_below_score(const struct zset *zset, double score, bool or_equal);
 size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal);
 
-/* Adds a member or changes its score, and sets its deadline (NEVER: none). `member` may point into
- * the set. O(log n) */
+/* Adds a member or changes its score, and sets its deadline (NEVER for none). `member` may point
+ * into the set. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
 /* The same for a member that must be absent: saves the search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);

@@ -90,7 +90,7 @@ enum {
 
 /* Where some of a command's keys are, and how it uses them. */
 struct key_spec {
-    unsigned flags; /* KEY_*; 0: no spec */
+    unsigned flags; /* KEY_*, or 0 without a spec */
     enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
     int first; /* position of the first key; KEYS_COUNTED: of the key count, which precedes it */
     const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
@@ -182,7 +182,7 @@ struct command {
      * their number, or -1 if the arguments are invalid. Called by command_keys, which has checked
      * that argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* If `keys` is empty: the argument that usually is a key, for prefetching; 0: none. */
+    /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;
     /* How the keys are used. If empty, one spec is derived from `keys` and `flags`, with
      * `key_flags`. */
@@ -196,7 +196,7 @@ struct command {
     bool (*prepares)(const struct call *call);
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
-    const char *tips;       /* for proxies, separated by spaces; NULL: none */
+    const char *tips;       /* for proxies, separated by spaces, or NULL */
     const char *since;      /* the version of Redis, or of expired, that introduced it */
     const char *origin;     /* the product it comes from, if neither Redis nor expired */
     const char *complexity; /* "O(1)" */

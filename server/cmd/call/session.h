@@ -28,7 +28,7 @@ struct session {
     enum session_state state; /* only the functions below change this and the next two */
     enum wait_reason waits_for;
     void (*forget_wait)(struct session *session); /* NULL: nothing to forget */
-    const char *peer; /* "127.0.0.1:50000"; NULL: unknown. Borrowed from the connection */
+    const char *peer; /* "127.0.0.1:50000", or NULL if unknown. Borrowed from the connection */
     unsigned db;
     struct resp_writer out;
     bool authenticated;
@@ -37,7 +37,7 @@ struct session {
     bool redirects;     /* CLIENT CAPA: a replica refers the client to its master */
     bool reads_replica; /* READONLY: a replica serves its reads itself */
     enum reply_mode reply_mode;
-    struct blob *name, *lib_name, *lib_version; /* owned; NULL: none */
+    struct blob *name, *lib_name, *lib_version; /* owned, or NULL */
     struct multi *multi;                        /* NULL: not in MULTI */
     struct watching *watching;                  /* NULL: no watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */

@@ -14,7 +14,7 @@ struct push {
     struct entry *entry; /* NULL: the key is missing; push_element then creates it */
     msec at;
     enum push_mode mode;
-    msec at_most;         /* of POSTPONE: the longest span after the first push; 0: no limit */
+    msec at_most; /* of POSTPONE: the longest span after the first push, or 0 for no limit */
     msec remember, every; /* 0: not given */
 };
 

@@ -6,11 +6,11 @@
 
 struct read_args {
     int group, consumer; /* arguments; 0: XREAD */
-    int64_t count;       /* for each stream; 0: no limit */
-    int64_t max_count;   /* for all streams; 0: no limit */
+    int64_t count;       /* for each stream, or 0 for no limit */
+    int64_t max_count;   /* for all streams, or 0 for no limit */
     int64_t max_size;    /* bytes, likewise */
     bool blocks, no_ack;
-    msec until;         /* the timeout; NEVER: none */
+    msec until;         /* the timeout, or NEVER */
     msec claim;         /* claim entries that were idle for this span; -1: do not */
     int first, streams; /* the argument of the first key, and the number of keys */
 };

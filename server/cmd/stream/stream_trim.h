@@ -13,7 +13,7 @@ struct trim {
     bool has_limit, has_refs;
     enum refs refs;
     int64_t maxlen;
-    int64_t limit; /* 0: none */
+    int64_t limit; /* 0 if there is none */
     struct stream_id minid;
 };
 

@@ -27,7 +27,7 @@ enum {
 
 /* Effects that become one command. */
 struct effect_run {
-    const struct effect_form *form; /* NULL: no run */
+    const struct effect_form *form; /* NULL outside a run */
     unsigned count;                 /* effects */
     size_t len;                     /* bytes so far */
     struct effect first;            /* its head's texts stay valid */
@@ -37,7 +37,7 @@ struct effect_run {
  * the record ends. */
 struct effect_writer {
     struct outbuf *out;
-    int64_t db;        /* the database that a reader has selected here; -1: unknown */
+    int64_t db;        /* the database that a reader has selected here, or -1 if unknown */
     uint64_t commands; /* written so far */
 
     /* private */

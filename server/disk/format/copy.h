@@ -22,7 +22,7 @@
 /* The destination of a copy. */
 struct copy_sink {
     bool (*write)(void *ctx, const void *data, size_t len); /* false: stop writing */
-    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
+    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; may be NULL */
     void *ctx;
 };
 
@@ -32,7 +32,7 @@ bool copy_write(const struct store *store, unsigned stream_db, const struct copy
 /* The source of a copy. */
 struct copy_source {
     ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes; 0: end; -1: failed */
-    void (*between)(void *ctx); /* called after each few KiB of commands; NULL: not called */
+    void (*between)(void *ctx); /* called after each few KiB of commands; may be NULL */
     void *ctx;
 };
 

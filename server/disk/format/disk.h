@@ -64,7 +64,7 @@ void disk_close(int fd); /* ignores errors: important bytes were synced before *
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
 /* For tests: called before each system call of enum disk_call. If it returns an errno, the call is
- * not made and fails with that errno. It may lower a write's `len`. NULL: no hook. */
+ * not made and fails with that errno. It may lower a write's `len`. NULL for no hook. */
 enum disk_call {
     DISK_OPEN,
     DISK_WRITE,

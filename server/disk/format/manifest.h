@@ -49,9 +49,9 @@ struct manifest_file {
     char *name;
     uint64_t seq;
     enum manifest_type type;
-    uint64_t synced; /* bytes of a segment that were synced; 0: unknown */
-    uint32_t header; /* checksum of a base's header; 0: unknown */
-    uint32_t id;     /* of a segment; 0: unknown */
+    uint64_t synced; /* bytes of a segment that were synced, or 0 if unknown */
+    uint32_t header; /* checksum of a base's header, or 0 if unknown */
+    uint32_t id;     /* of a segment, or 0 if unknown */
     uint32_t after;  /* as it was read; each save computes it from the list */
 };
 

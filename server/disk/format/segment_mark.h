@@ -32,7 +32,7 @@ uint32_t segment_id_new(void);
 struct journal_end {
     uint64_t length; /* 0: there is no segment */
     uint32_t sum;
-    uint32_t id; /* of the segment; 0: none yet */
+    uint32_t id; /* of the segment; 0 before the first */
 };
 
 /* The end that the segment behind this one continues: its own, or if it has no records, the one

@@ -59,9 +59,9 @@ struct snapshot_writer;
 struct snapshot_options {
     int64_t created; /* milliseconds since 1970 */
     bool plain;      /* no LZ4 */
-    /* For base_write: the place of the data in a replication stream; NULL: unknown. */
+    /* For base_write: the place of the data in a replication stream, or NULL if unknown. */
     const struct stream_place *place;
-    /* For base_write: called after each 128 KiB or so, with the number of keys; NULL: not called.
+    /* For base_write: called after each 128 KiB or so, with the number of keys; may be NULL.
      */
     void (*report)(void *ctx, uint64_t keys);
     void *ctx;

@@ -10,7 +10,7 @@
 
 struct store_text_sink {
     bool (*take)(void *ctx, const char *data, size_t len); /* false: stop writing */
-    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; NULL: not called */
+    void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; may be NULL */
     void *ctx;
 };
 

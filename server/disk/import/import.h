@@ -35,12 +35,12 @@ struct import_kind {
 struct import {
     struct store *store;
     msec now;
-    const char *skip;      /* the types of which keys are skipped: "array graphdata"; NULL: none */
+    const char *skip;      /* the types of which keys are skipped: "array graphdata", or NULL */
     bool skip_unsupported; /* skips keys of all types that can't be imported */
     /* After a key that ends the import, reads the rest of an RDB, to count all such keys. */
     bool counts_all;
     struct replay_progress progress;
-    void (*between)(void *ctx); /* called after each few keys of an RDB; NULL: not called */
+    void (*between)(void *ctx); /* called after each few keys of an RDB; may be NULL */
     /* Runs a command of an AOF, which may be any command. False: it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;

@@ -37,7 +37,7 @@ struct acl {
 struct acl *acl_new(const struct commands *commands, const struct conf *conf);
 void acl_free(struct acl *acl); /* NULL is allowed */
 
-struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL: none */
+struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL if there is none */
 struct acl_context acl_context(const struct acl *acl);
 size_t acl_count(const struct acl *acl);
 /* All users in the order of their names. Borrowed; mem_free() the array. O(n log n) */

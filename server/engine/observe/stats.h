@@ -43,7 +43,7 @@ struct stats {
     struct stopwatch defragging;
 
     size_t memory_peak;       /* as seen by the last sample */
-    int64_t memory_peak_usec; /* monotonic: the first sample with this peak; 0: none */
+    int64_t memory_peak_usec; /* monotonic: the first sample with this peak, or 0 */
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */
     double repl_in_per_sec, repl_out_per_sec;
@@ -67,7 +67,7 @@ size_t peak_recent(const struct peak *peak);
 /* No effect if it has already begun, or ended. */
 void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
-/* The period that has not ended; 0: none. */
+/* The period that has not ended, or 0. */
 int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec);
 /* The sum of all periods, including the current one. */
 int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec);

@@ -94,7 +94,7 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
-msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout; NEVER: none. O(1) */
+msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout, or NEVER. O(1) */
 msec blocked_next_due(
     const struct blocked *blocked); /* the earlier of next_wake and next_timeout */
 /* Call when the system clock was set: moves all timeouts, so that their spans stay the same.

@@ -18,8 +18,8 @@ struct commit_hooks {
     struct watch *watch;
     struct notify *notify;
     struct blocked *blocked;
-    struct tracking *tracking;          /* NULL: no client-side caching */
-    struct persist *persist;            /* NULL: no journal */
+    struct tracking *tracking;          /* NULL without client-side caching */
+    struct persist *persist;            /* NULL without a journal */
     struct feed *feed;                  /* NULL: no stream for replicas is made here */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
     bool changed; /* a commit changed data since the turn last began to send; turn.c clears it */

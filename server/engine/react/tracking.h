@@ -49,7 +49,7 @@ void tracking_end_caching(struct session *session);
 /* The session's tracking state, for CLIENT. */
 struct tracking_view {
     struct tracking_mode mode;
-    uint64_t redirect_id; /* 0: no redirection */
+    uint64_t redirect_id; /* 0 without redirection */
     bool caching, broken; /* `broken`: the session it redirects to is gone */
 };
 /* False: tracking is off. */
@@ -74,7 +74,7 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect,
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
-/* Forgets up to `most` random keys while more than `max` (0: no limit) are remembered, and sends
+/* Forgets up to `most` random keys while more than `max` (0 for no limit) are remembered, and sends
  * invalidations for them. False: there were not too many. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
 /* The same with a growing effort: forgets more keys with each call in a row that finds too many. */

@@ -130,7 +130,7 @@ struct api_slot_migration { /* data of EVENT_ID_SLOT_MIGRATION */
 
 typedef struct RedisModuleKeyOptCtx RedisModuleKeyOptCtx;
 
-/* The callbacks of a type, up to those of version 4. NULL: none. */
+/* The callbacks of a type, up to those of version 4. NULL if there is none. */
 struct api_type {
     uint64_t version;
     void *(*rdb_load)(RedisModuleIO *io, int encoding);

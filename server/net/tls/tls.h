@@ -49,7 +49,7 @@ void tls_refresh(struct tls *tls, int64_t now_sec);
 void tls_remind(struct tls *tls, int64_t now_sec);
 
 /* OpenSSL's state of a new connection, on the server's side: for streams of libevent, instead of
- * connection.h. The caller frees it; NULL: no memory. */
+ * connection.h. The caller frees it. NULL if memory runs out. */
 struct ssl_st;
 struct ssl_st *tls_new_session(const struct tls *tls);
 

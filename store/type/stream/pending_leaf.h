@@ -32,7 +32,7 @@ static inline unsigned pending_kind(const struct pending_record *record)
 
 /* What a search needs to know about the records below a node to skip them. */
 struct pending_summary {
-    msec first[PENDING_KINDS]; /* the earliest `at`; NEVER: none */
+    msec first[PENDING_KINDS]; /* the earliest `at`, or NEVER */
     uint64_t consumers;        /* bits of the consumers that have some */
 };
 

@@ -102,7 +102,7 @@ struct pending_filter {
  * the next ID: the group may change between calls. O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
-/* The earliest `at` of delivered and of released ones; NEVER: none. O(1) */
+/* The earliest `at` of delivered and of released ones, or NEVER. O(1) */
 msec group_first_delivered(const struct stream_group *group);
 msec group_first_released(const struct stream_group *group);
 
