@@ -72,24 +72,6 @@ static void cmd_clock_freeze(struct call *call)
     resp_integer(call->out, clock_now(clock));
 }
 
-static void cmd_clock_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "CLOCK <subcommand> [<arg>]. Each returns the server's time. Subcommands are:",
-        "GET",
-        "    Changes nothing.",
-        "SET <unix-ms>",
-        "    Sets the clock. On its way forward, everything that becomes due happens in order.",
-        "ADVANCE <ms>",
-        "    Moves the clock forward; everything that becomes due happens in order.",
-        "RUN",
-        "    Lets the clock run from where it stands.",
-        "FREEZE",
-        "    Stops the clock, as SET and ADVANCE do.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 #define CLOCK_ROW                                                                                  \
     .flags = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE, .since = "0.2.0",                 \
     .replies = REPLIES("integer: the server's time in milliseconds")
@@ -138,7 +120,7 @@ static const struct command subcommands[] = {
       .syntax = "",
       .summary = "Stops a stepped clock that runs.",
       CLOCK_ROW },
-    HELP_ROW(cmd_clock_help, .since = "0.2.0"),
+    HELP_ROW(cmd_help, .since = "0.2.0"),
     { .name = NULL },
 };
 

@@ -94,29 +94,9 @@ static void cmd_failures(struct call *call)
     if (names_node(call)) resp_integer(call->out, 0);
 }
 
-static void cmd_help(struct call *call)
+static void cmd_cluster_help(struct call *call)
 {
-    static const char *const lines[] = {
-        "CLUSTER <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "COUNTKEYSINSLOT <slot>",
-        "    Returns the number of keys in a slot. Visits all keys.",
-        "GETKEYSINSLOT <slot> <count>",
-        "    Returns at most this many keys of a slot. Visits keys until they are found.",
-        "INFO",
-        "    Returns the state of the cluster of one node.",
-        "KEYSLOT <key>",
-        "    Returns the slot of a key.",
-        "LINKS, REPLICAS <node-id>",
-        "    Return empty lists: this is the only node.",
-        "COUNT-FAILURE-REPORTS <node-id>",
-        "    Returns 0: this is the only node.",
-        "MYID",
-        "    Returns the ID of the node.",
-        "NODES, SHARDS, SLOTS",
-        "    Describe the node, which owns all slots.",
-        "Other subcommands of Redis fail: the cluster can't be changed.",
-    };
-    if (!is_off(call)) reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+    if (!is_off(call)) cmd_help(call);
 }
 
 enum { CHANGES = ADMIN | STALE | NO_ASYNC_LOADING, SHOWS = ADMIN | STALE };
@@ -174,16 +154,7 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N keys of the database; other clients are served meanwhile",
       .syntax = "slot count",
       .summary = "Returns keys of a slot." },
-    { .name = "HELP",
-      .run = cmd_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .errors = ERRORS(ERR_NO_CLUSTER),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of CLUSTER." },
+    HELP_ROW(cmd_cluster_help, .since = "5.0.0", .errors = ERRORS(ERR_NO_CLUSTER)),
     { .name = "INFO",
       .run = cmd_info,
       .arity = 2,

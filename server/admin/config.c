@@ -314,22 +314,6 @@ static void cmd_config_rewrite(struct call *call)
         reply_ok(call);
 }
 
-static void cmd_config_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "GET <pattern> [<pattern> ...]",
-        "    Returns the options whose names match a pattern, with their values.",
-        "SET <option> <value> [<option> <value> ...]",
-        "    Sets options. If one fails, none is changed.",
-        "RESETSTAT",
-        "    Resets the statistics of INFO.",
-        "REWRITE",
-        "    Writes the current options to the configuration file.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE };
 
 static const struct command subcommands[] = {
@@ -373,15 +357,7 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Writes the options to the configuration file." },
-    { .name = "HELP",
-      .run = cmd_config_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of CONFIG." },
+    HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -146,28 +146,6 @@ static void cmd_expiry_lag(struct call *call)
     resp_integer(call->out, (int64_t)lag->total);
 }
 
-static void cmd_expiry_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "EXPIRY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "NEXT [<count>]",
-        "    Returns the next deadlines of the selected database in order, one for each key",
-        "    (default: 10, at most 1000). An entry is: key, Unix time in milliseconds, and what is",
-        "    due: key, member (of a set or sorted set), field (of a hash), element (of a",
-        "    dehydrator), entry (of a stream) or holder (of a lease).",
-        "FORECAST",
-        "    Returns how many keys, members and elements of the selected database are due within",
-        "    1s, 10s, 1m, 10m, 1h, 1d, later or never. An entry is: span, keys, members of sets,",
-        "    sorted sets and hashes with entries of streams and holders of leases, elements of",
-        "    dehydrators. Each is counted once, in the shortest span that fits the time left.",
-        "    Elements that are due already are not counted.",
-        "LAG",
-        "    Returns how many milliseconds after their deadlines keys and members were removed (1:",
-        "    on time): percentiles and maximum, since the start or CONFIG RESETSTAT.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 static const struct command subcommands[] = {
     { .name = "NEXT",
       .run = cmd_expiry_next,
@@ -211,15 +189,7 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns how late expired data was removed: percentiles in milliseconds." },
-    { .name = "HELP",
-      .run = cmd_expiry_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "0.1.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of EXPIRY." },
+    HELP_ROW(cmd_help, .since = "0.1.0"),
     { .name = NULL },
 };
 

@@ -189,26 +189,6 @@ static void cmd_latency_histogram(struct call *call)
     commands_each_stats(context->commands, visit_histogram, &all);
 }
 
-static void cmd_latency_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "DOCTOR",
-        "    Returns the bounds of the samples of each event.",
-        "GRAPH <event>",
-        "    Returns the bounds of the samples of an event.",
-        "HISTORY <event>",
-        "    Returns the samples of an event: Unix time and milliseconds.",
-        "LATEST",
-        "    Returns the last and the worst sample of each event.",
-        "RESET [<event> ...]",
-        "    Deletes the samples of some or all events.",
-        "HISTOGRAM [<command> ...]",
-        "    Returns how many calls of a command took up to 1, 2, 4 ... microseconds.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE };
 
 static const struct command subcommands[] = {
@@ -277,15 +257,7 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N commands",
       .syntax = "[command [command ...]]",
       .summary = "Returns a histogram of the durations of calls, by command." },
-    { .name = "HELP",
-      .run = cmd_latency_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "2.8.13",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of LATENCY." },
+    HELP_ROW(cmd_help, .since = "2.8.13"),
     { .name = NULL },
 };
 

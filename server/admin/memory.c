@@ -175,25 +175,6 @@ static void cmd_memory_purge(struct call *call)
     reply_ok(call);
 }
 
-static void cmd_memory_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "DOCTOR",
-        "    Reports problems with memory, with advice.",
-        "MALLOC-STATS",
-        "    Returns the allocator's own statistics.",
-        "PURGE",
-        "    Asks the allocator to return unused memory to the system.",
-        "STATS",
-        "    Returns how much memory each part uses.",
-        "USAGE <key> [SAMPLES <count>]",
-        "    Returns the bytes of a key and its value. They are counted exactly; SAMPLES is",
-        "    accepted and ignored.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 static const struct command subcommands[] = {
     { .name = "DOCTOR",
       .run = cmd_memory_doctor,
@@ -244,15 +225,7 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "key [SAMPLES count]",
       .summary = "Returns the bytes of a key and its value." },
-    { .name = "HELP",
-      .run = cmd_memory_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "4.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of MEMORY." },
+    HELP_ROW(cmd_help, .since = "4.0.0"),
     { .name = NULL },
 };
 

@@ -262,15 +262,7 @@ static const struct command pubsub_rows[] = {
       .complexity = "O(N), N shard channels given",
       .syntax = "[shardchannel [shardchannel ...]]",
       .summary = "Counts the subscribers of each shard channel." },
-    { .name = "HELP",
-      .run = cmd_pubsub_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "6.2.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of PUBSUB." },
+    HELP_ROW(cmd_pubsub_help, .since = "6.2.0"),
     { .name = NULL },
 };
 

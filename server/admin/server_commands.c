@@ -25,16 +25,6 @@ static void cmd_module_list(struct call *call)
     resp_array(call->out, 0);
 }
 
-static void cmd_module_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "MODULE <subcommand>. Subcommands are:",
-        "LIST",
-        "    Returns an empty list: modules can't be loaded.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 /* Draws nothing. Redis' pictures of versions 5 and 6 take up to three and two sizes, whose errors
  * come first. */
 static void cmd_lolwut(struct call *call)
@@ -104,15 +94,7 @@ static const struct command module_subcommands[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns an empty list: there are no modules." },
-    { .name = "HELP",
-      .run = cmd_module_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of MODULE." },
+    HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -51,22 +51,6 @@ static void cmd_slowlog_reset(struct call *call)
     reply_ok(call);
 }
 
-static void cmd_slowlog_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "GET [<count> [WITHBLOCKED]]",
-        "    Returns the newest entries (default: 10, -1: all). An entry is: id, Unix time,",
-        "    microseconds, arguments, the client's address, the client's name; WITHBLOCKED adds",
-        "    the microseconds for which the call was blocked, not counted in its run time.",
-        "LEN",
-        "    Returns the number of entries.",
-        "RESET",
-        "    Deletes all entries.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 static void cmd_monitor(struct call *call)
 {
     const struct observer *observer = call->context;
@@ -116,15 +100,7 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N entries",
       .syntax = "",
       .summary = "Deletes all entries of the log." },
-    { .name = "HELP",
-      .run = cmd_slowlog_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "6.2.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of SLOWLOG." },
+    HELP_ROW(cmd_help, .since = "6.2.0"),
     { .name = NULL },
 };
 

@@ -300,31 +300,6 @@ static void cmd_function_kill(struct call *call)
     busy_kill(call->context, call, true);
 }
 
-static void cmd_function_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "FUNCTION <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "DELETE <name>",
-        "    Removes a library with all its functions.",
-        "DUMP",
-        "    Returns all libraries as one payload, for RESTORE here or in Redis.",
-        "FLUSH [ASYNC|SYNC]",
-        "    Removes all libraries.",
-        "KILL",
-        "    Stops the running function, unless it has written data.",
-        "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
-        "    Returns all libraries, or those whose names match the pattern, with their functions.",
-        "LOAD [REPLACE] <code>",
-        "    Adds a library. Its first line has its name: #!lua name=<name>",
-        "RESTORE <payload> [APPEND|FLUSH|REPLACE]",
-        "    Adds the libraries of a payload. APPEND (default) fails if a name exists; FLUSH",
-        "    removes all libraries first; REPLACE replaces libraries of the same names.",
-        "STATS",
-        "    Returns the running function, and the numbers of libraries and functions.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 #define CHANGE_TIPS .tips = "request_policy:all_shards response_policy:all_succeeded"
@@ -363,15 +338,7 @@ static const struct command subcommands[] = {
       .summary = "Removes all libraries.",
       .replies = REPLIES("OK"),
       .errors = ERRORS(ERR_FUNCTION_FLUSH, ERR_FUNCTION_ARGUMENTS) },
-    { .name = "HELP",
-      .run = cmd_function_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      SCRIPTING,
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands.",
-      .replies = REPLIES("[simple ...]: lines of text") },
+    HELP_ROW(cmd_help, SCRIPTING),
     { .name = "KILL",
       .run = cmd_function_kill,
       .arity = 2,

@@ -163,25 +163,6 @@ static void cmd_script_debug(struct call *call)
         fail(call, ERR_SCRIPT_DEBUG);
 }
 
-static const char *const script_help[] = {
-    "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-    "DEBUG (YES|SYNC|NO)",
-    "    There is no debugger: only NO is accepted.",
-    "EXISTS <sha1> [<sha1> ...]",
-    "    Returns for each script whether it is in the cache.",
-    "FLUSH [ASYNC|SYNC]",
-    "    Removes all scripts from the cache.",
-    "KILL",
-    "    Stops the running script, unless it has written data.",
-    "LOAD <script>",
-    "    Adds a script to the cache without running it.",
-};
-
-static void cmd_script_help(struct call *call)
-{
-    reply_help(call, script_help, sizeof(script_help) / sizeof(script_help[0]));
-}
-
 static const struct command script_subcommands[] = {
     { .name = "DEBUG",
       .run = cmd_script_debug,
@@ -214,15 +195,7 @@ static const struct command script_subcommands[] = {
       .summary = "Removes all scripts from the cache.",
       .replies = REPLIES("OK"),
       .errors = ERRORS(ERR_SCRIPT_FLUSH) },
-    { .name = "HELP",
-      .run = cmd_script_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .since = "5.0.0",
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands.",
-      .replies = REPLIES("[simple ...]") },
+    HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = "KILL",
       .run = cmd_script_kill,
       .arity = 2,

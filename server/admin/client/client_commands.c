@@ -112,66 +112,6 @@ static void cmd_client_unblock(struct call *call)
     resp_integer(call->out, found != NULL && unblock_client(context->engine, found, with_error));
 }
 
-static void cmd_client_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "CACHING (YES|NO)",
-        "    Turns tracking of the next command's reads on or off, in OPTIN or OPTOUT mode.",
-        "CAPA <option> [<option> ...]",
-        "    Names what the client can do:",
-        "    * REDIRECT: connect to the address that a replica's REDIRECT error names",
-        "GETNAME",
-        "    Returns the name of this connection.",
-        "GETREDIR",
-        "    Returns the id of the connection that invalidation messages are redirected to, or 0.",
-        "ID",
-        "    Returns the id of this connection.",
-        "INFO",
-        "    Returns one line about this connection.",
-        "KILL <ip:port>",
-        "    Closes the connection from that address.",
-        "KILL <option> <value> [<option> <value> [...]]",
-        "    Closes the connections that match all of:",
-        "    * ID <client-id> [<client-id> ...]",
-        "    * ADDR (<ip:port>|<unixsocket>:0)",
-        "    * LADDR (<ip:port>|<unixsocket>:0)",
-        "    * IP <ip>",
-        "    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
-        "    * USER <username>",
-        "    * DB <index>",
-        "    * NAME <name>, LIB-NAME <name>, LIB-VER <version>",
-        "    * FLAGS <flags>, CAPA <capabilities>: as in LIST; all of them",
-        "    * NOT- before each of these words: those that do not match",
-        "    * MAXAGE <seconds>, IDLE <seconds>: connected, or idle, for at least this long",
-        "    * SKIPME (YES|NO): do not close this connection (default: yes)",
-        "LIST [<option> <value> [<option> <value> [...]]]",
-        "    Returns one line about each connection that matches the options of KILL.",
-        "NO-EVICT (ON|OFF)",
-        "    With ON, `maxmemory-clients` never closes this connection.",
-        "NO-TOUCH (ON|OFF)",
-        "    With ON, reads by this connection do not update the access times of keys.",
-        "PAUSE <timeout> [WRITE|ALL]",
-        "    Delays all requests (default), or those that write, for this many milliseconds.",
-        "REPLY (ON|OFF|SKIP)",
-        "    Turns replies to this connection on or off, or skips the next one.",
-        "SETINFO (LIB-NAME|LIB-VER) <value>",
-        "    Sets the name or version of the client library.",
-        "SETNAME <name>",
-        "    Sets the name of this connection.",
-        "TRACKING (ON|OFF) [REDIRECT <client-id>] [BCAST] [PREFIX <prefix> [...]]",
-        "         [OPTIN] [OPTOUT] [NOLOOP]",
-        "    Turns invalidation messages for the keys that this connection reads on or off.",
-        "TRACKINGINFO",
-        "    Returns how the reads of this connection are tracked.",
-        "UNBLOCK <client-id> [TIMEOUT|ERROR]",
-        "    Unblocks a blocked client, as if its timeout had passed (default) or with an error.",
-        "UNPAUSE",
-        "    Ends a pause.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 #define FILTER                                                                                     \
     "[ID client-id [client-id ...]] [TYPE <NORMAL | MASTER | REPLICA | PUBSUB>] [USER username] "  \
     "[ADDR ip:port] [LADDR ip:port] [IP ip] [DB index] [NAME name] [LIB-NAME name] [LIB-VER "      \
@@ -392,16 +332,7 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N connections",
       .syntax = "client-id [TIMEOUT | ERROR]",
       .summary = "Unblocks a blocked connection." },
-    { .name = "HELP",
-      .run = cmd_client_help,
-      .arity = 2,
-      .flags = LOADING | STALE,
-      .acl = ACL_CONNECTION,
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of CLIENT." },
+    HELP_ROW(cmd_help, .acl = ACL_CONNECTION, .since = "5.0.0"),
     { .name = NULL },
 };
 

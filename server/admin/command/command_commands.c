@@ -211,28 +211,6 @@ static void cmd_command_getkeysandflags(struct call *call)
     reply_keys(call, true);
 }
 
-static void cmd_command_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "(no subcommand)",
-        "    Returns arity, flags and key positions of all commands.",
-        "COUNT",
-        "    Returns the number of commands.",
-        "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
-        "    Returns the names of commands.",
-        "INFO [<command-name> ...]",
-        "    Returns arity, flags and key positions of some or all commands.",
-        "DOCS [<command-name> ...]",
-        "    Returns the documentation of some or all commands.",
-        "GETKEYS <full-command>",
-        "    Returns the keys of a full command.",
-        "GETKEYSANDFLAGS <full-command>",
-        "    Returns the keys of a full command and how it accesses each.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 enum { ABOUT = LOADING | STALE };
 
 static const struct command subcommands[] = {
@@ -308,16 +286,7 @@ static const struct command subcommands[] = {
       .complexity = "O(N), N arguments",
       .syntax = "command arg [arg ...]",
       .summary = "Returns the keys of a full command, and how it accesses each." },
-    { .name = "HELP",
-      .run = cmd_command_help,
-      .arity = 2,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .since = "5.0.0",
-      .replies = REPLIES("[simple ...]: lines of text"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lists the subcommands of COMMAND." },
+    HELP_ROW(cmd_help, .acl = ACL_CONNECTION, .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -44,22 +44,6 @@ static void cmd_object_refcount(struct call *call)
     if (find_or_null(call) != NULL) resp_integer(call->out, 1);
 }
 
-static void cmd_object_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "ENCODING <key>",
-        "    Returns the encoding of the value, by Redis' names.",
-        "FREQ <key>",
-        "    Returns how often the key is used. Needs an LFU policy.",
-        "IDLETIME <key>",
-        "    Returns the seconds since the key was last used.",
-        "REFCOUNT <key>",
-        "    Returns the number of references to the value: always 1.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 static const struct command object_rows[] = {
     { .name = "ENCODING",
       .run = cmd_object_encoding,
@@ -116,7 +100,7 @@ static const struct command object_rows[] = {
       .complexity = "O(1)",
       .syntax = "key",
       .summary = "Returns the reference count of the value of a key: always 1." },
-    HELP_ROW(cmd_object_help, .acl = ACL_KEYSPACE, .since = "6.2.0"),
+    HELP_ROW(cmd_help, .acl = ACL_KEYSPACE, .since = "6.2.0"),
     { .name = NULL },
 };
 

@@ -134,24 +134,6 @@ static void cmd_xgroup_delconsumer(struct call *call)
     if (consumer != NULL) txn_consumer_remove(call->txn, place.entry, place.group, consumer);
 }
 
-static void cmd_xgroup_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "XGROUP <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "CREATE <key> <group> <id|$> [MKSTREAM] [ENTRIESREAD <n>]",
-        "    Adds a group that begins after the ID, or after the last entry.",
-        "CREATECONSUMER <key> <group> <consumer>",
-        "    Adds a consumer to the group.",
-        "DELCONSUMER <key> <group> <consumer>",
-        "    Removes a consumer with its pending entries.",
-        "DESTROY <key> <group>",
-        "    Removes the group.",
-        "SETID <key> <group> <id|$> [ENTRIESREAD <n>]",
-        "    Sets the ID after which the group continues.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command xgroup_rows[] = {
@@ -218,7 +200,7 @@ static const struct command xgroup_rows[] = {
                     "that of the group; O(M) among more than 64 consumers.",
       .syntax = "key group consumer",
       .summary = "Removes a consumer from a group, with its pending entries." },
-    HELP_ROW(cmd_xgroup_help, .since = "5.0.0"),
+    HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = NULL },
 };
 

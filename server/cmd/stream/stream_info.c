@@ -233,20 +233,6 @@ static void cmd_xinfo_consumers(struct call *call)
     }
 }
 
-static void cmd_xinfo_help(struct call *call)
-{
-    static const char *const lines[] = {
-        "XINFO <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-        "CONSUMERS <key> <group>",
-        "    Returns the consumers of the group.",
-        "GROUPS <key>",
-        "    Returns the groups of the stream.",
-        "STREAM <key> [FULL [COUNT <count>]]",
-        "    Returns information about the stream.",
-    };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command xinfo_rows[] = {
@@ -291,7 +277,7 @@ static const struct command xinfo_rows[] = {
                     "pending entries.",
       .syntax = "key [FULL [COUNT count]]",
       .summary = "Returns information about a stream." },
-    HELP_ROW(cmd_xinfo_help, .since = "5.0.0"),
+    HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = NULL },
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""COMMAND INFO and GETKEYSANDFLAGS, equal to redis-server 7.0.15's; COMMAND DOCS as clients read it; and
+"""COMMAND INFO and GETKEYSANDFLAGS, equal to redis-server 7.0.15's; COMMAND DOCS as clients read it; HELP; and
 redis-cli's hints for every command."""
 import os
 import random
@@ -182,6 +182,25 @@ def docs_of_some_commands_are_those_alone():
     with Daemon() as daemon:
         equal(list(ask(daemon, "COMMAND", "DOCS", "get", "nosuch", "config|set")),
               ["get", "config|set"])
+
+
+OWN_HELP = ("acl", "policy", "pubsub")  # texts of their own, some equal to Redis'
+
+
+@own
+def help_lists_every_subcommand_with_its_summary():
+    with Daemon("--cluster-enabled", "emulated") as daemon:
+        for name, about in ask(daemon, "COMMAND", "DOCS").items():
+            subcommands = about.get("subcommands", {})
+            if name in OWN_HELP or name + "|help" not in subcommands:
+                continue
+            lines = ask(daemon, name, "HELP")
+            assert lines[0].startswith(name.upper() + " <subcommand> "), lines[0]
+            listed = {line.split()[0]: below.strip() for line, below in zip(lines[1::2], lines[2::2])}
+            alone = listed.pop("(no", None)
+            assert alone in (None, about["summary"]), name
+            equal(listed, {full.partition("|")[2].upper(): sub["summary"]
+                           for full, sub in subcommands.items()})
 
 
 # --- hints -------------------------------------------------------------------------------------
