@@ -134,24 +134,6 @@ static unsigned find_bounds(const struct histogram *spans, uint64_t *bounds)
     return count;
 }
 
-static void reply_histogram(struct call *call, struct command_ref ref)
-{
-    char name[COMMAND_NAME_MAX];
-    const struct histogram *spans = ref.stats->spans;
-    resp_bulk(call->out, name, command_full_name(ref, name, sizeof(name)));
-    resp_map(call->out, 2);
-    resp_bulk_text(call->out, "calls");
-    resp_integer(call->out, (int64_t)ref.stats->calls);
-    resp_bulk_text(call->out, "histogram_usec");
-    uint64_t bounds[BUCKETS_MAX];
-    unsigned count = find_bounds(spans, bounds);
-    resp_map(call->out, count);
-    for (unsigned i = 0; i < count; i++) {
-        resp_integer(call->out, (int64_t)bounds[i]);
-        resp_integer(call->out, (int64_t)histogram_up_to(spans, (int64_t)bounds[i]));
-    }
-}
-
 struct histograms {
     struct call *call;
     size_t count;
@@ -176,7 +158,23 @@ static void visit_histogram(void *ctx, struct command_ref ref)
     struct histograms *all = ctx;
     if (ref.stats->spans == NULL || !is_requested(all->call, ref)) return;
     all->count++;
-    if (all->reply) reply_histogram(all->call, ref);
+
+    if (all->reply) {
+        char name[COMMAND_NAME_MAX];
+        const struct histogram *spans = ref.stats->spans;
+        resp_bulk(all->call->out, name, command_full_name(ref, name, sizeof(name)));
+        resp_map(all->call->out, 2);
+        resp_bulk_text(all->call->out, "calls");
+        resp_integer(all->call->out, (int64_t)ref.stats->calls);
+        resp_bulk_text(all->call->out, "histogram_usec");
+        uint64_t bounds[BUCKETS_MAX];
+        unsigned count = find_bounds(spans, bounds);
+        resp_map(all->call->out, count);
+        for (unsigned i = 0; i < count; i++) {
+            resp_integer(all->call->out, (int64_t)bounds[i]);
+            resp_integer(all->call->out, (int64_t)histogram_up_to(spans, (int64_t)bounds[i]));
+        }
+    }
 }
 
 static void cmd_latency_histogram(struct call *call)

@@ -215,17 +215,6 @@ static const struct object *look_up(const struct survey *survey, const struct su
     return entry == NULL || entry_expired(ks, entry, now) ? NULL : &entry->object;
 }
 
-static void add_dehydrator(struct surveyed *found, const struct dehydrator *dehydrator, msec now)
-{
-    found->length = dehydrator_count(dehydrator);
-    found->due = dehydrator_count_due(dehydrator, now);
-    found->claimed = dehydrator_count_claimed(dehydrator, now);
-    found->redelivered = dehydrator_count_redelivered(dehydrator);
-    found->next = dehydrator_next(dehydrator);
-    if (instant_due(found->next, now)) found->oldest_due = now - found->next;
-    found->paused = dehydrator_paused(dehydrator, now);
-}
-
 /* False: the key has another value, or neither a value nor counts. */
 static bool read_dehydrator(const struct survey *survey, const struct surveyed_name *name, msec now,
                             struct surveyed *found)
@@ -235,7 +224,13 @@ static bool read_dehydrator(const struct survey *survey, const struct surveyed_n
     *found = (struct surveyed){ .db = name->db, .key = blob_view(name->key), .next = NEVER };
     if (object != NULL) {
         if (object->type != TYPE_DEHYDRATOR) return false;
-        add_dehydrator(found, object->dehydrator, now);
+        found->length = dehydrator_count(object->dehydrator);
+        found->due = dehydrator_count_due(object->dehydrator, now);
+        found->claimed = dehydrator_count_claimed(object->dehydrator, now);
+        found->redelivered = dehydrator_count_redelivered(object->dehydrator);
+        found->next = dehydrator_next(object->dehydrator);
+        if (instant_due(found->next, now)) found->oldest_due = now - found->next;
+        found->paused = dehydrator_paused(object->dehydrator, now);
         tally = *dehydrator_tally(object->dehydrator);
     } else {
         tally = keyspace_drained(store_database(survey->store, name->db), found->key, now);

@@ -115,17 +115,6 @@ struct list_filter {
     bool none;                      /* list no commands: the filter is a module */
 };
 
-static bool is_listed(const struct list_filter *filter, struct command_ref ref)
-{
-    char name[NAME_MAX_LEN];
-    size_t len = command_full_name(ref, name, sizeof(name));
-    if (filter->none) return false;
-    if (filter->pattern.data != NULL && !bytes_match(filter->pattern, bytes_of(name, len)))
-        return false;
-    int category = category_find(filter->category);
-    return filter->category.data == NULL || (category >= 0 && category_bits(ref) >> category & 1);
-}
-
 struct listing {
     struct call *call;
     const struct list_filter *filter;
@@ -136,7 +125,15 @@ struct listing {
 static void list_command(void *ctx, struct command_ref ref)
 {
     struct listing *listing = ctx;
-    if (!is_listed(listing->filter, ref)) return;
+    const struct list_filter *filter = listing->filter;
+    char name[NAME_MAX_LEN];
+    size_t len = command_full_name(ref, name, sizeof(name));
+    if (filter->none) return;
+    if (filter->pattern.data != NULL && !bytes_match(filter->pattern, bytes_of(name, len))) return;
+    int category = category_find(filter->category);
+    if (filter->category.data != NULL && !(category >= 0 && category_bits(ref) >> category & 1))
+        return;
+
     listing->count++;
     if (listing->reply) command_info_reply_name(listing->call, ref);
 }

@@ -34,16 +34,6 @@ static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *
     return fail_named(call, ERR_ARITY);
 }
 
-/* Takes "MEMBERS nummembers member ..." at *i. */
-static bool take_members(struct call *call, int *i, struct saddex *how)
-{
-    if (how->first != 0) return fail(call, ERR_MEMBERS_TWICE);
-    int block = *i, count = arg_member_count(call, block, &member_words);
-    how->first = block + 2;
-    how->end = *i = how->first + count;
-    return count > 0 || arg_member_block(call, block, &member_words, ERR_MEMBERS_POSITIVE);
-}
-
 static enum arg_taken take_saddex_option(struct call *call, int *i, struct saddex *how)
 {
     bool only_new = arg_is(call, *i, "MNX"), only_present = arg_is(call, *i, "MXX");
@@ -58,24 +48,25 @@ static enum arg_taken take_saddex_option(struct call *call, int *i, struct sadde
     return ARG_TAKEN;
 }
 
-/* Replies the error about an argument that is no option. */
-static bool refuse_argument(struct call *call, int i, const struct saddex *how)
-{
-    if (how->first != 0 && i == how->end) /* probably one more member */
-        return failf(call, ERR_MEMBERS_COUNT, member_words.count);
-    return failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
-}
-
 /* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
 static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
     for (int i = 2; i < call->argc;) {
         if (arg_is(call, i, member_words.keyword)) {
-            if (!take_members(call, &i, how)) return false;
+            if (how->first != 0) return fail(call, ERR_MEMBERS_TWICE);
+            int block = i, count = arg_member_count(call, block, &member_words);
+            how->first = block + 2;
+            how->end = i = how->first + count;
+            if (!(count > 0 || arg_member_block(call, block, &member_words, ERR_MEMBERS_POSITIVE)))
+                return false;
             continue;
         }
         enum arg_taken taken = take_saddex_option(call, &i, how);
-        if (taken == ARG_OTHER) return refuse_argument(call, i, how);
+        if (taken == ARG_OTHER) {
+            if (how->first != 0 && i == how->end) /* probably one more member */
+                return failf(call, ERR_MEMBERS_COUNT, member_words.count);
+            return failf(call, ERR_SADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+        }
         if (taken != ARG_TAKEN) return false;
     }
     if (how->first != 0) return true;

@@ -11,16 +11,6 @@ static void pop_random_member(struct call *call, struct entry *entry)
     txn_set_remove(call->txn, entry, member, EVENT_SPOP);
 }
 
-static void reply_whole_set(struct call *call, const struct set *set)
-{
-    struct set_iter iter;
-    struct bytes member;
-    resp_set(call->out, set_count(set));
-    set_iter_begin(&iter, set);
-    while (set_iter_next(&iter, &member))
-        reply_bytes(call, member);
-}
-
 static void cmd_spop(struct call *call)
 {
     struct entry *entry;
@@ -39,7 +29,12 @@ static void cmd_spop(struct call *call)
     } else if (entry == NULL || wanted == 0) {
         resp_set(call->out, 0);
     } else if ((uint64_t)wanted >= set_count(entry->object.set)) {
-        reply_whole_set(call, entry->object.set);
+        struct set_iter iter;
+        struct bytes member;
+        resp_set(call->out, set_count(entry->object.set));
+        set_iter_begin(&iter, entry->object.set);
+        while (set_iter_next(&iter, &member))
+            reply_bytes(call, member);
         txn_set_remove_all(call->txn, entry, EVENT_SPOP);
     } else {
         resp_set(call->out, (size_t)wanted);

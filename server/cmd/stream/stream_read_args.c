@@ -10,21 +10,6 @@ static bool is_word(struct bytes text, char c)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Parses the timeout in milliseconds. A client that is already blocked keeps its timeout. */
-static bool parse_block(struct call *call, int i, struct read_args *args)
-{
-    int64_t span;
-    if (call->from_script)
-        return failf(call, ERR_XREAD_SCRIPT, arg_width(call, 0), call->argv[0].data);
-    args->blocks = true;
-    args->until = NEVER;
-    if (call->ready != NULL) return true;
-    if (!arg_int64_or(call, i, &span, ERR_TIMEOUT)) return false;
-    if (span < 0) return fail(call, ERR_TIMEOUT_NEGATIVE);
-    if (span > 0 && !instant_after(call->txn->now, span, &args->until)) args->until = NEVER;
-    return true;
-}
-
 static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
 {
     if (!arg_int64_or(call, i, limit, error)) return false;
@@ -36,7 +21,21 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
 {
     int left = call->argc - *i - 1, value = *i + 1;
     *i += 2;
-    if (left > 0 && arg_is(call, value - 1, "BLOCK")) return parse_block(call, value, args);
+
+    /* The timeout is in milliseconds. A client that is already blocked keeps its own. */
+    if (left > 0 && arg_is(call, value - 1, "BLOCK")) {
+        int64_t span;
+        if (call->from_script)
+            return failf(call, ERR_XREAD_SCRIPT, arg_width(call, 0), call->argv[0].data);
+        args->blocks = true;
+        args->until = NEVER;
+        if (call->ready != NULL) return true;
+        if (!arg_int64_or(call, value, &span, ERR_TIMEOUT)) return false;
+        if (span < 0) return fail(call, ERR_TIMEOUT_NEGATIVE);
+        if (span > 0 && !instant_after(call->txn->now, span, &args->until)) args->until = NEVER;
+        return true;
+    }
+
     if (left > 0 && arg_is(call, value - 1, "COUNT")) {
         if (!arg_int64(call, value, &args->count)) return false;
         if (args->count < 0) args->count = 0;

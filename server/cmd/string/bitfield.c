@@ -121,17 +121,6 @@ static size_t last_byte(const struct field *field)
     return (size_t)((field->offset + field->bits - 1) / 8);
 }
 
-/* The field must lie within the string. */
-static void store_field(struct call *call, struct entry *entry, const struct field *field,
-                        uint64_t value)
-{
-    char window[WINDOW];
-    size_t first = (size_t)(field->offset / 8), len = last_byte(field) - first + 1;
-    memcpy(window, object_text(&entry->object).data + first, len);
-    store_bits(window, field->offset % 8, field->bits, value);
-    txn_string_write(call->txn, call->argv[1], entry, first, bytes_of(window, len), EVENT_SETBIT);
-}
-
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool arg_field_type(struct call *call, int i, struct field *field)
@@ -254,7 +243,16 @@ static void run_field_step(struct call *call, const struct target *target, const
         return;
     }
     resp_integer(call->out, (int64_t)(step->action == ACTION_INCRBY ? value : old));
-    if (target->grown || value != old) store_field(call, target->entry, &step->field, value);
+
+    /* The field must lie within the string. */
+    if (target->grown || value != old) {
+        char window[WINDOW];
+        size_t first = (size_t)(step->field.offset / 8), len = last_byte(&step->field) - first + 1;
+        memcpy(window, object_text(&target->entry->object).data + first, len);
+        store_bits(window, step->field.offset % 8, step->field.bits, value);
+        txn_string_write(call->txn, call->argv[1], target->entry, first, bytes_of(window, len),
+                         EVENT_SETBIT);
+    }
 }
 
 static void run_field_steps(struct call *call, const struct step *steps, int count)

@@ -90,20 +90,18 @@ static void forget_client(struct session *session)
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-static struct dict *table_of(struct blocked *blocked, unsigned db)
-{
-    if (db >= blocked->table_count) {
-        blocked->tables = mem_realloc(blocked->tables, (db + 1) * sizeof(*blocked->tables));
-        while (blocked->table_count <= db)
-            dict_init(&blocked->tables[blocked->table_count++], &queue_type);
-    }
-    return &blocked->tables[db];
-}
-
 static void join_queue(struct blocked_client *client, struct bytes key, msec again)
 {
     unsigned db = client->session->db;
-    struct dict *table = table_of(client->all, db);
+
+    if (db >= client->all->table_count) {
+        client->all->tables =
+            mem_realloc(client->all->tables, (db + 1) * sizeof(*client->all->tables));
+        while (client->all->table_count <= db)
+            dict_init(&client->all->tables[client->all->table_count++], &queue_type);
+    }
+    struct dict *table = &client->all->tables[db];
+
     struct key_queue *queue = dict_find(table, key);
     const struct command *row = client->call->command.row;
     if (queue == NULL) {

@@ -111,16 +111,6 @@ static bool load_deadline(RedisModuleIO *io, struct effect *effect)
     return true;
 }
 
-static bool load_stage(RedisModuleIO *io, struct effect *effect)
-{
-    uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
-    uint64_t claimed = redis.LoadUnsigned(io);
-    effect->stage = (struct stage){ .at = (msec)at,
-                                    .deliveries = (uint32_t)deliveries,
-                                    .claimed = claimed == 1 };
-    return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
-}
-
 /* Bytes of the host, to be freed with redis.Free; NULL at the end of a damaged file. */
 static char *load_bytes(RedisModuleIO *io, struct bytes *text)
 {
@@ -142,7 +132,16 @@ static bool load_part(RedisModuleIO *io, int encoding, struct effect *effect)
     uint64_t part = encoding == 1 ? PART_ELEMENT : redis.LoadUnsigned(io);
     if (part >= PARTS) return false;
     effect->kind = kinds[part];
-    if (part == PART_ELEMENT) return load_stage(io, effect);
+
+    if (part == PART_ELEMENT) {
+        uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
+        uint64_t claimed = redis.LoadUnsigned(io);
+        effect->stage = (struct stage){ .at = (msec)at,
+                                        .deliveries = (uint32_t)deliveries,
+                                        .claimed = claimed == 1 };
+        return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
+    }
+
     return load_instant(io, &effect->from) && load_instant(io, &effect->to) &&
            load_instant(io, &effect->at) && load_instant(io, &effect->stage.at);
 }
