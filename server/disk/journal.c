@@ -1,5 +1,27 @@
 /* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
  *
+ *     NEEDS_BASE --journal_open--> WRITES
+ *
+ *     WRITES --write_some fails--> CANNOT_WRITE --write_some writes all--> WRITES
+ *     WRITES --journal_rotate--> RETIRES --journal_sync_done--> WRITES
+ *     WRITES --journal_settle--> SETTLES --journal_resume--> WRITES
+ *
+ *     any --need_base: a sync failed, or the caller wants it--> NEEDS_BASE
+ *     NEEDS_BASE --journal_restart_begin--> RESTARTS --journal_restart_end--> WRITES
+ *                                           RESTARTS --journal_restart_begin--> RESTARTS
+ *                                           RESTARTS --journal_restart_cancel--> NEEDS_BASE
+ *
+ * What holds in each, at the end of a turn:
+ *
+ *     WRITES        complete records are in the file, except for late ones, which the next flushes
+ *                   write; a sync of them may be due or running
+ *     CANNOT_WRITE  complete records stay in memory; each 100 ms a flush tries again
+ *     RETIRES       the segment is new and empty; records stay in memory until the one before it is
+ *                   synced, because files with a gap between them would not load
+ *     SETTLES       the file is written, and synced or being synced; later records stay in memory
+ *     NEEDS_BASE    there is no file, or nothing more is written to it; flushes drop the records
+ *     RESTARTS      the same, but records stay in memory for the next segment
+ *
  * A big record is summed and written in slices, one in each flush. The records after it wait for
  * their checksums and for the write, but count as complete. Records that had to wait for a base are
  * also written in slices, each flush with the new records in addition.
@@ -11,6 +33,7 @@
 #include "server/disk/journal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "server/disk/format/crc32c.h"
@@ -43,7 +66,10 @@ struct unsummed {
     size_t summed;           /* ... and the number of bytes up to there */
 };
 
+enum phase { WRITES, CANNOT_WRITE, RETIRES, SETTLES, NEEDS_BASE, RESTARTS };
+
 struct journal {
+    enum phase phase;
     struct outbuf waiting;
     struct outbuf_mark whole; /* after the last complete record in `waiting` ... */
     size_t whole_len;         /* ... and the number of bytes up to there */
@@ -58,17 +84,13 @@ struct journal {
     size_t fresh;  /* bytes that came behind unsummed ones since the last flush: of each record
                       FRESH_MAX at most */
     bool uncut;
-    bool retiring;   /* the previous segment is being synced: do not write to this one yet */
-    bool settling;   /* as journal_settle says: do not write */
-    uint32_t id;     /* of the segment, in its marks */
-    bool tells_id;   /* the next record will tell it */
-    uint64_t marked; /* the segment is known to be synced up to here */
+    uint32_t id;               /* of the segment, in its marks */
+    bool tells_id;             /* the next record will tell it */
+    uint64_t marked;           /* the segment is known to be synced up to here */
     struct journal_end before; /* of the previous segment; length 0: there is none */
 
     enum journal_sync_mode mode;
-    enum journal_state state;
     int error;
-    bool restarting;
     uint64_t restart_from; /* the base being written holds everything up to here */
     uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
     uint64_t barrier, barrier_from;            /* as journal_require_sync says */
@@ -107,7 +129,7 @@ struct journal *journal_new(enum journal_sync_mode mode)
     journal->syncer = syncer;
     outbuf_init(&journal->waiting);
     journal->mode = mode;
-    journal->state = JOURNAL_NEEDS_BASE;
+    journal->phase = NEEDS_BASE;
     journal->fd = -1;
     journal->asked_at = -SYNC_USEC;
     return journal;
@@ -121,6 +143,11 @@ void journal_free(struct journal *journal)
     outbuf_drop(&journal->waiting);
     mem_free(journal->unsummed.texts);
     mem_free(journal);
+}
+
+static bool needs_base(const struct journal *journal)
+{
+    return journal->phase == NEEDS_BASE || journal->phase == RESTARTS;
 }
 
 /* Removes all complete records from the buffer: they are written, or not needed. */
@@ -169,7 +196,7 @@ int journal_open(struct journal *journal, int fd, uint32_t id, const struct jour
     take_segment(journal, fd, end != NULL ? end : &fresh);
     name_segment(journal, id, &(struct journal_end){ 0 });
     journal->tells_id = end == NULL || end->id == 0;
-    journal->state = JOURNAL_OK;
+    journal->phase = WRITES;
     return 0;
 }
 
@@ -234,7 +261,7 @@ static void sum_later(struct journal *journal, size_t text)
 static uint64_t synced_length(const struct journal *journal)
 {
     uint64_t unsynced = journal->written - journal->synced;
-    bool is_known = journal->state != JOURNAL_NEEDS_BASE && !journal->retiring;
+    bool is_known = !needs_base(journal) && journal->phase != RETIRES;
     return is_known && unsynced < journal->length ? journal->length - unsynced : 0;
 }
 
@@ -310,9 +337,8 @@ static size_t sum_first(struct journal *journal, size_t most)
 
 static void need_base(struct journal *journal, int error)
 {
-    journal->state = JOURNAL_NEEDS_BASE;
+    journal->phase = NEEDS_BASE;
     journal->error = error;
-    journal->restarting = journal->settling = false;
 }
 
 /* Cuts the file back to its last complete record, so that new records follow it directly. */
@@ -391,12 +417,12 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     int error = write_buffer(journal, most);
     journal->tried_at = now;
     if (error != 0) {
-        journal->state = JOURNAL_CANNOT_WRITE;
-    } else if (journal->state == JOURNAL_CANNOT_WRITE && journal->whole_len > 0) {
+        journal->phase = CANNOT_WRITE;
+    } else if (journal->phase == CANNOT_WRITE && journal->whole_len > 0) {
         journal->tried_at = now - RETRY_USEC; /* the rest may fail: try it at once */
         return 0;
     } else {
-        journal->state = JOURNAL_OK;
+        journal->phase = WRITES;
     }
     journal->error = error;
     return error;
@@ -430,7 +456,7 @@ static bool sync_running(const struct journal *journal)
 
 static bool sync_due(struct journal *journal, int64_t now)
 {
-    if (journal->written == journal->asked || journal->state == JOURNAL_NEEDS_BASE) return false;
+    if (journal->written == journal->asked || needs_base(journal)) return false;
     if (journal->mode == JOURNAL_SYNC_ALWAYS) return true;
     if (journal->barrier > journal->asked && journal->written >= journal->barrier) return true;
     if (journal->mode == JOURNAL_SYNC_NEVER) return false;
@@ -443,7 +469,7 @@ static bool sync_due(struct journal *journal, int64_t now)
 
 void journal_sync_now(struct journal *journal, int64_t now)
 {
-    if (journal->state != JOURNAL_OK || journal->mode == JOURNAL_SYNC_NEVER) return;
+    if (journal->phase != WRITES || journal->mode == JOURNAL_SYNC_NEVER) return;
     if (journal->written > journal->asked) order_sync(journal, now);
 }
 
@@ -456,9 +482,8 @@ static int64_t wait_until(int64_t at, int64_t now)
  * the thread's report starts a turn, so that needs no timer. */
 static int64_t next_call_due(const struct journal *journal, int64_t now)
 {
-    if (journal->state == JOURNAL_NEEDS_BASE || journal->retiring || journal->settling) return -1;
-    if (journal->state == JOURNAL_CANNOT_WRITE)
-        return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->phase == CANNOT_WRITE) return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->phase != WRITES) return -1;
     if (journal->whole_len > 0) return 0;
     if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
         !sync_running(journal))
@@ -477,10 +502,8 @@ static size_t slice_of(const struct journal *journal)
 
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
-    bool retries = journal->state == JOURNAL_CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
-    bool is_held = journal->retiring || journal->settling;
-    bool may_write = !is_held && (journal->state == JOURNAL_OK || retries);
-    if (journal->whole_len > 0 && may_write) {
+    bool retries = journal->phase == CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
+    if (journal->whole_len > 0 && (journal->phase == WRITES || retries)) {
         /* Write all new bytes in addition to a slice of the late ones, or a fast writer would stay
          * ahead forever. */
         size_t most = journal->late == 0
@@ -490,7 +513,7 @@ int64_t journal_flush(struct journal *journal, int64_t now)
         if (write_some(journal, now, most) == 0) keep_room(journal);
     }
     /* Drop records that are not needed: the next base will hold their changes. */
-    if (journal->state == JOURNAL_NEEDS_BASE && !journal->restarting) empty_buffer(journal);
+    if (journal->phase == NEEDS_BASE) empty_buffer(journal);
     journal->late = journal->whole_len - journal->part;
     journal->fresh = 0;
     if (sync_due(journal, now)) order_sync(journal, now);
@@ -505,9 +528,9 @@ int journal_sync_fd(const struct journal *journal)
 void journal_sync_done(struct journal *journal, int64_t now)
 {
     struct syncer_report report = syncer_take(journal->syncer);
-    if (report.retired) journal->retiring = false;
     /* Ignore syncs of a segment that has failed. */
-    if (journal->state == JOURNAL_NEEDS_BASE) return;
+    if (needs_base(journal)) return;
+    if (report.retired && journal->phase == RETIRES) journal->phase = WRITES;
     if (report.synced > journal->synced) {
         journal->synced = report.synced;
         journal->counts.syncs++;
@@ -523,14 +546,14 @@ void journal_sync_done(struct journal *journal, int64_t now)
 int journal_rotate(struct journal *journal, int fd, uint32_t id)
 {
     bool is_sliced = has_unsummed(journal) || journal->part > 0; /* a big record is being written */
-    if (journal->retiring || journal->settling || is_sliced) return EBUSY;
-    if (journal->state == JOURNAL_NEEDS_BASE) return journal->error != 0 ? journal->error : EINVAL;
+    if (journal->phase == RETIRES || journal->phase == SETTLES || is_sliced) return EBUSY;
+    if (needs_base(journal)) return journal->error != 0 ? journal->error : EINVAL;
     int error = write_some(journal, journal->tried_at, NO_LIMIT);
     if (error != 0) return error;
     bool unsynced = journal->synced < journal->written;
     enum syncer_last last = unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;
     if (!syncer_retire(journal->syncer, journal->fd, journal->written, last)) return EBUSY;
-    journal->retiring = unsynced;
+    if (unsynced) journal->phase = RETIRES;
     journal->asked = journal->written;
     struct journal_end fresh = journal_begun(), end = { journal->length, journal->sum, 0 };
     end = journal_end_to_follow(&end, &journal->before);
@@ -541,11 +564,11 @@ int journal_rotate(struct journal *journal, int fd, uint32_t id)
 
 void journal_restart_begin(struct journal *journal, uint32_t id)
 {
-    ensure(journal->state == JOURNAL_NEEDS_BASE, "state %d", journal->state);
+    ensure(needs_base(journal), "phase %d", (int)journal->phase);
     ensure(journal->waiting.len == journal->whole_len, "%zu of %zu bytes are whole records",
            journal->whole_len, journal->waiting.len);
     empty_buffer(journal);
-    journal->restarting = true;
+    journal->phase = RESTARTS;
     journal->restart_from = journal->position;
     journal->sum = header_sum();
     name_segment(journal, id, &(struct journal_end){ 0 });
@@ -553,26 +576,25 @@ void journal_restart_begin(struct journal *journal, uint32_t id)
 
 void journal_restart_cancel(struct journal *journal)
 {
-    journal->restarting = false;
+    if (journal->phase == RESTARTS) journal->phase = NEEDS_BASE;
 }
 
 int journal_restart_end(struct journal *journal, int fd)
 {
-    ensure(journal->restarting, "state %d", journal->state);
+    ensure(journal->phase == RESTARTS, "phase %d", (int)journal->phase);
     if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, SYNCER_JUST_CLOSE))
         return EBUSY;
     struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
     take_segment(journal, fd, &fresh);
     journal->written = journal->synced = journal->asked = journal->restart_from;
-    journal->restarting = false;
-    journal->state = JOURNAL_OK;
+    journal->phase = WRITES;
     journal->error = 0;
     return 0;
 }
 
 void journal_give_up_segment(struct journal *journal)
 {
-    if (journal->state == JOURNAL_CANNOT_WRITE) need_base(journal, journal->error);
+    if (journal->phase == CANNOT_WRITE) need_base(journal, journal->error);
 }
 
 void journal_need_base(struct journal *journal)
@@ -582,10 +604,10 @@ void journal_need_base(struct journal *journal)
 
 bool journal_settle(struct journal *journal, int64_t now)
 {
-    if (journal->retiring) return true;
-    if (journal->state == JOURNAL_NEEDS_BASE) return false;
-    if (!journal->settling && write_some(journal, now, NO_LIMIT) == 0) {
-        journal->settling = true;
+    if (journal->phase == RETIRES) return true;
+    if (needs_base(journal)) return false;
+    if (journal->phase != SETTLES && write_some(journal, now, NO_LIMIT) == 0) {
+        journal->phase = SETTLES;
         if (journal->written > journal->asked) order_sync(journal, now);
     }
     return sync_running(journal);
@@ -593,12 +615,12 @@ bool journal_settle(struct journal *journal, int64_t now)
 
 bool journal_settles(const struct journal *journal)
 {
-    return journal->settling;
+    return journal->phase == SETTLES;
 }
 
 void journal_resume(struct journal *journal)
 {
-    journal->settling = false;
+    if (journal->phase == SETTLES) journal->phase = WRITES;
 }
 
 int journal_close(struct journal *journal)
@@ -606,8 +628,8 @@ int journal_close(struct journal *journal)
     syncer_stop(journal->syncer);
     journal_sync_done(journal, journal->asked_at);
     int error = journal->error;
-    if (journal->state != JOURNAL_NEEDS_BASE) {
-        if (!journal->settling) error = write_some(journal, journal->tried_at, NO_LIMIT);
+    if (!needs_base(journal)) {
+        if (journal->phase != SETTLES) error = write_some(journal, journal->tried_at, NO_LIMIT);
         if (error == 0 && journal->synced < journal->written) error = disk_sync(journal->fd);
     }
     if (journal->fd >= 0) disk_free_room(journal->fd);
@@ -642,7 +664,20 @@ void journal_require_sync(struct journal *journal, uint64_t from)
 
 enum journal_state journal_state(const struct journal *journal)
 {
-    return journal->state;
+    switch (journal->phase) {
+    case WRITES:
+    case RETIRES:
+    case SETTLES: return JOURNAL_OK;
+    case CANNOT_WRITE: return JOURNAL_CANNOT_WRITE;
+    case NEEDS_BASE:
+    case RESTARTS: break;
+    }
+    return JOURNAL_NEEDS_BASE;
+}
+
+bool journal_is_restarting(const struct journal *journal)
+{
+    return journal->phase == RESTARTS;
 }
 
 int journal_error(const struct journal *journal)
@@ -661,6 +696,31 @@ struct journal_report journal_report(const struct journal *journal)
     report.segment_length = journal->length;
     report.waiting = journal->whole_len;
     report.unsynced = journal->written - journal->synced;
-    report.sync_running = sync_running(journal) || journal->retiring;
+    report.sync_running = sync_running(journal) || journal->phase == RETIRES;
     return report;
+}
+
+void journal_check(const struct journal *journal)
+{
+    int phase = (int)journal->phase;
+    bool has_file = !needs_base(journal);
+    ensure(journal->whole_len <= journal->waiting.len && journal->part <= journal->whole_len,
+           "%zu written of %zu complete of %zu bytes", journal->part, journal->whole_len,
+           journal->waiting.len);
+    ensure(journal->late <= journal->whole_len, "%zu late of %zu bytes", journal->late,
+           journal->whole_len);
+    ensure(journal->synced <= journal->written && journal->written <= journal->position,
+           "synced %" PRIu64 ", written %" PRIu64 ", position %" PRIu64, journal->synced,
+           journal->written, journal->position);
+    ensure(!has_file || journal->asked <= journal->written, "a sync of unwritten bytes");
+    ensure(!has_file || journal->fd >= 0, "phase %d without a file", phase);
+    ensure(!has_file || journal->position == journal->written + journal->whole_len,
+           "position %" PRIu64 ", written %" PRIu64 ", %zu bytes wait", journal->position,
+           journal->written, journal->whole_len);
+    ensure(journal->phase != RETIRES || journal->length == HEADER_LENGTH,
+           "%" PRIu64 " bytes behind a segment that is not synced", journal->length);
+    ensure(journal->phase != SETTLES || journal->part == 0, "%zu bytes of a record are written",
+           journal->part);
+    ensure(journal->part == 0 || journal->uncut, "%zu bytes of a record, but the file is cut",
+           journal->part);
 }

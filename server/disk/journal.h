@@ -108,6 +108,8 @@ uint64_t journal_safe_position(const struct journal *journal);
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
+/* Between journal_restart_begin and its end. */
+bool journal_is_restarting(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
@@ -132,6 +134,9 @@ void journal_need_base(struct journal *journal);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
  * files it replaces. No effect in another state. */
 void journal_give_up_segment(struct journal *journal);
+
+/* Asserts the invariants of its state. */
+void journal_check(const struct journal *journal);
 
 /* For INFO. */
 struct journal_report {
