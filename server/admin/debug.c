@@ -51,6 +51,7 @@ static void debug_check(struct call *call)
     const struct debug_context *context = call->context;
     store_check(call->txn->store);
     clients_check(context->clients);
+    if (context->persist != NULL) persist_check(context->persist);
     reply_ok(call);
 }
 

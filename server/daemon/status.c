@@ -76,8 +76,8 @@ void status_write(const struct parts *parts, char *text, size_t size)
         add(&line, "; ");
         add_progress(&line, &report.task);
     }
-    if (report.save_failed) add(&line, "; the last snapshot failed, see the log");
-    if (report.rewrite_failed) add(&line, "; the last rewrite failed, see the log");
+    if (report.saves.has_failed) add(&line, "; the last snapshot failed, see the log");
+    if (report.rewrites.has_failed) add(&line, "; the last rewrite failed, see the log");
 
     if (parts->reload.failed) add(&line, "; the last reload failed, see the log");
 }

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "server/disk/data_folder.h"
 #include "server/disk/format/file_kind.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -31,14 +33,6 @@ static void on_child(void *ctx)
     persist_end_tasks(ctx);
 }
 
-static void on_files_done(void *ctx, unsigned what)
-{
-    (void)what;
-    struct persist *persist = ctx;
-    persist_take_step(persist);
-    if (persist->w.files_done != NULL) persist->w.files_done(persist->w.ctx);
-}
-
 static void on_timer(void *ctx)
 {
     (void)ctx; /* the timer only has to start a turn */
@@ -47,25 +41,22 @@ static void on_timer(void *ctx)
 struct persist *persist_new(const struct persist_wiring *wiring)
 {
     struct child *child = child_new();
-    struct file_job *files = child != NULL ? file_job_new() : NULL;
-    if (files == NULL) {
-        child_free(child);
-        return NULL;
-    }
+    if (child == NULL) return NULL;
     struct persist *persist = mem_zalloc(sizeof(*persist));
     persist->w = *wiring;
     persist->child = child;
-    persist->files = files;
-    persist->files_done = loop_io_new(wiring->loop, file_job_fd(files), on_files_done, persist);
-    loop_io_want(persist->files_done, LOOP_READ);
-    persist->pending_segment = persist->folder = -1;
+    if (!persist_new_rewrite(persist)) {
+        child_free(child);
+        mem_free(persist);
+        return NULL;
+    }
+    persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
     persist->task_again = loop_timer_new(wiring->loop, on_timer, persist);
     loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
-    manifest_init(&persist->manifest, wiring->conf->appenddirname, wiring->conf->appendfilename);
     persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
-    persist->report.save_sec = persist->report.rewrite_sec = -1;
+    persist->report.saves.sec = persist->report.rewrites.sec = -1;
     return persist;
 }
 
@@ -85,7 +76,7 @@ static int close_journal(struct persist *persist)
     persist->listens = persist->opened = persist->settle_asked = false;
     persist->base_error = 0;
     persist->committed = 0;
-    if (is_lasting && error == 0) persist_begin_note(persist);
+    if (is_lasting && error == 0) rewrite_begin_note(persist->rewrite);
     return error;
 }
 
@@ -93,14 +84,10 @@ void persist_free(struct persist *persist)
 {
     if (persist == NULL) return;
     if (persist->journal != NULL) close_journal(persist);
-    persist_await_files(persist);
-    persist_drop_rewrite(persist);
+    rewrite_free(persist->rewrite);
     child_free(persist->child);
-    loop_io_free(persist->files_done);
-    file_job_free(persist->files);
     loop_timer_free(persist->flush_again);
     loop_timer_free(persist->task_again);
-    manifest_drop(&persist->manifest);
     if (persist->folder >= 0) disk_close(persist->folder);
     mem_free(persist);
 }
@@ -227,7 +214,8 @@ const char *persist_refusal(const struct persist *persist)
 {
     if (persist->report.write_error != NULL) return persist->report.write_error;
     const struct conf *conf = persist->w.conf;
-    if (persist->report.save_failed && conf->stop_writes_on_bgsave_error && conf->save[0] != '\0')
+    if (persist->report.saves.has_failed && conf->stop_writes_on_bgsave_error &&
+        conf->save[0] != '\0')
         return "Writing the last snapshot failed, so commands that change data are refused until "
                "one succeeds (stop-writes-on-bgsave-error). See the log for the reason.";
     return NULL;
@@ -335,6 +323,7 @@ void persist_turn(struct persist *persist)
     persist_begin_tasks(persist);
     if (persist->listens)
         update_write_error(persist); /* after starting tasks, whose errors count */
+    if (persist->w.conf->enable_debug_command != CONF_ALLOW_NO) persist_check(persist);
 }
 
 static bool grew_enough(const struct persist *persist)
@@ -362,11 +351,17 @@ static bool save_is_due(const struct persist *persist)
     return false;
 }
 
+/* Drops the result of TRY, if there is one. */
+static void drop_try(struct persist *persist)
+{
+    if (rewrite_state(persist->rewrite) == REWRITE_TRIED) persist_drop_rewrite(persist);
+}
+
 void persist_second(struct persist *persist)
 {
     int64_t now = clock_mono_usec();
     if (persist->report.loading) return;
-    if (!persist->listens) persist_drop_try(persist); /* the client that wanted it has gone */
+    if (!persist->listens) drop_try(persist); /* the client that wanted it has gone */
     if (persist->listens) update_journal_report(persist);
     if (child_runs(persist->child)) {
         persist->at_task.done = child_progress(persist->child).keys;
@@ -376,16 +371,24 @@ void persist_second(struct persist *persist)
     if (save_is_due(persist)) persist->save_scheduled = true;
     /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
     bool has_rested = now - persist->rewritten_usec >= REST_SHARE * persist->rewrite_took_usec;
-    if (persist->listens && persist->task == TASK_NONE && grew_enough(persist) && has_rested)
+    bool is_idle = persist->task == TASK_NONE && !rewrite_runs(persist->rewrite);
+    if (persist->listens && is_idle && grew_enough(persist) && has_rested)
         persist->rewrite_scheduled = true;
+}
+
+enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
+{
+    return data_folder_find_journal(persist->w.conf, rewrite_manifest(persist->rewrite), why);
 }
 
 /* Finds the files of an earlier journal, so that new files get other names. */
 static bool find_earlier_files(struct persist *persist)
 {
     char why[MANIFEST_WHY_MAX];
-    persist_await_files(persist);
-    if (persist->manifest.count > 0 || persist->tried) return true;
+    rewrite_await(persist->rewrite);
+    if (rewrite_manifest(persist->rewrite)->count > 0 ||
+        rewrite_state(persist->rewrite) == REWRITE_TRIED)
+        return true;
     if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
     log_line(LOG_WARNING, "Can't start the journal: %s", why);
     return false;
@@ -399,7 +402,7 @@ bool persist_own_folder(struct persist *persist)
 
 bool persist_has_to_wait(const struct persist *persist)
 {
-    return file_job_runs(persist->files);
+    return rewrite_has_thread(persist->rewrite);
 }
 
 static bool settle_journal(struct persist *persist)
@@ -416,12 +419,13 @@ bool persist_prepare(struct persist *persist, bool appendonly)
     if (persist->report.loading || appendonly == persist->listens) return false;
     if (persist_has_to_wait(persist)) return true;
     if (!appendonly) return settle_journal(persist);
-    if (persist->tried || persist->step != STEP_NONE) return false;
+    if (rewrite_state(persist->rewrite) != REWRITE_IDLE) return false;
     /* persist_configure reports these failures. */
     if (!persist_own_folder(persist)) return false;
-    if (persist->manifest.count == 0 && persist_find_journal(persist, why) == MANIFEST_BAD)
+    if (rewrite_manifest(persist->rewrite)->count == 0 &&
+        persist_find_journal(persist, why) == MANIFEST_BAD)
         return false;
-    persist_begin_try(persist);
+    rewrite_begin_try(persist->rewrite);
     return true;
 }
 
@@ -448,11 +452,12 @@ bool persist_configure(struct persist *persist)
         return false;
     }
     if (!find_earlier_files(persist)) return false;
-    int error = persist_try_folder(persist);
+    int error = rewrite_end_try(persist->rewrite);
     if (error == 0) error = persist_new_journal(persist);
     if (error != 0) {
         log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s%s", conf->dir,
-                 persist->manifest.dir, file_error_text(error), file_error_advice(error));
+                 rewrite_manifest(persist->rewrite)->dir, file_error_text(error),
+                 file_error_advice(error));
         persist_drop_rewrite(persist);
         return false;
     }
@@ -467,8 +472,8 @@ int persist_move(struct persist *persist, const char *folder)
 {
     bool writes = persist->task != TASK_NONE || persist->save_scheduled;
     if (persist->listens || persist->report.loading || writes) return EBUSY;
-    persist_await_files(persist); /* its paths are relative to the old folder */
-    persist_drop_try(persist);
+    rewrite_await(persist->rewrite); /* its paths are relative to the old folder */
+    drop_try(persist);
     if (chdir(folder) != 0) return errno;
     if (persist->folder >= 0) disk_close(persist->folder);
     persist->folder = -1;
@@ -477,9 +482,9 @@ int persist_move(struct persist *persist, const char *folder)
                  "Another expired uses %s too: each overwrites the other's snapshot. Set another "
                  "dir",
                  folder);
-    manifest_drop(&persist->manifest);
-    manifest_init(&persist->manifest, persist->w.conf->appenddirname,
-                  persist->w.conf->appendfilename);
+    struct manifest *manifest = rewrite_manifest(persist->rewrite);
+    manifest_drop(manifest);
+    manifest_init(manifest, persist->w.conf->appenddirname, persist->w.conf->appendfilename);
     persist->segments_bytes = persist->report.base_bytes = 0;
     return 0;
 }
@@ -497,8 +502,8 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
         error = close_journal(persist);
     }
     if (lacks_base) error = persist_write_last_base(persist);
-    if (lacks_base && error == 0) persist_begin_note(persist);
-    persist_await_files(persist);
+    if (lacks_base && error == 0) rewrite_begin_note(persist->rewrite);
+    rewrite_await(persist->rewrite);
     if (error != 0)
         snprintf(
             why, size,
@@ -527,7 +532,8 @@ struct persist_report persist_report(struct persist *persist)
     int64_t task_sec = (now - persist->task_began_usec) / 1000000;
     report.journal = persist->listens;
     report.saving = persist->task == TASK_SAVE;
-    report.rewriting = persist->task == TASK_REWRITE || persist->step == STEP_SWEEP;
+    report.rewriting = rewrite_runs(persist->rewrite) || persist->task == TASK_VOID ||
+                       rewrite_state(persist->rewrite) == REWRITE_SWEEP;
     report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
     report.current_save_sec = report.saving ? task_sec : -1;
     report.current_rewrite_sec = report.rewriting ? task_sec : -1;
@@ -538,4 +544,16 @@ struct persist_report persist_report(struct persist *persist)
     uint64_t saved = was_flushed ? store->flushed_at : persist->changes_saved;
     report.changes_since_save = store->changes - saved;
     return report;
+}
+
+void persist_check(const struct persist *persist)
+{
+    bool is_base = rewrite_state(persist->rewrite) == REWRITE_BASE;
+    ensure((persist->task == TASK_BASE) == is_base, "task %d in state %d", (int)persist->task,
+           (int)rewrite_state(persist->rewrite));
+    ensure(!child_runs(persist->child) || persist->task != TASK_NONE, "a child without a task");
+    ensure(persist->listens == (persist->journal != NULL) || persist->report.loading,
+           "the journal is on: %d", persist->listens);
+    rewrite_check(persist->rewrite, persist->journal);
+    if (persist->journal != NULL) journal_check(persist->journal);
 }

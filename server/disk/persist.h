@@ -134,6 +134,15 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 
 /* ---- for INFO ---- */
 
+/* Of snapshots, or of rewrites. */
+struct persist_counts {
+    uint64_t begun, done, failed; /* since the start */
+    uint64_t failures;            /* in a row */
+    bool has_failed;              /* the last one */
+    int64_t sec;                  /* how long the last child took, or -1 */
+    size_t copied_bytes;          /* memory copied while that ran, because pages were changed */
+};
+
 struct persist_report {
     bool loading, journal, saving, rewriting, rewrite_scheduled;
     struct progress_report load; /* in bytes; while loading */
@@ -141,27 +150,25 @@ struct persist_report {
     bool saves_inline; /* a file is being written without a child; `save` has the progress */
     struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
-    bool save_failed, rewrite_failed;
-    const char *write_error; /* of the journal, or NULL */
-    int64_t save_sec, rewrite_sec, current_save_sec, current_rewrite_sec; /* -1 if there is none */
+    struct persist_counts saves, rewrites;
+    const char *write_error;                       /* of the journal, or NULL */
+    int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
     size_t buffer_bytes; /* memory of data that waits to be written */
-    /* Memory copied while the last child of each kind ran, because pages were changed. */
-    size_t save_copied_bytes, rewrite_copied_bytes;
-    size_t copied_now, copied_peak; /* the same for the running child, and its maximum; else 0 */
-    int64_t copied_age_sec;         /* since copied_now was measured */
-    int64_t last_fork_usec;         /* how long it blocked the loop */
-    int64_t forked_usec;            /* monotonic: when that was; 0: never */
+    size_t copied_now,
+        copied_peak;        /* memory copied for the running child, and its maximum; else 0 */
+    int64_t copied_age_sec; /* since copied_now was measured */
+    int64_t last_fork_usec; /* how long it blocked the loop */
+    int64_t forked_usec;    /* monotonic: when that was; 0: never */
     uint64_t forks, keys_loaded;
-    uint64_t saves_begun, rewrites_begun;                    /* since the start */
-    uint64_t saves, saves_failed, rewrites, rewrites_failed; /* since the start */
-    uint64_t rewrite_failures;                               /* in a row */
-    uint64_t syncs, journal_failures;                        /* of writes and syncs */
-    int64_t last_sync_usec; /* how long the last sync of the journal took */
+    uint64_t syncs, journal_failures; /* of writes and syncs */
+    int64_t last_sync_usec;           /* how long the last sync of the journal took */
 };
 struct persist_report persist_report(struct persist *persist);
+/* Asserts that the states of rewrite, journal and child fit. O(1) */
+void persist_check(const struct persist *persist);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/base/log.h"
+#include "server/disk/data_folder.h"
 #include "server/disk/format/file_kind.h"
 #include "server/disk/format/record.h"
 #include "server/disk/import/import.h"
@@ -325,7 +326,7 @@ static bool load_import(struct loading *loading)
     struct manifest manifest;
     enum manifest_found found;
     struct stat stat_of;
-    if (!persist_find_import(persist->w.conf, path, &why))
+    if (!data_folder_find_import(persist->w.conf, path, &why))
         return fail_load(loading, "%s can't be imported: %s", persist->w.conf->import, why);
     enum file_kind kind = file_kind(path);
     if (kind == FILE_EMPTY) return fail_load(loading, "%s is empty: nothing to import", path);
@@ -333,7 +334,7 @@ static bool load_import(struct loading *loading)
     persist->load.what = "Importing";
     loading->cuts_torn_end = false;
     bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
-    if (!may_be_list || !persist_load_manifest(&manifest, path, &found, reason)) {
+    if (!may_be_list || !data_folder_load_manifest(&manifest, path, &found, reason)) {
         if (stat(path, &stat_of) == 0) persist->load.total = (uint64_t)stat_of.st_size;
         return load_file(loading, path, true);
     }
@@ -363,7 +364,7 @@ static bool end_restore(struct loading *loading)
  * is still possible. */
 static bool is_blank_journal(const struct persist *persist)
 {
-    const struct manifest *manifest = &persist->manifest;
+    const struct manifest *manifest = rewrite_manifest(persist->rewrite);
     char path[DISK_PATH_MAX];
     struct stat stat_of;
     if (!manifest->blank || manifest_last_segment(manifest) == 0 ||
@@ -386,7 +387,7 @@ static void warn_of_journal(struct persist *persist)
         log_line(LOG_WARNING,
                  "Starting without the data of the journal in %s/%s, because appendonly is no. To "
                  "load it, stop the server and start it with --appendonly yes",
-                 persist->w.conf->dir, persist->manifest.dir);
+                 persist->w.conf->dir, rewrite_manifest(persist->rewrite)->dir);
 }
 
 /* Without a journal: loads the snapshot, or imports. */
@@ -410,8 +411,8 @@ static bool load_without_journal(struct loading *loading)
                          conf->dir, conf->dbfilename, file_kind_text(kind));
     }
     if (conf->import[0] != '\0') return load_import(loading) && end_restore(loading);
-    if (persist_refuse_redis(persist, loading->why, loading->size)) return false;
-    persist_note_redis(persist);
+    if (data_folder_refuse_redis(conf, loading->why, loading->size)) return false;
+    data_folder_note_redis(conf);
     if (!conf->appendonly) warn_of_journal(persist);
     return true;
 }
@@ -438,12 +439,13 @@ static int sync_loaded_files(const struct manifest *manifest)
 static bool open_journal(struct loading *loading, bool continues)
 {
     struct persist *persist = loading->persist;
+    const struct manifest *manifest = rewrite_manifest(persist->rewrite);
     char path[DISK_PATH_MAX];
     int fd = -1, error = persist_new_journal(persist);
     if (error == 0 && continues) {
-        const struct manifest_file *segment = &persist->manifest.files[persist->manifest.count - 1];
-        error = sync_loaded_files(&persist->manifest);
-        if (error == 0) error = manifest_file_path(&persist->manifest, segment, path);
+        const struct manifest_file *segment = &manifest->files[manifest->count - 1];
+        error = sync_loaded_files(manifest);
+        if (error == 0) error = manifest_file_path(manifest, segment, path);
         if (error == 0) error = disk_open(path, &fd);
         uint32_t id = loading->end.id != 0 ? loading->end.id : segment->id;
         if (id == 0) id = segment_id_new();
@@ -455,9 +457,9 @@ static bool open_journal(struct loading *loading, bool continues)
     }
     if (error != 0)
         return fail_load(loading, "can't open the journal in %s/%s: %s%s", persist->w.conf->dir,
-                         persist->manifest.dir, file_error_text(error), file_error_advice(error));
+                         manifest->dir, file_error_text(error), file_error_advice(error));
     persist->listens = persist->opened = true;
-    persist_log_sweep(manifest_sweep(&persist->manifest));
+    rewrite_sweep_now(persist->rewrite);
     return true;
 }
 
@@ -477,7 +479,7 @@ static void sweep_snapshot(const struct conf *conf)
 static bool load_all(struct loading *loading)
 {
     struct persist *persist = loading->persist;
-    const struct manifest *manifest = &persist->manifest;
+    const struct manifest *manifest = rewrite_manifest(persist->rewrite);
     char why[MANIFEST_WHY_MAX];
     if (!persist->w.conf->appendonly) return load_without_journal(loading);
     enum manifest_found found = persist_find_journal(persist, why);
@@ -485,7 +487,7 @@ static bool load_all(struct loading *loading)
     bool blank = found == MANIFEST_LOADED && is_blank_journal(persist);
     if (found == MANIFEST_NONE || (blank && persist->w.conf->import[0] != '\0'))
         return load_without_journal(loading) && open_journal(loading, false);
-    if (blank) persist_note_redis(persist);
+    if (blank) data_folder_note_redis(persist->w.conf);
     note_no_import(persist);
     bool continues = manifest_last_segment(manifest) != 0;
     return load_manifest(loading, manifest) && open_journal(loading, continues);
@@ -545,7 +547,7 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
     struct store *store = persist->w.store;
     if (as_is && !persist->listens)
         return fail_load(&loading, "the journal is off (appendonly no)");
-    persist_await_files(persist);
+    rewrite_await(persist->rewrite);
     if (as_is) persist_turn_inside(persist);
     if (as_is && (journal_state(persist->journal) != JOURNAL_OK ||
                   journal_report(persist->journal).waiting > 0))
@@ -554,7 +556,7 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
         return fail_load(&loading, "can't write the snapshot");
     loading.store = store_new(store->database_count);
     loading.store->counts_access = store->counts_access;
-    bool good = as_is ? load_manifest(&loading, &persist->manifest)
+    bool good = as_is ? load_manifest(&loading, rewrite_manifest(persist->rewrite))
                       : load_file(&loading, persist->w.conf->dbfilename, true);
     if (good)
         store_replace(store, loading.store);

@@ -69,8 +69,8 @@ static void read_journal(struct figures *figures, const struct persist_report *r
     figures->journal_failures = (double)report->journal_failures;
     figures->journal_failing = report->write_error != NULL;
     figures->rewriting = report->rewriting;
-    figures->rewrites = (double)report->rewrites;
-    figures->rewrites_failed = (double)report->rewrites_failed;
+    figures->rewrites = (double)report->rewrites.done;
+    figures->rewrites_failed = (double)report->rewrites.failed;
 }
 
 static void read_expiry(struct figures *figures, const struct store *store, msec now)
@@ -172,8 +172,8 @@ void figures_read(struct figures *figures, const struct server_context *context,
     read_journal(figures, &persist);
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
     figures->saving = persist.saving;
-    figures->saves = (double)persist.saves;
-    figures->saves_failed = (double)persist.saves_failed;
+    figures->saves = (double)persist.saves.done;
+    figures->saves_failed = (double)persist.saves.failed;
     figures->last_save = (double)persist.last_save_sec;
     figures->changes = (double)persist.changes_since_save;
     read_scripts(figures, context->scripting);

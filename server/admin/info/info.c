@@ -55,8 +55,8 @@ static void cmd_info(struct call *call)
     struct report report = { .context = context,
                              .now = call->txn->now,
                              .mono_usec = clock_mono_usec(),
-                             .persist = { .save_sec = -1,
-                                          .rewrite_sec = -1,
+                             .persist = { .saves.sec = -1,
+                                          .rewrites.sec = -1,
                                           .current_save_sec = -1,
                                           .current_rewrite_sec = -1 } };
     if (context->persist != NULL) report.persist = persist_report(context->persist);

@@ -1,8 +1,6 @@
-/* persist_find: finds the journal, and Redis' files in `dir`, by file_kind.h and manifest.h.
- *
- * The journal is in the folder appenddirname. If that contains a manifest of Redis, the journal is
- * in the folder of that name with BESIDE appended, and stays there even if Redis' files are
- * removed. So manifest_sweep never runs in a folder with files of Redis. */
+/* data_folder: see data_folder.h. */
+#include "server/disk/data_folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +9,6 @@
 
 #include "server/base/log.h"
 #include "server/disk/format/file_kind.h"
-#include "server/disk/persist_state.h"
 
 #define BESIDE       ".exp"
 #define MANIFEST_END ".manifest"
@@ -27,8 +24,8 @@ static bool ends_with(const char *text, const char *end)
     return len > size && strcmp(text + len - size, end) == 0;
 }
 
-bool persist_load_manifest(struct manifest *manifest, const char *path, enum manifest_found *found,
-                           char why[MANIFEST_WHY_MAX])
+bool data_folder_load_manifest(struct manifest *manifest, const char *path,
+                               enum manifest_found *found, char why[MANIFEST_WHY_MAX])
 {
     char dir[DISK_PATH_MAX], prefix[DISK_PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -47,7 +44,7 @@ static bool is_redis_manifest(const char *path)
     struct manifest manifest;
     enum manifest_found found;
     char why[MANIFEST_WHY_MAX];
-    if (file_kind(path) != FILE_LIST || !persist_load_manifest(&manifest, path, &found, why))
+    if (file_kind(path) != FILE_LIST || !data_folder_load_manifest(&manifest, path, &found, why))
         return false;
     manifest_drop(&manifest);
     return found == MANIFEST_FOREIGN;
@@ -85,38 +82,38 @@ __attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char 
     return MANIFEST_BAD;
 }
 
-static enum manifest_found load_folder(struct persist *persist, const char *dir,
-                                       char why[MANIFEST_WHY_MAX])
+static enum manifest_found load_folder(const struct conf *conf, struct manifest *manifest,
+                                       const char *dir, char why[MANIFEST_WHY_MAX])
 {
     char reason[MANIFEST_WHY_MAX] = "";
-    manifest_drop(&persist->manifest);
-    manifest_init(&persist->manifest, dir, persist->w.conf->appendfilename);
-    enum manifest_found found = manifest_load(&persist->manifest, reason);
+    manifest_drop(manifest);
+    manifest_init(manifest, dir, conf->appendfilename);
+    enum manifest_found found = manifest_load(manifest, reason);
     if (found != MANIFEST_BAD) return found;
-    return fail_find(why, "%s/%s/%s" MANIFEST_END ": %s", persist->w.conf->dir, dir,
-                     persist->w.conf->appendfilename, reason);
+    return fail_find(why, "%s/%s/%s" MANIFEST_END ": %s", conf->dir, dir, conf->appendfilename,
+                     reason);
 }
 
 /* Is there a manifest, possibly damaged, that is ours by its first line? */
-static bool has_own_manifest(const struct persist *persist, const char *dir)
+static bool has_own_manifest(const struct conf *conf, const char *dir)
 {
     char path[DISK_PATH_MAX];
-    int len =
-        snprintf(path, sizeof(path), "%s/%s" MANIFEST_END, dir, persist->w.conf->appendfilename);
+    int len = snprintf(path, sizeof(path), "%s/%s" MANIFEST_END, dir, conf->appendfilename);
     return len < (int)sizeof(path) && file_kind(path) == FILE_MANIFEST;
 }
 
-enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
+enum manifest_found data_folder_find_journal(const struct conf *conf, struct manifest *manifest,
+                                             char why[MANIFEST_WHY_MAX])
 {
-    const char *plain = persist->w.conf->appenddirname, *dir = persist->w.conf->dir;
+    const char *plain = conf->appenddirname, *dir = conf->dir;
     char beside[DISK_PATH_MAX], path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
     if (snprintf(beside, sizeof(beside), "%s" BESIDE, plain) >= (int)sizeof(beside))
         return fail_find(why, "appenddirname: %s", strerror(ENAMETOOLONG));
-    enum manifest_found there = load_folder(persist, plain, why);
+    enum manifest_found there = load_folder(conf, manifest, plain, why);
     bool is_redis = there == MANIFEST_FOREIGN ||
                     (there == MANIFEST_NONE && find_manifests(plain, is_redis_manifest, path) > 0);
-    enum manifest_found found = load_folder(persist, beside, reason);
-    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_manifest(persist, plain)))
+    enum manifest_found found = load_folder(conf, manifest, beside, reason);
+    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_manifest(conf, plain)))
         return there;
     if (found == MANIFEST_FOREIGN) {
         if (is_redis)
@@ -130,7 +127,7 @@ enum manifest_found persist_find_journal(struct persist *persist, char why[MANIF
             why, "%s/%s and %s/%s both hold a journal of this server. Move the older one away", dir,
             plain, dir, beside);
     if (found == MANIFEST_LOADED || is_redis) return found;
-    return load_folder(persist, plain, why);
+    return load_folder(conf, manifest, plain, why);
 }
 
 /* ---- files of Redis in dir ------------------------------------------------------------------- */
@@ -166,7 +163,7 @@ static void print_listed_files(const char *path, char *text, size_t size)
     enum manifest_found found;
     char why[MANIFEST_WHY_MAX];
     text[0] = '\0';
-    if (!persist_load_manifest(&manifest, path, &found, why)) return;
+    if (!data_folder_load_manifest(&manifest, path, &found, why)) return;
     int len = 0;
     for (size_t i = 0; i < manifest.count && i <= NAMES_SHOWN && len >= 0 && (size_t)len < size;
          i++)
@@ -176,9 +173,8 @@ static void print_listed_files(const char *path, char *text, size_t size)
     manifest_drop(&manifest);
 }
 
-bool persist_refuse_redis(const struct persist *persist, char *why, size_t size)
+bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size)
 {
-    const struct conf *conf = persist->w.conf;
     char path[DISK_PATH_MAX], parts[512];
     if (!conf->appendonly || !find_aof(conf, path)) return false;
     print_listed_files(path, parts, sizeof(parts));
@@ -190,9 +186,8 @@ bool persist_refuse_redis(const struct persist *persist, char *why, size_t size)
     return true;
 }
 
-void persist_note_redis(const struct persist *persist)
+void data_folder_note_redis(const struct conf *conf)
 {
-    const struct conf *conf = persist->w.conf;
     char path[DISK_PATH_MAX];
     if (!find_aof(conf, path) && !find_rdb(conf, path)) return;
     log_line(LOG_WARNING,
@@ -230,7 +225,7 @@ static bool find_in_folder(const struct conf *conf, const char *folder, char pat
     return false;
 }
 
-bool persist_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why)
+bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why)
 {
     char folder[DISK_PATH_MAX];
     *why = strerror(ENAMETOOLONG);

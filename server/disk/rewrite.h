@@ -1,0 +1,142 @@
+/* rewrite: the state machine that gives the journal a new base and a new segment, and the steps in
+ * the journal's folder. Depends on journal, manifest and file_job. The caller owns the journal,
+ * forks the child that writes the base, decides when to begin, and reports.
+ *
+ * A step in the folder waits for the disk, so a thread does it. Its result is taken when the loop
+ * reports it, and acted on at the end of a turn, between records: in rewrite_continue.
+ *
+ *     IDLE --rewrite_begin--+-- the journal can be written --> SEGMENT
+ *                           +-- it needs a base -------------> FOLDER
+ *
+ *     SEGMENT --end_segment--> ROTATE --rotate--> BASE --rewrite_base_ended--> LIST
+ *     FOLDER --begin_restart---------------------> BASE
+ *
+ *     LIST --end_list--+-- of SEGMENT -------------------> SWEEP --take_step--> IDLE
+ *                      +-- of FOLDER --> SWITCH --switch_journal--> SWEEP
+ *
+ *     SEGMENT, FOLDER, ROTATE, BASE, LIST --fail----------> IDLE  an error; the caller tries again
+ *     any of these, SWITCH, TRIED ---------rewrite_drop---> IDLE  the journal is closed or replaced
+ *
+ *     IDLE --rewrite_begin_try--> TRY --take_step--> TRIED --rewrite_end_try--> IDLE
+ *     IDLE --rewrite_begin_note--> NOTE --take_step--> IDLE
+ *
+ * What holds in each:
+ *
+ *     IDLE      nothing runs. After an error there may be a next segment, which the next attempt
+ *               uses: a file (pending) with an ID, which the manifest may list
+ *     SEGMENT   the thread creates the next segment and adds it to the manifest, behind the current
+ *               one, to which the journal still writes
+ *     ROTATE    both are listed; the journal switches as soon as it is not busy, and continues with
+ *               the new one while the base is written
+ *     FOLDER    the thread creates the folder unless it exists. The journal writes nothing: its
+ *               segment has failed, or there is none, or the data was replaced
+ *     BASE      a child writes the data of the fork; after FOLDER the journal keeps later records
+ * in memory LIST      the thread lists the base, and, after FOLDER, a new segment: what a start
+ * loads SWITCH    the journal switches to that segment, with all records kept SWEEP     the thread
+ * removes the files that the base replaced. The journal needs nothing more, so a snapshot may begin
+ *     TRY       the journal is off: the thread creates the folder and a segment, to see whether
+ * that is possible. TRIED: the result has not been used yet NOTE      the journal was closed: the
+ * thread notes in the manifest that it is synced */
+#ifndef SERVER_DISK_REWRITE_H
+#define SERVER_DISK_REWRITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/base/loop.h"
+#include "server/disk/child.h"
+#include "server/disk/format/manifest.h"
+#include "server/disk/journal.h"
+
+enum rewrite_state {
+    REWRITE_IDLE,
+    REWRITE_SEGMENT,
+    REWRITE_ROTATE,
+    REWRITE_FOLDER,
+    REWRITE_BASE,
+    REWRITE_LIST,
+    REWRITE_SWITCH,
+    REWRITE_SWEEP,
+    REWRITE_TRY,
+    REWRITE_TRIED,
+    REWRITE_NOTE,
+};
+
+struct rewrite;
+
+struct rewrite_wiring {
+    struct loop *loop;
+    /* Forks the child that writes the data to this path. 0 or an errno. */
+    int (*fork)(void *ctx, const char *path);
+    /* Ends the open record, so that the journal can switch between records. */
+    void (*end_record)(void *ctx);
+    /* The journal has switched, or will: the next record begins another file. `length` is that of
+     * the segment before, which has become part of the journal's earlier files; 0: there is none.
+     */
+    void (*next_file)(void *ctx, uint64_t length);
+    /* An attempt has failed at this step. */
+    void (*failed)(void *ctx, const char *step, int error);
+    /* Base and segment are in use. */
+    void (*done)(void *ctx, const struct base_size *size);
+    /* The thread has ended a step. */
+    void (*step_done)(void *ctx);
+    void *ctx;
+};
+
+/* A manifest without files for this folder and name. NULL with errno. */
+struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir, const char *name);
+void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
+
+enum rewrite_state rewrite_state(const struct rewrite *rewrite);
+/* From its begin until the journal uses the new base. */
+bool rewrite_runs(const struct rewrite *rewrite);
+/* Does the journal need this rewrite's base? Of the last rewrite, if none runs. */
+bool rewrite_restarts(const struct rewrite *rewrite);
+
+/* ---- the thread ---- */
+
+bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
+void rewrite_await(struct rewrite *rewrite);            /* waits until it has ended its step */
+/* The manifest, which belongs to the thread while that works. */
+struct manifest *rewrite_manifest(struct rewrite *rewrite);
+
+/* ---- a rewrite ---- */
+
+/* Begins if the state is IDLE. If the journal needs a base, or can't be written, the base replaces
+ * all of it. False: another state. */
+bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
+/* In BASE: the child has ended. */
+void rewrite_base_ended(struct rewrite *rewrite, struct journal *journal,
+                        const struct child_outcome *outcome);
+/* Call at the end of each turn, between records. */
+void rewrite_continue(struct rewrite *rewrite, struct journal *journal);
+/* The journal was closed, or its data replaced. True: the caller has to cancel the child. */
+bool rewrite_drop(struct rewrite *rewrite);
+
+/* ---- turning the journal on and off ---- */
+
+/* In IDLE: begins TRY. */
+void rewrite_begin_try(struct rewrite *rewrite);
+/* Returns the result of TRY, 0 or an errno; without one, does the same at once. */
+int rewrite_end_try(struct rewrite *rewrite);
+void rewrite_begin_note(struct rewrite *rewrite); /* waits for the step before */
+
+/* At once: lists a base of the data, written by `write`, and an empty segment. `blank`: without
+ * keys there is no data, which the manifest notes. 0 or an errno. */
+struct rewrite_now {
+    int (*write)(void *ctx, const char *path, struct base_size *size);
+    void *ctx;
+    bool blank;
+};
+/* Opens the journal with them. */
+int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
+                      const struct rewrite_now *now);
+/* After the journal was closed without a base. */
+int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now);
+/* Removes files of an old journal at once. */
+void rewrite_sweep_now(struct rewrite *rewrite);
+
+/* Asserts what the table above says. `journal` is NULL if it is off. */
+void rewrite_check(const struct rewrite *rewrite, const struct journal *journal);
+
+#endif
