@@ -1,9 +1,14 @@
 /* backlog_file: keeps the backlog across a clean stop, for replicas that have not received all of
  * it. Depends on backlog, disk.h and stream_place.h.
  *
- * Layout: BACKLOG_FIRST_LINE; a whole mark, the place at the end of the bytes; the bytes of the
- * stream; a line with their checksum, like that of a journal's record. To change the layout: use
- * another first line. Every start removes the file, even if it could not use it.
+ * Layout, one part after the other:
+ *
+ *     BACKLOG_FIRST_LINE     the version of the layout; a new layout needs another first line
+ *     a mark                 the place at the end of the bytes (stream_place.h), whole
+ *     bytes of the stream
+ *     #xxxxxxxx\r\n          CRC-32C of all of that, as at the end of a journal's record
+ *
+ * Every start removes the file, even if it could not use it.
  *
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #ifndef SERVER_REPLICA_BACKLOG_FILE_H
@@ -14,8 +19,8 @@
 #include "server/disk/format/stream_place.h"
 #include "server/replica/stream/backlog.h"
 
-/* `place`: the place of the backlog's end. 0; or an errno, and no file. EEXIST: a file of another
- * program has the name. */
+/* `place` is that of the backlog's end. Returns 0, or an errno and leaves no file; EEXIST if a file
+ * of another program has the name. */
 int backlog_file_write(const char *path, const struct stream_place *place,
                        const struct backlog *backlog);
 /* Adds the bytes before `place` to the backlog, which must be empty and end there. False: the file

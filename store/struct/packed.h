@@ -1,18 +1,21 @@
 /* packed: a few records, one after another in one allocation: the form of small collections. The
  * caller decides what values mean and how records are ordered.
  *
- * A record is a member, a value (may be empty) and an optional deadline. Its head is one byte if
- * the member has at most 15 bytes, the value at most 7, and there is no deadline; else two bytes:
+ * A record is a member, a value (may be empty) and an optional deadline:
  *
- *     0 (1 bit) value length (3 bits) member length (4 bits)
- *     1 (1 bit) member length (7 bits) has a deadline (1 bit) value length (7 bits)
+ *     bytes  what      bits, from the highest
+ *     1 or   head      0, value length (3), member length (4)
+ *     2      head      1, member length (7); has a deadline (1), value length (7)
+ *     0 or 8 deadline, little endian
+ *     .      member
+ *     .      value
  *
- * Then follow the deadline (8 bytes, little endian, if there is one), the member and the value. To
- * change the layout, change this comment, packed_head_at() here, and record_size() and encode() in
+ * The short head is for members of at most 15 bytes, values of at most 7 and no deadline. To change
+ * the layout, change this comment, packed_head_at() here, and record_size() and encode() in
  * packed.c; no other code depends on it.
  *
- * The caller may store a few bytes of its own, the front, before the first record, for example what
- * all records have in common. The front's last byte is its length, and `data` points behind it:
+ * The caller may store a few bytes of its own before the first record, for example what all records
+ * have in common. The last byte of this front is its length, and `data` points behind it:
  *
  *     front (caller's bytes, then its whole length in one byte) | record | record ...
  *

@@ -1,19 +1,25 @@
 /* manifest: the list of the files that hold the data: a base, and the journal segments that
  * continue it. Depends on disk.h and file_kind.h.
  *
- * Layout, as in Redis 7: a line "file NAME seq N type T" for each file; T is b, the base (at most
- * one); i, a segment, in order of growing N; or h, history: no longer needed, to be deleted. A name
- * with unusual characters is quoted as in redis.conf. A line that begins with # is a comment; our
- * manifests begin with MANIFEST_FIRST_LINE and end with "# crc32c xxxxxxxx", the checksum of the
- * lines before it; one with that first line and no checksum at its end is damaged. Unknown pairs of
- * words in a line are ignored, as in Redis, so that later versions can add pairs that earlier ones
- * need not understand. A pair "synced N" in a segment's line: its first N bytes were synced, so a
- * file without them is damaged. A new segment's line has the length of its header, a clean stop
- * notes all. So that no file of another server or an older backup is taken for one of the list, and
- * no file can be left out of it unnoticed:
+ * Layout, as in Redis 7:
  *
+ *     MANIFEST_FIRST_LINE           in our manifests; a line that begins with # is a comment
+ *     file NAME seq N type b ...    the base, at most one
+ *     file NAME seq N type i ...    a segment; segments are in the order of growing N
+ *     file NAME seq N type h ...    history: no longer needed, to be deleted
+ *     # crc32c xxxxxxxx             the checksum of the lines before; without it, a manifest with
+ *                                   our first line is damaged
+ *
+ * A name with unusual characters is quoted as in redis.conf. More pairs of words may end a line.
+ * Readers ignore unknown pairs, as in Redis, so that later versions can add some. Ours reveal a
+ * lost end, a file of another server or of an older backup, and a file that was left out of the
+ * list:
+ *
+ *     synced N           of a segment: its first N bytes were synced, and a file without them is
+ *                        damaged. N is the length of the header in a new segment's line, and the
+ *                        whole length after a clean stop
  *     header xxxxxxxx    of a base: the checksum of its header
- *     id xxxxxxxx        of a segment: the ID that its first record tells (segment_mark.h)
+ *     id xxxxxxxx        of a segment: the ID in its first record (segment_mark.h)
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
  *
  * A line without such a pair, from an earlier version or a file written by hand, is not checked.

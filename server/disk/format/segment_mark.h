@@ -1,21 +1,21 @@
 /* segment_mark: comment lines in a journal segment that tell how much of the journal must be there.
  * Depends on record.h and random numbers.
  *
- * A crash leaves a torn end, and so may damage look. What was synced is never torn, so the writer
- * notes how far syncs have come, and where each segment continues the one before it:
+ * A crash leaves a torn end, and damage may look like one. But what was synced is never torn. So
+ * the writer notes how far syncs have come, and which segment each segment continues:
  *
- *     #segment ID after LENGTH SUM\r\n
- *     #segment ID\r\n
- *     #synced OFFSET ID\r\n
+ *     line                            stands in         means
+ *     #segment ID after LENGTH SUM    the first record  the last segment with records before this
+ *                                                       one was synced, with this length and this
+ *                                                       checksum at its end
+ *     #segment ID                     the first record  there was no such segment. In a later
+ *                                                       record: an earlier version began this one
+ *     #synced OFFSET ID               later records     this segment was synced up to OFFSET
  *
- * The first stands in a segment's first record: the last segment with records before it was synced,
- * had this length, and this checksum at its end. It may be gone, because a base replaced it. The
- * second is the same without such a segment; it stands in a later record if an earlier version
- * began the segment. The third stands in later records: the file was synced up to OFFSET.
- *
- * ID and SUM have eight hexadecimal digits. The ID is random, so that a value can't contain a mark
- * that is taken for one of its segment. The manifest lists it too (manifest.h), so that the segment
- * of another server is not taken for this one. Readers that know nothing of marks skip them. */
+ * Each line ends with \r\n; ID and SUM are eight hexadecimal digits. The segment of LENGTH and SUM
+ * may be gone, because a base replaced it. The ID is random, so that no value can contain a mark of
+ * its own segment. The manifest lists the ID too (manifest.h), so that the segment of another
+ * server is not taken for this one. Readers that know nothing of marks skip them. */
 #ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
 #define SERVER_DISK_FORMAT_SEGMENT_MARK_H
 

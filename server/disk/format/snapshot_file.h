@@ -14,11 +14,15 @@
  *        64   4  blocks, including the last one
  *        68   4  CRC-32C of the bytes 0 to 67
  *
- * Then blocks: stored size, raw size, checksum, of 4 bytes each, and `stored` bytes. These are
- * compressed with LZ4 if `stored` is less than `raw`, else they are the raw bytes; `raw` is at most
- * 256 KiB. The checksum is the CRC-32C of the two sizes and the stored bytes, continued from the
- * block before (0 for the first one), so that a missing, repeated or misplaced block is detected.
- * The last block has the sizes 0 and 0 and ends the file.
+ * The blocks follow, each with a header of 12 bytes:
+ *
+ *     at  0  4  stored: the bytes of this block in the file
+ *         4  4  raw: the bytes of the stream that it holds, at most 256 KiB
+ *         8  4  CRC-32C of stored, raw and the stored bytes, continued from the block before
+ *        12  .  stored bytes: LZ4 if stored < raw, else the bytes of the stream
+ *
+ * Because the checksum continues from block to block (from 0), a missing, repeated or misplaced
+ * block is detected. A block with stored = raw = 0 ends the file.
  *
  * To change the layout: use a new version, and keep reading the old one. The first 20 bytes must
  * not change. A reader refuses a file with an unknown version or flag.
