@@ -20,10 +20,14 @@
 #
 # MALLOC=jemalloc|libc   RUN_ARGS="--port 7000"   TESTS="build/tests/unit/store/struct/dict_test ..."   V=1
 
+# Without make's own rules, which it would try for each source and header.
+MAKEFLAGS += -r
+
 PREFIX ?= /usr/local
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
-MALLOC ?= $(if $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes),jemalloc,libc)
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Expanded once: MALLOC is in the name of each target.
+MALLOC := $(or $(MALLOC),$(if $(shell pkg-config --exists jemalloc 2>/dev/null && echo yes),jemalloc,libc))
+JOBS := $(or $(JOBS),$(shell nproc 2>/dev/null || echo 2))
 # Test programs at a time: many wait more than they compute.
 TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))
 CFLAGS ?= -O2 -g
@@ -85,7 +89,7 @@ FUZZERS = $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
 unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR .SECONDARY:
-.PHONY: all expired installed tools run unit test test-all asan lint format clean example reference
+.PHONY: all expired installed tools run unit test test-all lint format clean example reference
 .PHONY: objects tests-built test-here test-core bench tidy coverage compile_commands.json
 
 all: expired installed
@@ -95,7 +99,10 @@ all: expired installed
 expired: $(B)/expired
 	@cmp -s $< $@ || { rm -f $@ && cp $< $@; }
 
-$(B)/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE) $(BOTTOM)
+# To optimize the whole takes half as long as to compile it, so `make test` links the same objects without that.
+$(B)/core/expired: PARTS = -fno-lto
+$(B)/expired $(B)/core/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE) $(BOTTOM)
+	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
 $(B)/obj/%.o: %.c | $(B)/.complete
@@ -135,7 +142,8 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
 	@mkdir -p $(@D)
 	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
-QUICK_LINK ?= $(if $(SANITIZE),,$(if $(shell command -v ld.gold),-fuse-ld=gold) -Wl,-S) # empty: for a debugger
+GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+QUICK_LINK ?= $(if $(SANITIZE),,$(GOLD) -Wl,-S) # empty: for a debugger
 $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(UNIT),$@),$(QUICK_LINK))
 
 # Whole programs need a server to run in, payloads a part of it.
@@ -168,15 +176,16 @@ run:
 
 # One build at a time in this folder, so that two runs at once may share it.
 LOCKED = mkdir -p $(B) && flock $(B)/.lock
-TEST_ENV = JOBS=$(TEST_JOBS) PYTHONPYCACHEPREFIX=$(abspath $(B))/python EXPIRED=$(abspath $(B)/expired) BUILD=$(abspath $(B)) \
-    $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
+DAEMON = $(B)/expired
+TEST_ENV = JOBS=$(TEST_JOBS) PYTHONPYCACHEPREFIX=$(abspath $(B))/python PYTHONDONTWRITEBYTECODE= \
+    EXPIRED=$(abspath $(DAEMON)) BUILD=$(abspath $(B)) $(if $(SANITIZE),$(CHECKED_MODULE_ENV))
 
 not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
 NODE_MODULES = tests/e2e/clients/node_modules/.made
 CHOSEN = $(or $(TESTS),$(E2E))
 NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \
     $(if $(filter $(call not_core_that_needs,the module),$(CHOSEN)),module-built $(if $(SANITIZE),module-checked))
-tests-built: $(B)/expired $(UNIT) $(TOOLS) $(FAULT) $(SIM) $(NEEDED) ; @:
+tests-built: $(DAEMON) $(UNIT) $(TOOLS) $(FAULT) $(SIM) $(NEEDED) ; @:
 $(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.json
 	cd tests/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -191,7 +200,7 @@ CORE = $(filter-out $(NOT_CORE) $(patsubst %.c,$(B)/%,$(NOT_CORE)),$(E2E) $(UNIT
 test:
 	@tools/deps build test
 	@DIFF_N=$(or $(DIFF_N),300) MODEL_N=$(or $(MODEL_N),80) CALLS_N=$(or $(CALLS_N),3) SIM_N=$(or $(SIM_N),8) $(MAKE) --no-print-directory test-core
-test-core: ; @$(MAKE) --no-print-directory test-here TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
+test-core: ; @$(MAKE) --no-print-directory test-here DAEMON=$(B)/core/expired TESTS="$(or $(TESTS),$(CORE))" LEFT_OUT="$(NOT_CORE)"
 test-all:
 	@tools/deps build test_all
 	@$(MAKE) --no-print-directory test-here
@@ -211,18 +220,6 @@ bench:
 unit:
 	@tools/deps build unit
 	@$(MAKE) --no-print-directory test-here E2E=
-
-# Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
-asan:
-	@tools/deps build test_all
-	@$(LOCKED) $(MAKE) $(PARALLEL) $(ASAN) $(ASAN_B)/tools/conf_example
-	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
-	ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=$$leaks \
-	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
-	$(MAKE) --no-print-directory $(ASAN) test-here
-ASAN_B = build/asan
-ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
-    SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
 # ---- reviewing ----
 

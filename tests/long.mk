@@ -6,6 +6,7 @@
 #   make sim-plants    worlds find each planted fault: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
+#   make asan         all tests under ASan and UBSan
 #   make tsan          programs that start threads, under ThreadSanitizer: TESTS; tsan-short is a part of it
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
 #   make coverage      lines and branches that the unit tests reach, by folder
@@ -32,6 +33,18 @@ sim:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(SIM)
 	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/run \
 	    $(foreach s,SEED SEEDS HOURS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
+
+# Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
+asan:
+	@tools/deps build test_all
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(ASAN) $(ASAN_B)/tools/conf_example
+	@leaks=$$(tests/leaks $(ASAN_B)/tools/conf_example); \
+	ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=$$leaks \
+	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
+	$(MAKE) --no-print-directory $(ASAN) test-here
+ASAN_B = build/asan
+ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
+    SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
 TSAN_UNIT = $(patsubst %,$(B)/tests/unit/%_test,store/mem/shared server/base/page_thread \
@@ -111,4 +124,4 @@ test-newest:
 	    MODULE_HOST=$(NEWEST_BIN)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
-.PHONY: test-newest diff crash tsan tsan-here tsan-short sim-plants fuzz fuzz-built soak steady mutants service-test
+.PHONY: test-newest diff crash asan tsan tsan-here tsan-short sim-plants fuzz fuzz-built soak steady mutants service-test
