@@ -17,14 +17,14 @@ struct relocation {
 };
 
 /* Where to continue in a structure of many blocks. All zero: at the beginning, or done. */
-struct relocation_place {
+struct relocation_cursor {
     uint64_t at;
     unsigned part;
 };
 
-static inline bool relocation_begins(const struct relocation_place *place)
+static inline bool relocation_begins(const struct relocation_cursor *cursor)
 {
-    return place->at == 0 && place->part == 0;
+    return cursor->at == 0 && cursor->part == 0;
 }
 
 /* A copy of the block if that saves memory, else NULL. The caller must redirect all pointers to the

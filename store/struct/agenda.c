@@ -334,18 +334,18 @@ static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation 
     }
 }
 
-void agenda_relocate(struct agenda *ag, struct relocation_place *place,
+void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
                      struct relocation *relocation)
 {
-    if (place->at == 0) ag->segments = relocation_block(relocation, ag->segments);
-    while (place->at < ag->segment_count) {
-        struct agenda_slot **segment = &ag->segments[place->at];
+    if (cursor->at == 0) ag->segments = relocation_block(relocation, ag->segments);
+    while (cursor->at < ag->segment_count) {
+        struct agenda_slot **segment = &ag->segments[cursor->at];
         *segment = relocation_block(relocation, *segment);
-        far_relocate(ag, (uint32_t)place->at, relocation);
-        place->at++;
+        far_relocate(ag, (uint32_t)cursor->at, relocation);
+        cursor->at++;
         if (relocation->left == 0) break;
     }
-    if (place->at >= ag->segment_count) place->at = 0;
+    if (cursor->at >= ag->segment_count) cursor->at = 0;
 }
 
 msec agenda_next(const struct agenda *ag)

@@ -64,7 +64,7 @@ struct deadline *agenda_pop_due(struct agenda *ag, msec now);
 void agenda_moved(struct agenda *ag, struct deadline *d);
 
 /* Relocates the agenda's own blocks, not the owners of deadlines. */
-void agenda_relocate(struct agenda *ag, struct relocation_place *place,
+void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
                      struct relocation *relocation);
 
 static inline uint32_t agenda_count(const struct agenda *ag)

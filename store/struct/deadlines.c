@@ -42,15 +42,15 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
     if (agenda_at(&deadlines->agenda, d) == deadlines->latest) deadlines->last = d;
 }
 
-void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *place,
+void deadlines_relocate(struct deadlines **deadlines, struct relocation_cursor *cursor,
                         struct relocation *relocation)
 {
     if (*deadlines == NULL) {
-        place->at = 0;
+        cursor->at = 0;
         return;
     }
-    if (place->at == 0) *deadlines = relocation_block(relocation, *deadlines);
-    agenda_relocate(&(*deadlines)->agenda, place, relocation);
+    if (cursor->at == 0) *deadlines = relocation_block(relocation, *deadlines);
+    agenda_relocate(&(*deadlines)->agenda, cursor, relocation);
 }
 
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d)

@@ -26,7 +26,7 @@ void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
 /* As agenda_relocate; *deadlines may be NULL. */
-void deadlines_relocate(struct deadlines **deadlines, struct relocation_place *place,
+void deadlines_relocate(struct deadlines **deadlines, struct relocation_cursor *cursor,
                         struct relocation *relocation);
 
 /* These accept NULL. */

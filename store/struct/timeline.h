@@ -88,9 +88,9 @@ struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *f
 void timeline_each_until(const struct timeline *tl, msec until,
                          bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx);
 
-/* Relocates the timeline's own blocks at `place` (0: the first place), not the owners. Returns the
- * next place; 0: it was the last one. */
-uint32_t timeline_relocate(struct timeline *tl, uint32_t place, struct relocation *relocation);
+/* Relocates the timeline's own blocks from `cursor` (0: its beginning), not the owners. Returns the
+ * next cursor; 0: all are done. */
+uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation);
 
 /* Walks in order; the timeline must not change meanwhile. O(1) per step. */
 struct timeline_walk {

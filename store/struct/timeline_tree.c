@@ -216,19 +216,19 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
 
 /* --- relocating --- */
 
-uint32_t timeline_relocate(struct timeline *tl, uint32_t place, struct relocation *relocation)
+uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation)
 {
-    if (place >= tl->numbers) return 0;
-    if (place == 0) tl->leaves = relocation_block(relocation, tl->leaves);
-    if (place % TIMELINE_SEGMENT == 0) {
-        uint32_t i = place >> TIMELINE_SEGMENT_SHIFT;
+    if (cursor >= tl->numbers) return 0;
+    if (cursor == 0) tl->leaves = relocation_block(relocation, tl->leaves);
+    if (cursor % TIMELINE_SEGMENT == 0) {
+        uint32_t i = cursor >> TIMELINE_SEGMENT_SHIFT;
         struct timeline_leaf *moved = relocation_copy(relocation, tl->leaves[i]);
         if (moved != NULL) segment_replace(tl, i, moved);
     }
-    struct timeline_leaf *leaf = timeline_leaf_of(tl, place);
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, cursor);
     if (leaf->slots != NULL) {
         leaf->slots = relocation_block(relocation, leaf->slots);
         counted_relocate(&tl->tree, &leaf->node, relocation);
     }
-    return place + 1 < tl->numbers ? place + 1 : 0;
+    return cursor + 1 < tl->numbers ? cursor + 1 : 0;
 }

@@ -61,7 +61,7 @@ static bool is_worth_more(size_t unused)
 static void walk_begin(struct defrag *defrag)
 {
     defrag->db = 0;
-    defrag->place = (struct relocation_place){ 0 };
+    defrag->cursor = (struct relocation_cursor){ 0 };
     defrag->moved_before = defrag->relocation.moved;
     defrag->kept_before = defrag->relocation.kept;
     defrag->used_before = mem_used();
@@ -109,14 +109,14 @@ static void walk_end(struct defrag *defrag)
 static void visit(void *ctx, struct entry *entry)
 {
     struct defrag *defrag = ctx;
-    struct relocation_place place = { 0 };
+    struct relocation_cursor cursor = { 0 };
     bool has_work = defrag->relocation.left > 0 || entry->object.type == TYPE_STRING;
-    if (has_work) object_relocate(&entry->object, &place, &defrag->relocation);
-    if (!has_work || !relocation_begins(&place)) {
+    if (has_work) object_relocate(&entry->object, &cursor, &defrag->relocation);
+    if (!has_work || !relocation_begins(&cursor)) {
         defrag->values = mem_grow(defrag->values, defrag->value_count, &defrag->value_cap,
                                   sizeof(*defrag->values));
         struct blob *key = blob_new(entry_key(entry));
-        defrag->values[defrag->value_count++] = (struct defrag_value){ key, place };
+        defrag->values[defrag->value_count++] = (struct defrag_value){ key, cursor };
     }
     if (defrag->relocation.moved != defrag->moved_at_visit)
         defrag->keys_moved++;
@@ -131,8 +131,8 @@ static void continue_value(struct defrag *defrag, struct keyspace *ks)
     struct defrag_value *value = &defrag->values[defrag->value_count - 1];
     struct entry *entry = keyspace_find(ks, blob_view(value->key));
     if (entry != NULL) {
-        object_relocate(&entry->object, &value->place, &defrag->relocation);
-        if (!relocation_begins(&value->place)) return;
+        object_relocate(&entry->object, &value->cursor, &defrag->relocation);
+        if (!relocation_begins(&value->cursor)) return;
     }
     blob_free(value->key);
     defrag->value_count--;
@@ -140,15 +140,15 @@ static void continue_value(struct defrag *defrag, struct keyspace *ks)
 
 static void continue_database(struct defrag *defrag, struct keyspace *ks)
 {
-    struct relocation_place *place = &defrag->place;
-    if (place->part == PART_ENTRIES) {
-        place->at = keyspace_relocate(ks, place->at, &defrag->relocation, visit, defrag);
-        if (place->at == 0) place->part = PART_AGENDAS;
+    struct relocation_cursor *cursor = &defrag->cursor;
+    if (cursor->part == PART_ENTRIES) {
+        cursor->at = keyspace_relocate(ks, cursor->at, &defrag->relocation, visit, defrag);
+        if (cursor->at == 0) cursor->part = PART_AGENDAS;
         return;
     }
-    agenda_relocate(&ks->agendas[place->part - PART_AGENDAS], place, &defrag->relocation);
-    if (place->at != 0 || ++place->part < PARTS) return;
-    place->part = PART_ENTRIES;
+    agenda_relocate(&ks->agendas[cursor->part - PART_AGENDAS], cursor, &defrag->relocation);
+    if (cursor->at != 0 || ++cursor->part < PARTS) return;
+    cursor->part = PART_ENTRIES;
     defrag->db++;
 }
 

@@ -18,16 +18,16 @@
 /* A large value that is partly done; its key may no longer exist. */
 struct defrag_value {
     struct blob *key; /* owned */
-    struct relocation_place place;
+    struct relocation_cursor cursor;
 };
 
 struct defrag {
     struct store *store;
     bool running;
-    bool trimming;                 /* all walks are done; giving back free slabs */
-    unsigned db;                   /* position of the walk: database, ... */
-    struct relocation_place place; /* ... and place in it */
-    struct defrag_value *values;   /* large values of entries before the place */
+    bool trimming;                   /* all walks are done; giving back free slabs */
+    unsigned db;                     /* where the walk is: database, ... */
+    struct relocation_cursor cursor; /* ... and cursor in it */
+    struct defrag_value *values;     /* large values of entries before the cursor */
     size_t value_count, value_cap;
     struct relocation relocation; /* counts of blocks that were moved, and looked at and kept */
     uint64_t keys_moved, keys_kept;

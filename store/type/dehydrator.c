@@ -552,26 +552,26 @@ static void *element_relocate(void *ctx, void *element)
 }
 
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
-                                       struct relocation_place *place,
+                                       struct relocation_cursor *cursor,
                                        struct relocation *relocation)
 {
-    if (relocation_begins(place)) dehydrator = relocation_block(relocation, dehydrator);
+    if (relocation_begins(cursor)) dehydrator = relocation_block(relocation, dehydrator);
     struct mover mover = { dehydrator, relocation };
     do {
-        switch (place->part) {
+        switch (cursor->part) {
         case PART_ELEMENTS:
-            place->at = dict_relocate(&dehydrator->elements, place->at, relocation,
-                                      element_relocate, &mover);
+            cursor->at = dict_relocate(&dehydrator->elements, cursor->at, relocation,
+                                       element_relocate, &mover);
             break;
         case PART_TIMELINE:
-            place->at = timeline_relocate(&dehydrator->timeline, (uint32_t)place->at, relocation);
+            cursor->at = timeline_relocate(&dehydrator->timeline, (uint32_t)cursor->at, relocation);
             break;
         default:
-            place->at = timeline_relocate(&dehydrator->leases, (uint32_t)place->at, relocation);
+            cursor->at = timeline_relocate(&dehydrator->leases, (uint32_t)cursor->at, relocation);
             break;
         }
-        if (place->at == 0) place->part = (place->part + 1) % (PART_LEASES + 1);
-    } while (!relocation_begins(place) && relocation->left > 0);
+        if (cursor->at == 0) cursor->part = (cursor->part + 1) % (PART_LEASES + 1);
+    } while (!relocation_begins(cursor) && relocation->left > 0);
     return dehydrator;
 }
 

@@ -143,7 +143,7 @@ const char *dehydrator_encoding(const struct dehydrator *dehydrator);
 /* Relocates at least one block, and more while the relocation has work left. Returns the
  * dehydrator's address; invalidates elements and borrowed bytes. */
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
-                                       struct relocation_place *place,
+                                       struct relocation_cursor *cursor,
                                        struct relocation *relocation);
 size_t dehydrator_bytes(const struct dehydrator *dehydrator);
 void dehydrator_check(const struct dehydrator *dehydrator);

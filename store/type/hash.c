@@ -212,28 +212,28 @@ static void *pair_relocate(void *ctx, void *old)
     return moved;
 }
 
-struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
+struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
                            struct relocation *relocation)
 {
-    bool begins = relocation_begins(place);
+    bool begins = relocation_begins(cursor);
     if (begins) hash = relocation_block(relocation, hash);
     if (!hash->is_large) {
         packed_relocate(&hash->packed, relocation);
-        *place = (struct relocation_place){ 0 };
+        *cursor = (struct relocation_cursor){ 0 };
         return hash;
     }
     if (begins) hash->table = relocation_block(relocation, hash->table);
     struct hash_table *table = hash->table;
-    if (place->part == PART_DEADLINES) {
-        deadlines_relocate(&table->deadlines, place, relocation);
-        if (place->at == 0) place->part = PART_PAIRS;
+    if (cursor->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, cursor, relocation);
+        if (cursor->at == 0) cursor->part = PART_PAIRS;
         return hash;
     }
     struct mover mover = { table, relocation };
     do
-        place->at = dict_relocate(&table->pairs, place->at, relocation, pair_relocate, &mover);
-    while (place->at != 0 && relocation->left > 0);
-    if (place->at == 0) place->part = PART_DEADLINES;
+        cursor->at = dict_relocate(&table->pairs, cursor->at, relocation, pair_relocate, &mover);
+    while (cursor->at != 0 && relocation->left > 0);
+    if (cursor->at == 0) cursor->part = PART_DEADLINES;
     return hash;
 }
 

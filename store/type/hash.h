@@ -65,7 +65,7 @@ const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the hash's
  * address; invalidates everything borrowed from it. */
-struct hash *hash_relocate(struct hash *hash, struct relocation_place *place,
+struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t hash_bytes(const struct hash *hash);
 void hash_check(const struct hash *hash);

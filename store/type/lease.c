@@ -240,23 +240,23 @@ const char *lease_encoding(const struct lease *lease)
     return "raw";
 }
 
-struct lease *lease_relocate(struct lease *lease, struct relocation_place *place,
+struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *cursor,
                              struct relocation *relocation)
 {
-    if (relocation_begins(place)) lease = relocation_block(relocation, lease);
+    if (relocation_begins(cursor)) lease = relocation_block(relocation, lease);
     if (is_small(lease)) {
         packed_relocate(&lease->packed, relocation);
-        *place = (struct relocation_place){ 0 };
+        *cursor = (struct relocation_cursor){ 0 };
         return lease;
     }
-    if (place->part < PART_BY_TOKEN) {
-        lease->by_owner = hash_relocate(lease->by_owner, place, relocation);
-        if (relocation_begins(place)) place->part = PART_BY_TOKEN;
+    if (cursor->part < PART_BY_TOKEN) {
+        lease->by_owner = hash_relocate(lease->by_owner, cursor, relocation);
+        if (relocation_begins(cursor)) cursor->part = PART_BY_TOKEN;
         return lease;
     }
-    place->part -= PART_BY_TOKEN;
-    lease->by_token = hash_relocate(lease->by_token, place, relocation);
-    if (!relocation_begins(place)) place->part += PART_BY_TOKEN;
+    cursor->part -= PART_BY_TOKEN;
+    lease->by_token = hash_relocate(lease->by_token, cursor, relocation);
+    if (!relocation_begins(cursor)) cursor->part += PART_BY_TOKEN;
     return lease;
 }
 

@@ -60,7 +60,7 @@ bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n)
 struct expiring lease_expiring(const struct lease *lease);
 
 const char *lease_encoding(const struct lease *lease); /* "raw" */
-struct lease *lease_relocate(struct lease *lease, struct relocation_place *place,
+struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *cursor,
                              struct relocation *relocation); /* as hash_relocate */
 size_t lease_bytes(const struct lease *lease);
 void lease_check(const struct lease *lease);

@@ -394,20 +394,20 @@ enum {
     NODES_MAX = 1024
 }; /* relocate at most this many nodes, because reaching later ones costs too much */
 
-struct list *list_relocate(struct list *list, struct relocation_place *place,
+struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation)
 {
-    if (relocation_begins(place)) list = relocation_block(relocation, list);
-    if (place->at > NODES_MAX) place->at = NODES_MAX;
+    if (relocation_begins(cursor)) list = relocation_block(relocation, list);
+    if (cursor->at > NODES_MAX) cursor->at = NODES_MAX;
     struct list_node *node = list->head;
-    for (uint64_t i = 0; i < place->at && node != NULL; i++)
+    for (uint64_t i = 0; i < cursor->at && node != NULL; i++)
         node = node->next;
-    while (node != NULL && place->at < NODES_MAX) {
+    while (node != NULL && cursor->at < NODES_MAX) {
         node = list_node_relocate(list, node, relocation)->next;
-        place->at++;
+        cursor->at++;
         if (relocation->left == 0) break;
     }
-    if (node == NULL || place->at == NODES_MAX) *place = (struct relocation_place){ 0 };
+    if (node == NULL || cursor->at == NODES_MAX) *cursor = (struct relocation_cursor){ 0 };
     return list;
 }
 

@@ -52,7 +52,7 @@ const char *list_encoding(const struct list *list); /* as Redis names it */
 /* Returns the list's address; invalidates everything borrowed from it. In a list of many MiB
  * only nodes near the head are relocated: the blocks of such a list are large and waste little
  * memory. */
-struct list *list_relocate(struct list *list, struct relocation_place *place,
+struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t list_bytes(const struct list *list); /* all memory. O(1) */
 void list_check(const struct list *list);

@@ -16,10 +16,10 @@
     {                                                                                              \
         return noun##_free_some(object->noun, work);                                               \
     }                                                                                              \
-    static void any_##noun##_relocate(struct object *object, struct relocation_place *place,       \
+    static void any_##noun##_relocate(struct object *object, struct relocation_cursor *cursor,     \
                                       struct relocation *relocation)                               \
     {                                                                                              \
-        object->noun = noun##_relocate(object->noun, place, relocation);                           \
+        object->noun = noun##_relocate(object->noun, cursor, relocation);                          \
     }                                                                                              \
     static size_t any_##noun##_count(const struct object *object)                                  \
     {                                                                                              \
@@ -181,7 +181,7 @@ static bool string_free_some(struct object *object, size_t *work)
 
 /* A big blob may have other owners, which point to it. It is not in a slab, so moving it would gain
  * nothing. */
-static void string_relocate(struct object *object, struct relocation_place *place,
+static void string_relocate(struct object *object, struct relocation_cursor *cursor,
                             struct relocation *relocation)
 {
     if (object->is_soft) {
@@ -190,7 +190,7 @@ static void string_relocate(struct object *object, struct relocation_place *plac
     }
     if (!object->is_small && object->string->len < BLOB_BIG)
         object->string = relocation_block(relocation, object->string);
-    *place = (struct relocation_place){ 0 };
+    *cursor = (struct relocation_cursor){ 0 };
 }
 
 static size_t string_count(const struct object *object)
@@ -264,10 +264,10 @@ const char *object_encoding(const struct object *object)
     return row_of(object->type)->encoding(object);
 }
 
-void object_relocate(struct object *object, struct relocation_place *place,
+void object_relocate(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation)
 {
-    row_of(object->type)->relocate(object, place, relocation);
+    row_of(object->type)->relocate(object, cursor, relocation);
 }
 
 void object_widen(struct object *object)

@@ -75,10 +75,10 @@ struct object object_new(enum type type); /* an empty string or collection */
 void object_free(struct object *object);
 /* Frees in slices: frees about *work elements and subtracts them from *work; true when done. */
 bool object_free_some(struct object *object, size_t *work);
-/* Relocates blocks of the value from *place on: at least one step, and more while the relocation
- * has work left. Done when *place is at the beginning again. Invalidates everything borrowed from
+/* Relocates blocks of the value from *cursor on: at least one step, and more while the relocation
+ * has work left. Done when *cursor is at the beginning again. Invalidates everything borrowed from
  * the value. */
-void object_relocate(struct object *object, struct relocation_place *place,
+void object_relocate(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation);
 size_t object_count(const struct object *object); /* elements; 1 for a string */
 /* Does a collection have an element (member, field) of this name? False if elements of its type

@@ -132,29 +132,29 @@ static void *set_member_relocate(void *ctx, void *old)
     return moved;
 }
 
-struct set *set_relocate(struct set *set, struct relocation_place *place,
+struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
                          struct relocation *relocation)
 {
-    bool begins = relocation_begins(place);
+    bool begins = relocation_begins(cursor);
     if (begins) set = relocation_block(relocation, set);
     if (!set->is_large) {
         packed_relocate(&set->packed, relocation);
-        *place = (struct relocation_place){ 0 };
+        *cursor = (struct relocation_cursor){ 0 };
         return set;
     }
     if (begins) set->table = relocation_block(relocation, set->table);
     struct set_table *table = set->table;
-    if (place->part == PART_DEADLINES) {
-        deadlines_relocate(&table->deadlines, place, relocation);
-        if (place->at == 0) place->part = PART_MEMBERS;
+    if (cursor->part == PART_DEADLINES) {
+        deadlines_relocate(&table->deadlines, cursor, relocation);
+        if (cursor->at == 0) cursor->part = PART_MEMBERS;
         return set;
     }
     struct mover mover = { table, relocation };
     do
-        place->at =
-            dict_relocate(&table->members, place->at, relocation, set_member_relocate, &mover);
-    while (place->at != 0 && relocation->left > 0);
-    if (place->at == 0) place->part = PART_DEADLINES;
+        cursor->at =
+            dict_relocate(&table->members, cursor->at, relocation, set_member_relocate, &mover);
+    while (cursor->at != 0 && relocation->left > 0);
+    if (cursor->at == 0) cursor->part = PART_DEADLINES;
     return set;
 }
 

@@ -62,7 +62,7 @@ const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's
  * address; invalidates everything borrowed from it. */
-struct set *set_relocate(struct set *set, struct relocation_place *place,
+struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
                          struct relocation *relocation);
 size_t set_bytes(const struct set *set);
 void set_check(const struct set *set);

@@ -43,7 +43,7 @@ struct type_row {
 
     void *(*new)(void); /* NULL: an empty value has no memory (strings) */
     bool (*free_some)(struct object *object, size_t *work);
-    void (*relocate)(struct object *object, struct relocation_place *place,
+    void (*relocate)(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation);
     size_t (*count)(const struct object *object);
     size_t (*bytes)(const struct object *object);

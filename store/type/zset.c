@@ -318,18 +318,18 @@ struct expiring zset_expiring(const struct zset *zset)
 
 /* ---- relocating ---------------------------------------------------------------------------- */
 
-struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
+struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
                            struct relocation *relocation)
 {
-    bool begins = relocation_begins(place);
+    bool begins = relocation_begins(cursor);
     if (begins) zset = relocation_block(relocation, zset);
     if (!zset->is_large) {
         packed_relocate(&zset->packed, relocation);
-        *place = (struct relocation_place){ 0 };
+        *cursor = (struct relocation_cursor){ 0 };
         return zset;
     }
     if (begins) zset->table = relocation_block(relocation, zset->table);
-    zset_table_relocate(zset->table, place, relocation);
+    zset_table_relocate(zset->table, cursor, relocation);
     return zset;
 }
 

@@ -83,7 +83,7 @@ const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's
  * address; invalidates everything borrowed from it. */
-struct zset *zset_relocate(struct zset *zset, struct relocation_place *place,
+struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);
 void zset_check(const struct zset *zset);

@@ -132,23 +132,23 @@ static struct ranked_member *member_relocate(void *ctx, struct ranked_member *ol
     return moved;
 }
 
-void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
+void zset_table_relocate(struct zset_table *table, struct relocation_cursor *cursor,
                          struct relocation *relocation)
 {
     struct mover mover = { table, relocation };
     do {
-        switch (place->part) {
+        switch (cursor->part) {
         case PART_TREE:
-            place->at =
-                ranked_relocate(&table->ranked, place->at, relocation, member_relocate, &mover);
+            cursor->at =
+                ranked_relocate(&table->ranked, cursor->at, relocation, member_relocate, &mover);
             break;
         case PART_TABLE:
-            place->at = dict_relocate(&table->members, place->at, relocation, NULL, NULL);
+            cursor->at = dict_relocate(&table->members, cursor->at, relocation, NULL, NULL);
             break;
-        default: deadlines_relocate(&table->deadlines, place, relocation); break;
+        default: deadlines_relocate(&table->deadlines, cursor, relocation); break;
         }
-        if (place->at == 0) place->part = (place->part + 1) % (PART_DEADLINES + 1);
-    } while (!relocation_begins(place) && relocation->left > 0);
+        if (cursor->at == 0) cursor->part = (cursor->part + 1) % (PART_DEADLINES + 1);
+    } while (!relocation_begins(cursor) && relocation->left > 0);
 }
 
 size_t zset_table_bytes(const struct zset_table *table)

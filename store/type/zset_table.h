@@ -41,7 +41,7 @@ void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to);
 void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at);
 
 /* Relocates blocks of all parts, but not the struct itself. */
-void zset_table_relocate(struct zset_table *table, struct relocation_place *place,
+void zset_table_relocate(struct zset_table *table, struct relocation_cursor *cursor,
                          struct relocation *relocation);
 size_t zset_table_bytes(const struct zset_table *table);
 void zset_table_check(const struct zset_table *table);

@@ -484,14 +484,14 @@ struct stream_repeats *stream_make_repeats(struct stream *stream)
 
 /* ---- relocating ----------------------------------------------------------------------------- */
 
-/* Relocates the block with the entry of rank place->at; then that is the rank of the next block. */
-static void relocate_block(struct stream *stream, struct relocation_place *place,
+/* Relocates the block with the entry of rank cursor->at, and sets that to the next block's rank. */
+static void relocate_block(struct stream *stream, struct relocation_cursor *cursor,
                            struct relocation *relocation)
 {
-    size_t rank = place->at;
+    size_t rank = cursor->at;
     struct stream_block *block = block_at(stream, &rank);
     struct stream_block *moved = relocation_copy(relocation, block);
-    place->at += block->node.total - rank;
+    cursor->at += block->node.total - rank;
     if (moved != NULL) {
         block_moved(stream, block, moved);
         mem_free(block);
@@ -500,21 +500,21 @@ static void relocate_block(struct stream *stream, struct relocation_place *place
     if (block->in_tree) counted_relocate(&stream->tree, &block->node, relocation);
 }
 
-struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,
+struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *cursor,
                                struct relocation *relocation)
 {
-    if (relocation_begins(place)) stream = relocation_block(relocation, stream);
-    if (place->part == PART_BLOCKS) {
-        while (place->at < stream->count) {
-            relocate_block(stream, place, relocation);
-            if (place->at < stream->count && relocation->left == 0) return stream;
+    if (relocation_begins(cursor)) stream = relocation_block(relocation, stream);
+    if (cursor->part == PART_BLOCKS) {
+        while (cursor->at < stream->count) {
+            relocate_block(stream, cursor, relocation);
+            if (cursor->at < stream->count && relocation->left == 0) return stream;
         }
-        *place = (struct relocation_place){ .part = PART_GROUPS };
+        *cursor = (struct relocation_cursor){ .part = PART_GROUPS };
     }
     /* The part may be any other: an earlier value of the key had it. */
-    struct relocation_place within = { .at = place->at };
+    struct relocation_cursor within = { .at = cursor->at };
     stream->groups = stream_groups_relocate(stream->groups, &within, relocation);
-    *place = (struct relocation_place){ within.at, within.at != 0 ? PART_GROUPS : PART_BLOCKS };
+    *cursor = (struct relocation_cursor){ within.at, within.at != 0 ? PART_GROUPS : PART_BLOCKS };
     return stream;
 }
 

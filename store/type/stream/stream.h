@@ -147,7 +147,7 @@ struct stream_repeats *stream_repeats(const struct stream *stream);
 struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
 
 const char *stream_encoding(const struct stream *stream); /* "stream" */
-struct stream *stream_relocate(struct stream *stream, struct relocation_place *place,
+struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *cursor,
                                struct relocation *relocation);
 size_t stream_bytes(const struct stream *stream);  /* memory, groups included. O(1) */
 size_t stream_blocks(const struct stream *stream); /* for XINFO: "radix-tree-keys" */

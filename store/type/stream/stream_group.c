@@ -246,11 +246,11 @@ void consumer_saw(struct stream_consumer *consumer, msec now)
 
 /* ---- relocating ---- */
 
-/* The place: first the ranks of the groups, whose blocks move, then (with the highest bit) a
+/* The cursor: first the ranks of the groups, whose blocks move, then (with the highest bit) a
  * group's rank and a rank among its pending entries, and behind these its consumers. */
-#define PLACE_INSIDE    (UINT64_C(1) << 63)
-#define PLACE_RANK_BITS 40
-#define PLACE_RANK_MASK ((UINT64_C(1) << PLACE_RANK_BITS) - 1)
+#define CURSOR_INSIDE    (UINT64_C(1) << 63)
+#define CURSOR_RANK_BITS 40
+#define CURSOR_RANK_MASK ((UINT64_C(1) << CURSOR_RANK_BITS) - 1)
 
 static struct ranked_member *move_group(void *ctx, struct ranked_member *old)
 {
@@ -294,20 +294,20 @@ static size_t group_relocate(struct stream_group *group, size_t rank, struct rel
 static uint64_t relocate_inside(struct stream_groups *groups, uint64_t at,
                                 struct relocation *relocation)
 {
-    size_t rank = (at & ~PLACE_INSIDE) >> PLACE_RANK_BITS;
+    size_t rank = (at & ~CURSOR_INSIDE) >> CURSOR_RANK_BITS;
     struct stream_group *group = group_of(ranked_at(&groups->by_name, rank));
     if (group == NULL) return 0;
-    size_t next = group_relocate(group, at & PLACE_RANK_MASK, relocation);
+    size_t next = group_relocate(group, at & CURSOR_RANK_MASK, relocation);
     if (next == 0) rank++;
-    if (rank >= groups->by_name.count || rank >> (63 - PLACE_RANK_BITS) != 0) return 0;
-    return PLACE_INSIDE | rank << PLACE_RANK_BITS | (next & PLACE_RANK_MASK);
+    if (rank >= groups->by_name.count || rank >> (63 - CURSOR_RANK_BITS) != 0) return 0;
+    return CURSOR_INSIDE | rank << CURSOR_RANK_BITS | (next & CURSOR_RANK_MASK);
 }
 
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
-                                             struct relocation_place *place,
+                                             struct relocation_cursor *cursor,
                                              struct relocation *relocation)
 {
-    struct stream_groups *moved = place->at == 0 ? relocation_copy(relocation, groups) : NULL;
+    struct stream_groups *moved = cursor->at == 0 ? relocation_copy(relocation, groups) : NULL;
     if (moved != NULL) {
         mem_free(groups);
         groups = moved;
@@ -315,13 +315,13 @@ struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
             group->owner = groups;
     }
     do {
-        if ((place->at & PLACE_INSIDE) != 0) {
-            place->at = relocate_inside(groups, place->at, relocation);
+        if ((cursor->at & CURSOR_INSIDE) != 0) {
+            cursor->at = relocate_inside(groups, cursor->at, relocation);
         } else {
-            place->at =
-                ranked_relocate(&groups->by_name, place->at, relocation, move_group, relocation);
-            if (place->at == 0 && groups->by_name.count > 0) place->at = PLACE_INSIDE;
+            cursor->at =
+                ranked_relocate(&groups->by_name, cursor->at, relocation, move_group, relocation);
+            if (cursor->at == 0 && groups->by_name.count > 0) cursor->at = CURSOR_INSIDE;
         }
-    } while (place->at != 0 && relocation->left > 0);
+    } while (cursor->at != 0 && relocation->left > 0);
     return groups;
 }

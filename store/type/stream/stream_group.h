@@ -26,9 +26,9 @@ struct stream_groups *stream_groups_new(void);
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
-/* Uses place->at only, which is 0 before the first call and after the last. */
+/* Uses cursor->at only, which is 0 before the first call and after the last. */
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
-                                             struct relocation_place *place,
+                                             struct relocation_cursor *cursor,
                                              struct relocation *relocation);
 
 /* ---- groups, by name ---- */

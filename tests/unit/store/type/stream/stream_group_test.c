@@ -468,14 +468,14 @@ END_TEST
 static uint64_t relocate_all(struct model *model, size_t slice)
 {
     struct relocation relocation = { 0 };
-    struct relocation_place place = { 0 };
+    struct relocation_cursor cursor = { 0 };
     mem_all_sparse(true);
     do {
         relocation.left = slice;
-        model->groups = stream_groups_relocate(model->groups, &place, &relocation);
-    } while (place.at != 0);
+        model->groups = stream_groups_relocate(model->groups, &cursor, &relocation);
+    } while (cursor.at != 0);
     mem_all_sparse(false);
-    ck_assert_uint_eq(place.part, 0);
+    ck_assert_uint_eq(cursor.part, 0);
     ck_assert_uint_eq(relocation.kept, 0);
     model->group = group_find(model->groups, LIT("group"));
     for (unsigned n = 0; n < model->names; n++) {

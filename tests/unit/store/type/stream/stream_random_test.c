@@ -231,12 +231,12 @@ static void step_cut(void)
 
 static void step_relocate(void)
 {
-    struct relocation_place place = { 0 };
+    struct relocation_cursor cursor = { 0 };
     mem_all_sparse(true);
     do {
         struct relocation relocation = { .left = 1 + rng_below(&rng, 200) };
-        stream = stream_relocate(stream, &place, &relocation);
-    } while (!relocation_begins(&place));
+        stream = stream_relocate(stream, &cursor, &relocation);
+    } while (!relocation_begins(&cursor));
     mem_all_sparse(false);
 }
 
