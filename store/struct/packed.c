@@ -18,7 +18,7 @@ enum {
     LINE = 64,  /* bytes of a cache line */
 };
 
-_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "a place has 16 bits");
+_Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "an offset has 16 bits");
 _Static_assert(PACKED_MAX_COUNT < 1 << 7, "count_expiring has 7 bits");
 _Static_assert(PACKED_MAX_FRONT <= UINT8_MAX, "the length of a front is 8 bits");
 _Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
@@ -72,14 +72,14 @@ static void encode(char *p, const struct packed_record *record)
     bytes_put(p, record->value);
 }
 
-static struct packed_head head_at(const struct packed *packed, uint32_t place)
+static struct packed_head head_at(const struct packed *packed, uint32_t offset)
 {
-    return packed_head_at(packed->data + place);
+    return packed_head_at(packed->data + offset);
 }
 
-static uint32_t next_place(const struct packed *packed, uint32_t place)
+static uint32_t next_offset(const struct packed *packed, uint32_t offset)
 {
-    return place + packed_size_of_head(head_at(packed, place));
+    return offset + packed_size_of_head(head_at(packed, offset));
 }
 
 /* ---- memory ---- */
@@ -116,13 +116,13 @@ static void shrink_if_sparse(struct packed *packed)
         resize(packed, packed->len);
 }
 
-/* Resizes the `from` bytes at a place to `to` bytes, and moves the bytes after them. */
-static void resize_at(struct packed *packed, uint32_t place, uint32_t from, uint32_t to)
+/* Resizes the `from` bytes at an offset to `to` bytes, and moves the bytes after them. */
+static void resize_at(struct packed *packed, uint32_t offset, uint32_t from, uint32_t to)
 {
-    ensure(place + from <= packed->len, "%u bytes at %u of %u", from, place, packed->len);
-    uint32_t behind = packed->len - place - from, len = packed->len - from + to;
+    ensure(offset + from <= packed->len, "%u bytes at %u of %u", from, offset, packed->len);
+    uint32_t behind = packed->len - offset - from, len = packed->len - from + to;
     if (len > packed->room) resize(packed, len);
-    if (behind > 0) memmove(packed->data + place + to, packed->data + place + from, behind);
+    if (behind > 0) memmove(packed->data + offset + to, packed->data + offset + from, behind);
     packed->len = (uint16_t)len;
 }
 
@@ -168,11 +168,11 @@ bool packed_fits(const struct packed *packed, const struct packed_record *record
            packed->len + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-bool packed_fits_instead(const struct packed *packed, uint32_t place,
+bool packed_fits_instead(const struct packed *packed, uint32_t offset,
                          const struct packed_record *record)
 {
     if (!is_small(record)) return false;
-    uint32_t old = next_place(packed, place) - place;
+    uint32_t old = next_offset(packed, offset) - offset;
     return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
@@ -227,58 +227,58 @@ uint32_t packed_find(const struct packed *packed, struct bytes member)
 
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record)
 {
-    uint32_t place = packed_find(packed, member);
-    if (place == packed->len) return false;
-    packed_get(packed, place, record);
+    uint32_t offset = packed_find(packed, member);
+    if (offset == packed->len) return false;
+    packed_get(packed, offset, record);
     return true;
 }
 
 uint32_t packed_nth(const struct packed *packed, unsigned n)
 {
     ensure(n < packed->count, "record %u of %u", n, packed->count);
-    uint32_t place = 0;
+    uint32_t offset = 0;
     for (; n > 0; n--)
-        place = next_place(packed, place);
-    return place;
+        offset = next_offset(packed, offset);
+    return offset;
 }
 
-void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT])
+void packed_offsets(const struct packed *packed, uint16_t offsets[PACKED_MAX_COUNT])
 {
-    uint16_t *to = places;
+    uint16_t *to = offsets;
     const uint32_t len = packed->len;
     const char *data = packed->data;
-    for (uint32_t place = 0; place < len;) {
-        const char *alike = data + place;
+    for (uint32_t offset = 0; offset < len;) {
+        const char *alike = data + offset;
         uint32_t size = packed_size_of_head(packed_head_at(alike));
         do {
-            *to++ = (uint16_t)place;
-            place += size;
-        } while (place < len && is_alike(data + place, alike));
+            *to++ = (uint16_t)offset;
+            offset += size;
+        } while (offset < len && is_alike(data + offset, alike));
     }
 }
 
 /* ---- changing ---- */
 
-void packed_insert(struct packed *packed, uint32_t place, const struct packed_record *record)
+void packed_insert(struct packed *packed, uint32_t offset, const struct packed_record *record)
 {
     ensure(packed_fits(packed, record), "%zu + %zu bytes do not fit with %u bytes, %u records",
            record->member.len, record->value.len, packed->len, packed->count);
     uint32_t size = record_size(record);
-    packed->last = (uint16_t)(place == packed->len ? place : packed->last + size);
-    resize_at(packed, place, 0, size);
-    encode(packed->data + place, record);
+    packed->last = (uint16_t)(offset == packed->len ? offset : packed->last + size);
+    resize_at(packed, offset, 0, size);
+    encode(packed->data + offset, record);
     packed->count++;
     if (has_expiry(record)) packed->count_expiring++;
 }
 
-void packed_remove(struct packed *packed, uint32_t place)
+void packed_remove(struct packed *packed, uint32_t offset)
 {
-    packed_remove_some(packed, place, 1);
+    packed_remove_some(packed, offset, 1);
 }
 
-void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
+void packed_remove_some(struct packed *packed, uint32_t offset, unsigned count)
 {
-    uint32_t end = place;
+    uint32_t end = offset;
     for (unsigned i = 0; i < count; i++) {
         struct packed_head head = head_at(packed, end);
         if (head.has_expiry) packed->count_expiring--;
@@ -286,38 +286,38 @@ void packed_remove_some(struct packed *packed, uint32_t place, unsigned count)
     }
     bool with_last = end == packed->len;
     packed->count = (uint8_t)(packed->count - count);
-    resize_at(packed, place, end - place, 0);
-    packed->last = (uint16_t)(with_last ? 0 : packed->last - (end - place));
+    resize_at(packed, offset, end - offset, 0);
+    packed->last = (uint16_t)(with_last ? 0 : packed->last - (end - offset));
     if (with_last && packed->count > 0)
         packed->last = (uint16_t)packed_nth(packed, packed->count - 1u);
     shrink_if_sparse(packed);
 }
 
-void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record)
+void packed_replace(struct packed *packed, uint32_t offset, const struct packed_record *record)
 {
-    ensure(packed_fits_instead(packed, place, record), "%zu + %zu bytes do not fit with %u bytes",
+    ensure(packed_fits_instead(packed, offset, record), "%zu + %zu bytes do not fit with %u bytes",
            record->member.len, record->value.len, packed->len);
     char text[RECORD_MAX]; /* encode first: the new record's texts may lie in the old one */
     encode(text, record);
-    struct packed_head old = head_at(packed, place);
+    struct packed_head old = head_at(packed, offset);
     uint32_t from = packed_size_of_head(old), to = record_size(record);
     packed->count_expiring -= old.has_expiry;
     packed->count_expiring += has_expiry(record);
-    if (place != packed->last) packed->last = (uint16_t)(packed->last - from + to);
-    resize_at(packed, place, from, to);
-    memcpy(packed->data + place, text, to);
+    if (offset != packed->last) packed->last = (uint16_t)(packed->last - from + to);
+    resize_at(packed, offset, from, to);
+    memcpy(packed->data + offset, text, to);
     shrink_if_sparse(packed);
 }
 
 /* ---- deadlines ---- */
 
-bool packed_expire(struct packed *packed, uint32_t place, msec at)
+bool packed_expire(struct packed *packed, uint32_t offset, msec at)
 {
     struct packed_record record;
-    packed_get(packed, place, &record);
+    packed_get(packed, offset, &record);
     record.at = at;
-    if (!packed_fits_instead(packed, place, &record)) return false;
-    packed_replace(packed, place, &record);
+    if (!packed_fits_instead(packed, offset, &record)) return false;
+    packed_replace(packed, offset, &record);
     return true;
 }
 
@@ -326,8 +326,8 @@ bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at
     struct packed_record record;
     unsigned left = packed->count_expiring;
     bool found = false;
-    for (uint32_t place = 0; left > 0;) {
-        place = packed_get(packed, place, &record);
+    for (uint32_t offset = 0; left > 0;) {
+        offset = packed_get(packed, offset, &record);
         if (!has_expiry(&record)) continue;
         left--;
         if (found && record.at >= *at) continue;
@@ -342,8 +342,8 @@ msec packed_latest(const struct packed *packed)
 {
     struct packed_record record;
     msec latest = INT64_MIN;
-    for (uint32_t place = 0; place < packed->len;) {
-        place = packed_get(packed, place, &record);
+    for (uint32_t offset = 0; offset < packed->len;) {
+        offset = packed_get(packed, offset, &record);
         if (has_expiry(&record) && record.at > latest) latest = record.at;
     }
     return latest;
@@ -353,8 +353,8 @@ void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx)
 {
     struct packed_record record;
-    for (uint32_t place = 0; place < packed->len;) {
-        place = packed_get(packed, place, &record);
+    for (uint32_t offset = 0; offset < packed->len;) {
+        offset = packed_get(packed, offset, &record);
         if (has_expiry(&record) && record.at <= until && !visit(ctx, record.member, record.at))
             return;
     }
@@ -362,20 +362,20 @@ void packed_each_until(const struct packed *packed, msec until,
 
 /* ---- self-check ---- */
 
-static uint32_t check_record(const struct packed *packed, uint32_t place,
+static uint32_t check_record(const struct packed *packed, uint32_t offset,
                              struct packed_record *record)
 {
     char text[RECORD_MAX];
-    uint32_t next = packed_get(packed, place, record);
-    ensure(is_small(record), "record at %u has %zu and %zu bytes", place, record->member.len,
+    uint32_t next = packed_get(packed, offset, record);
+    ensure(is_small(record), "record at %u has %zu and %zu bytes", offset, record->member.len,
            record->value.len);
-    ensure(next <= packed->len, "record from %u to %u of %u", place, next, packed->len);
-    ensure(record_size(record) == next - place, "%u bytes at %u, not %u", next - place, place,
+    ensure(next <= packed->len, "record from %u to %u of %u", offset, next, packed->len);
+    ensure(record_size(record) == next - offset, "%u bytes at %u, not %u", next - offset, offset,
            record_size(record));
     encode(text, record);
-    ensure(memcmp(text, packed->data + place, next - place) == 0, "record at %u is not canonical",
-           place);
-    ensure(packed_find(packed, record->member) == place, "members at %u and %u are equal", place,
+    ensure(memcmp(text, packed->data + offset, next - offset) == 0, "record at %u is not canonical",
+           offset);
+    ensure(packed_find(packed, record->member) == offset, "members at %u and %u are equal", offset,
            packed_find(packed, record->member));
     return next;
 }
@@ -393,9 +393,9 @@ void packed_check(const struct packed *packed)
            mem_size(block_of(packed)));
     ensure(packed->len <= PACKED_MAX_BYTES && packed->count <= PACKED_MAX_COUNT,
            "%u bytes, %u records", packed->len, packed->count);
-    for (uint32_t place = 0; place < packed->len;) {
-        last = place;
-        place = check_record(packed, place, &record);
+    for (uint32_t offset = 0; offset < packed->len;) {
+        last = offset;
+        offset = check_record(packed, offset, &record);
         count++;
         if (has_expiry(&record)) count_expiring++;
     }

@@ -19,8 +19,8 @@
  *
  *     front (caller's bytes, then its whole length in one byte) | record | record ...
  *
- * A place is a record's offset. It stays valid when only later records change; views into records
- * stay valid until the next change of any kind. Every operation is O(bytes), at most
+ * An offset is where a record begins. It stays valid when only later records change; views into
+ * records stay valid until the next change of any kind. Every operation is O(bytes), at most
  * PACKED_MAX_BYTES. */
 #ifndef STORE_STRUCT_PACKED_H
 #define STORE_STRUCT_PACKED_H
@@ -45,7 +45,7 @@ struct packed {
     char *data;                 /* the records; NULL if empty */
     uint16_t len;               /* bytes of records */
     uint16_t room;              /* usable bytes for records */
-    uint16_t last;              /* place of the last record; 0 if empty */
+    uint16_t last;              /* offset of the last record; 0 if empty */
     uint8_t count;              /* records */
     uint8_t count_expiring : 7; /* records with a deadline */
     bool has_front : 1;
@@ -74,11 +74,11 @@ static inline struct bytes packed_front(const struct packed *packed)
 
 /* Would the records stay within the limits with this one added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
-/* The same with this record replacing the one at `place`. */
-bool packed_fits_instead(const struct packed *packed, uint32_t place,
+/* The same with this record replacing the one at `offset`. */
+bool packed_fits_instead(const struct packed *packed, uint32_t offset,
                          const struct packed_record *record);
 
-/* A decoded head: lengths, and the member's offset from the place. */
+/* A decoded head: lengths, and where the member begins in the record. */
 struct packed_head {
     uint8_t member_at, member_len, value_len;
     bool has_expiry;
@@ -111,37 +111,37 @@ static inline msec packed_deadline_at(const char *p, struct packed_head head)
     return (msec)le64toh(at);
 }
 
-/* Reads the record at place < len; returns the next place. */
-static inline uint32_t packed_get(const struct packed *packed, uint32_t place,
+/* Reads the record at offset < len; returns the next offset. */
+static inline uint32_t packed_get(const struct packed *packed, uint32_t offset,
                                   struct packed_record *record)
 {
-    const char *p = packed->data + place;
+    const char *p = packed->data + offset;
     struct packed_head head = packed_head_at(p);
     record->member = bytes_of(p + head.member_at, head.member_len);
     record->value = bytes_of(p + head.member_at + head.member_len, head.value_len);
     record->at = packed_deadline_at(p, head);
-    return place + packed_size_of_head(head);
+    return offset + packed_size_of_head(head);
 }
 
-/* The member's place, or len if it is absent. O(bytes) */
+/* The member's offset, or len if it is absent. O(bytes) */
 uint32_t packed_find(const struct packed *packed, struct bytes member);
 /* Finds and reads a record; false if it is absent. */
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record);
-uint32_t packed_nth(const struct packed *packed, unsigned n); /* the n-th place; n < count */
-/* All `count` places in order, for random access and going backwards. */
-void packed_places(const struct packed *packed, uint16_t places[PACKED_MAX_COUNT]);
+uint32_t packed_nth(const struct packed *packed, unsigned n); /* the n-th offset; n < count */
+/* All `count` offsets in order, for random access and going backwards. */
+void packed_offsets(const struct packed *packed, uint16_t offsets[PACKED_MAX_COUNT]);
 /* Prefetches the records. */
 void packed_hint(const struct packed *packed);
 
-/* Inserts a record at a place, before the one there, or at len. It must fit, and its member and
+/* Inserts a record at an offset, before the one there, or at len. It must fit, and its member and
  * value must not point into this packed. */
-void packed_insert(struct packed *packed, uint32_t place, const struct packed_record *record);
-void packed_remove(struct packed *packed, uint32_t place);
-/* Removes `count` records from this place on. */
-void packed_remove_some(struct packed *packed, uint32_t place, unsigned count);
-/* Replaces the record at a place. It must fit (packed_fits_instead). Its member and value may point
- * into this packed. */
-void packed_replace(struct packed *packed, uint32_t place, const struct packed_record *record);
+void packed_insert(struct packed *packed, uint32_t offset, const struct packed_record *record);
+void packed_remove(struct packed *packed, uint32_t offset);
+/* Removes `count` records from this offset on. */
+void packed_remove_some(struct packed *packed, uint32_t offset, unsigned count);
+/* Replaces the record at an offset. It must fit (packed_fits_instead). Its member and value may
+ * point into this packed. */
+void packed_replace(struct packed *packed, uint32_t offset, const struct packed_record *record);
 
 /* ---- deadlines ---- */
 

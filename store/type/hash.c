@@ -250,8 +250,8 @@ static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
     table->deadlines = NULL;
     table->bytes = mem_size(table);
     hash->is_large = true;
-    for (uint32_t place = 0; place < records.len;) {
-        place = packed_get(&records, place, &record);
+    for (uint32_t offset = 0; offset < records.len;) {
+        offset = packed_get(&records, offset, &record);
         hash_table_set(table, &record);
     }
     hash_table_set(table, last);
@@ -315,12 +315,12 @@ bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at
         is_new = hash_table_set(hash->table, &record);
     } else {
         struct packed *packed = &hash->packed;
-        uint32_t place = packed_find(packed, field);
-        is_new = place == packed->len;
+        uint32_t offset = packed_find(packed, field);
+        is_new = offset == packed->len;
         if (is_new && packed_fits(packed, &record))
-            packed_insert(packed, place, &record);
-        else if (!is_new && packed_fits_instead(packed, place, &record))
-            packed_replace(packed, place, &record);
+            packed_insert(packed, offset, &record);
+        else if (!is_new && packed_fits_instead(packed, offset, &record))
+            packed_replace(packed, offset, &record);
         else
             set_and_enlarge(hash, &record);
     }
@@ -334,9 +334,9 @@ bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at
 bool hash_remove(struct hash *hash, struct bytes field)
 {
     if (!hash->is_large) {
-        uint32_t place = packed_find(&hash->packed, field);
-        if (place == hash->packed.len) return false;
-        packed_remove(&hash->packed, place);
+        uint32_t offset = packed_find(&hash->packed, field);
+        if (offset == hash->packed.len) return false;
+        packed_remove(&hash->packed, offset);
         return true;
     }
     struct pair *pair = dict_remove(&hash->table->pairs, field);
@@ -393,7 +393,7 @@ uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash)
 {
     iter->hash = hash;
-    iter->place = 0;
+    iter->offset = 0;
     iter->at = NEVER;
     if (hash->is_large) dict_iter_begin(&iter->in, &hash->table->pairs);
 }
@@ -402,8 +402,8 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 {
     if (!iter->hash->is_large) {
         struct packed_record record;
-        if (iter->place == iter->hash->packed.len) return false;
-        iter->place = packed_get(&iter->hash->packed, iter->place, &record);
+        if (iter->offset == iter->hash->packed.len) return false;
+        iter->offset = packed_get(&iter->hash->packed, iter->offset, &record);
         *field = record.member;
         *value = record.value;
         iter->at = record.at;
@@ -448,10 +448,10 @@ bool hash_expire(struct hash *hash, struct bytes field, msec at)
 {
     if (!hash->is_large) {
         struct packed_record record;
-        uint32_t place = packed_find(&hash->packed, field);
-        if (place == hash->packed.len) return false;
-        if (packed_expire(&hash->packed, place, at)) return true;
-        packed_get(&hash->packed, place, &record);
+        uint32_t offset = packed_find(&hash->packed, field);
+        if (offset == hash->packed.len) return false;
+        if (packed_expire(&hash->packed, offset, at)) return true;
+        packed_get(&hash->packed, offset, &record);
         record.at = at;
         set_and_enlarge(hash, &record);
         return true;

@@ -39,7 +39,7 @@ uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
 struct hash_iter {
     const struct hash *hash;
     struct dict_iter in; /* if large */
-    uint32_t place;      /* if small: of the next record */
+    uint32_t offset;     /* if small: of the next record */
     msec at;             /* deadline of the field returned last, or NEVER */
 };
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash);

@@ -135,8 +135,8 @@ static void enlarge_lease(struct lease *lease)
     struct packed_record record;
     lease->by_owner = hash_new();
     lease->by_token = hash_new();
-    for (uint32_t place = 0; place < records.len;) {
-        place = packed_get(&records, place, &record);
+    for (uint32_t offset = 0; offset < records.len;) {
+        offset = packed_get(&records, offset, &record);
         put_large(lease, &record);
     }
     packed_drop(&records);
@@ -145,14 +145,14 @@ static void enlarge_lease(struct lease *lease)
 /* False: the holder does not fit. */
 static bool put_packed(struct packed *packed, const struct packed_record *record)
 {
-    uint32_t place = packed_find(packed, record->member);
-    if (place < packed->len) {
-        if (!packed_fits_instead(packed, place, record)) return false;
-        packed_replace(packed, place, record);
+    uint32_t offset = packed_find(packed, record->member);
+    if (offset < packed->len) {
+        if (!packed_fits_instead(packed, offset, record)) return false;
+        packed_replace(packed, offset, record);
         return true;
     }
     if (packed->count == SMALL_MAX || !packed_fits(packed, record)) return false;
-    packed_insert(packed, place, record);
+    packed_insert(packed, offset, record);
     return true;
 }
 
@@ -173,9 +173,9 @@ bool lease_remove(struct lease *lease, struct bytes owner)
     struct holder old;
     char text[TOKEN_BYTES];
     if (is_small(lease)) {
-        uint32_t place = packed_find(&lease->packed, owner);
-        if (place == lease->packed.len) return false;
-        packed_remove(&lease->packed, place);
+        uint32_t offset = packed_find(&lease->packed, owner);
+        if (offset == lease->packed.len) return false;
+        packed_remove(&lease->packed, offset);
         return true;
     }
     if (!lease_find_owner(lease, owner, &old)) return false;
@@ -187,7 +187,7 @@ bool lease_remove(struct lease *lease, struct bytes owner)
 void lease_iter_begin(struct lease_iter *iter, const struct lease *lease)
 {
     iter->lease = lease;
-    iter->place = 0;
+    iter->offset = 0;
     if (!is_small(lease)) hash_iter_begin(&iter->in, lease->by_owner);
 }
 
@@ -196,8 +196,8 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder)
     const struct packed *packed = &iter->lease->packed;
     struct packed_record record;
     if (is_small(iter->lease)) {
-        if (iter->place == packed->len) return false;
-        iter->place = packed_get(packed, iter->place, &record);
+        if (iter->offset == packed->len) return false;
+        iter->offset = packed_get(packed, iter->offset, &record);
     } else {
         if (!hash_iter_next(&iter->in, &record.member, &record.value)) return false;
         record.at = iter->in.at;
@@ -219,9 +219,9 @@ bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at)
 bool lease_expire(struct lease *lease, struct bytes owner, msec at)
 {
     if (!is_small(lease)) return hash_expire(lease->by_owner, owner, at);
-    uint32_t place = packed_find(&lease->packed, owner);
-    if (place == lease->packed.len) return false;
-    bool fits = packed_expire(&lease->packed, place, at);
+    uint32_t offset = packed_find(&lease->packed, owner);
+    if (offset == lease->packed.len) return false;
+    bool fits = packed_expire(&lease->packed, offset, at);
     ensure(fits, "the end of a lease in place of another needs room: %u bytes", lease->packed.len);
     return true;
 }

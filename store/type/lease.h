@@ -47,7 +47,7 @@ bool lease_remove(struct lease *lease, struct bytes owner);
 struct lease_iter {
     const struct lease *lease;
     struct hash_iter in; /* if large */
-    uint32_t place;      /* if small: of the next holder */
+    uint32_t offset;     /* if small: of the next holder */
 };
 void lease_iter_begin(struct lease_iter *iter, const struct lease *lease);
 bool lease_iter_next(struct lease_iter *iter, struct holder *holder);

@@ -209,8 +209,8 @@ static struct packed enlarge(struct set *set)
     *set->table = (struct set_table){ .bytes = 0 };
     dict_init(&set->table->members, &members_type);
     set->is_large = true;
-    for (uint32_t place = 0; place < records.len;) {
-        place = packed_get(&records, place, &record);
+    for (uint32_t offset = 0; offset < records.len;) {
+        offset = packed_get(&records, offset, &record);
         set_table_add(set->table, record.member, record.at);
     }
     return records;
@@ -237,9 +237,9 @@ bool set_add(struct set *set, struct bytes member, msec at)
 bool set_remove(struct set *set, struct bytes member)
 {
     if (!set->is_large) {
-        uint32_t place = packed_find(&set->packed, member);
-        if (place == set->packed.len) return false;
-        packed_remove(&set->packed, place);
+        uint32_t offset = packed_find(&set->packed, member);
+        if (offset == set->packed.len) return false;
+        packed_remove(&set->packed, offset);
         return true;
     }
     struct set_table *table = set->table;
@@ -293,7 +293,7 @@ uint64_t set_scan(const struct set *set, uint64_t cursor,
 void set_iter_begin(struct set_iter *iter, const struct set *set)
 {
     iter->set = set;
-    iter->place = 0;
+    iter->offset = 0;
     iter->at = NEVER;
     if (set->is_large) dict_iter_begin(&iter->in, &set->table->members);
 }
@@ -303,8 +303,8 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
     if (!iter->set->is_large) {
         const struct packed *packed = &iter->set->packed;
         struct packed_record record;
-        if (iter->place == packed->len) return false;
-        iter->place = packed_get(packed, iter->place, &record);
+        if (iter->offset == packed->len) return false;
+        iter->offset = packed_get(packed, iter->offset, &record);
         *member = record.member;
         iter->at = record.at;
         return true;
@@ -337,9 +337,9 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at)
 bool set_expire(struct set *set, struct bytes member, msec at)
 {
     if (set->is_large) return set_table_expire(set->table, member, at);
-    uint32_t place = packed_find(&set->packed, member);
-    if (place == set->packed.len) return false;
-    if (packed_expire(&set->packed, place, at)) return true;
+    uint32_t offset = packed_find(&set->packed, member);
+    if (offset == set->packed.len) return false;
+    if (packed_expire(&set->packed, offset, at)) return true;
     struct packed records = enlarge(set);
     set_table_expire(set->table, member, at);
     packed_drop(&records);

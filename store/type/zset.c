@@ -35,8 +35,8 @@ static void put_and_enlarge(struct zset *zset, struct bytes member, double score
     char text[ZSET_TEXT_ROOM];
     zset->table = zset_table_new();
     zset->is_large = true;
-    for (uint32_t place = 0; place < records.len;) {
-        place = zset_packed_get(&records, &front, place, text, &found);
+    for (uint32_t offset = 0; offset < records.len;) {
+        offset = zset_packed_get(&records, &front, offset, text, &found);
         zset_table_put(zset->table, found.member, found.score, found.at);
     }
     zset_table_put(zset->table, member, score, at);
@@ -81,9 +81,9 @@ size_t zset_count(const struct zset *zset)
 static bool small_find(const struct zset *zset, struct bytes member, struct zset_member *found)
 {
     struct packed_record record;
-    uint32_t place = zset_packed_find(&zset->packed, member);
-    if (place == zset->packed.len) return false;
-    packed_get(&zset->packed, place, &record);
+    uint32_t offset = zset_packed_find(&zset->packed, member);
+    if (offset == zset->packed.len) return false;
+    packed_get(&zset->packed, offset, &record);
     *found =
         (struct zset_member){ member, zset_packed_score(&record, zset_front_base(&zset->packed)),
                               record.at };
@@ -152,9 +152,9 @@ void zset_add(struct zset *zset, struct bytes member, double score, msec at)
 bool zset_remove(struct zset *zset, struct bytes member)
 {
     if (!zset->is_large) {
-        uint32_t place = zset_packed_find(&zset->packed, member);
-        if (place == zset->packed.len) return false;
-        packed_remove(&zset->packed, place);
+        uint32_t offset = zset_packed_find(&zset->packed, member);
+        if (offset == zset->packed.len) return false;
+        packed_remove(&zset->packed, offset);
         return true;
     }
     return zset_table_remove(zset->table, member);
@@ -169,8 +169,8 @@ void zset_remove_ranks(struct zset *zset, size_t from, size_t to)
         zset_table_remove_ranks(zset->table, from, to);
         return;
     }
-    uint32_t place = packed_nth(&zset->packed, (unsigned)from);
-    packed_remove_some(&zset->packed, place, (unsigned)(to - from));
+    uint32_t offset = packed_nth(&zset->packed, (unsigned)from);
+    packed_remove_some(&zset->packed, offset, (unsigned)(to - from));
 }
 
 /* ---- walking ------------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank)
         ranked_iter_at(&iter->in, &zset->table->ranked, rank);
         return;
     }
-    packed_places(&zset->packed, iter->places);
+    packed_offsets(&zset->packed, iter->offsets);
     iter->front = zset_front_of(&zset->packed);
 }
 
@@ -242,7 +242,7 @@ static inline bool read_record(struct zset_iter *iter, struct bytes *member, dou
     const struct packed *packed = &iter->zset->packed;
     struct packed_record record;
     if (iter->rank >= packed->count) return false;
-    packed_get(packed, iter->places[iter->rank], &record);
+    packed_get(packed, iter->offsets[iter->rank], &record);
     *member = zset_packed_member(packed, &iter->front, record.member, iter->text);
     if (score != NULL) *score = zset_packed_score(&record, iter->front.base);
     iter->at = record.at;

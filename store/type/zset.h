@@ -49,12 +49,12 @@ uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
 
 struct zset_iter {
     const struct zset *zset;
-    struct ranked_iter in;             /* if large */
-    size_t rank;                       /* if small: the current rank */
-    uint16_t places[PACKED_MAX_COUNT]; /* if small: of all records */
-    msec at;                           /* deadline of the member returned last, or NEVER */
-    struct zset_front front;           /* if small */
-    char text[ZSET_TEXT_ROOM];         /* if small: may have that member */
+    struct ranked_iter in;              /* if large */
+    size_t rank;                        /* if small: the current rank */
+    uint16_t offsets[PACKED_MAX_COUNT]; /* if small: of all records */
+    msec at;                            /* deadline of the member returned last, or NEVER */
+    struct zset_front front;            /* if small */
+    char text[ZSET_TEXT_ROOM];          /* if small: may have that member */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* `score` may be NULL. */

@@ -53,10 +53,10 @@ static struct score_text text_of(double score, int64_t base)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
-                         uint32_t place, char text[ZSET_TEXT_ROOM], struct zset_member *found)
+                         uint32_t offset, char text[ZSET_TEXT_ROOM], struct zset_member *found)
 {
     struct packed_record record;
-    uint32_t next = packed_get(packed, place, &record);
+    uint32_t next = packed_get(packed, offset, &record);
     found->member = zset_packed_member(packed, front, record.member, text);
     found->score = zset_packed_score(&record, front->base);
     found->at = record.at;
@@ -100,20 +100,20 @@ static inline bool is_below(const struct packed_record *record, int64_t base,
     return bytes_compare(record->member, probe->member) < 0;
 }
 
-/* The number of records below the probe, and the place of the first that is not. */
+/* The number of records below the probe, and the offset of the first that is not. */
 static inline unsigned records_below(const struct packed *packed, const struct probe *probe,
-                                     uint32_t *place)
+                                     uint32_t *offset)
 {
     struct packed_record record;
     unsigned below = 0;
-    *place = packed->len;
+    *offset = packed->len;
     if (packed->count == 0) return 0;
     int64_t base = zset_front_base(packed);
     /* Check the last record first: often all are below, as with a new highest score. */
     packed_get(packed, packed->last, &record);
     if (is_below(&record, base, probe)) return packed->count;
     for (uint32_t next = 0;; below++) {
-        *place = next;
+        *offset = next;
         next = packed_get(packed, next, &record);
         if (!is_below(&record, base, probe)) return below;
     }
@@ -121,9 +121,9 @@ static inline unsigned records_below(const struct packed *packed, const struct p
 
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal)
 {
-    uint32_t place;
+    uint32_t offset;
     const struct probe probe = { .or_equal = or_equal, .score = score };
-    return records_below(packed, &probe, &place);
+    return records_below(packed, &probe, &offset);
 }
 
 /* Spells the members: what is searched for need not be one, and may not suit the front. */
@@ -133,8 +133,8 @@ size_t zset_packed_below_member(const struct packed *packed, struct bytes member
     const struct zset_front front = zset_front_of(packed);
     struct zset_member found;
     size_t below = 0;
-    for (uint32_t place = 0; place < packed->len; below++) {
-        place = zset_packed_get(packed, &front, place, text, &found);
+    for (uint32_t offset = 0; offset < packed->len; below++) {
+        offset = zset_packed_get(packed, &front, offset, text, &found);
         int order = bytes_compare(found.member, member);
         if (order > 0 || (order == 0 && !or_equal)) return below;
     }
@@ -144,10 +144,10 @@ size_t zset_packed_below_member(const struct packed *packed, struct bytes member
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank)
 {
     struct packed_record record;
-    uint32_t place = zset_packed_find(packed, member);
-    if (place == packed->len) return false;
+    uint32_t offset = zset_packed_find(packed, member);
+    if (offset == packed->len) return false;
     *rank = 0;
-    for (uint32_t at = 0; at < place; ++*rank)
+    for (uint32_t at = 0; at < offset; ++*rank)
         at = packed_get(packed, at, &record);
     return true;
 }
@@ -163,8 +163,8 @@ static bool make_with_front(const struct packed *packed, const struct zset_front
     struct zset_member found;
     packed_init(made);
     zset_front_begin(made, front, packed->len);
-    for (uint32_t place = 0; place < packed->len;) {
-        place = zset_packed_get(packed, &old, place, text, &found);
+    for (uint32_t offset = 0; offset < packed->len;) {
+        offset = zset_packed_get(packed, &old, offset, text, &found);
         struct score_text score = text_of(found.score, front->base);
         struct packed_record record = { .value = bytes_of(score.data, score.len), .at = found.at };
         bool suits = zset_front_store(front, found.member, stored, &record.member);
@@ -198,8 +198,8 @@ static bool suits_all(const struct packed *packed, const struct zset_front *fron
     char text[ZSET_TEXT_ROOM];
     struct packed_record record;
     bool suits = true;
-    for (uint32_t place = 0; suits && place < packed->len;) {
-        place = packed_get(packed, place, &record);
+    for (uint32_t offset = 0; suits && offset < packed->len;) {
+        offset = packed_get(packed, offset, &record);
         suits = zset_front_store(front, record.member, text, &record.member);
     }
     return suits;
@@ -273,14 +273,14 @@ static void suit_base(struct packed *packed, struct bytes stored, double score, 
 /* Inserts a member in its stored form. */
 static bool insert(struct packed *packed, struct bytes stored, double score, msec at)
 {
-    uint32_t place;
+    uint32_t offset;
     if (packed->has_front) suit_base(packed, stored, score, at);
     struct score_text value = text_of(score, zset_front_base(packed));
     const struct packed_record record = { stored, bytes_of(value.data, value.len), at };
     if (!packed_fits(packed, &record)) return false;
     const struct probe probe = { .with_member = true, .score = score, .member = stored };
-    records_below(packed, &probe, &place);
-    packed_insert(packed, place, &record);
+    records_below(packed, &probe, &offset);
+    packed_insert(packed, offset, &record);
     if (packed->count == FRONT_FROM && !packed->has_front && packed->count_expiring == 0)
         add_front(packed);
     return true;
@@ -293,20 +293,20 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
 
-/* Moves a record to the place of its new score. `member` may be a view of the record. The front is
+/* Moves a record to where its new score belongs. `member` may be a view of the record. The front is
  * lost if it is the only record, so the member is stored again. */
-static bool move_record(struct packed *packed, uint32_t place, struct bytes member, double score,
+static bool move_record(struct packed *packed, uint32_t offset, struct bytes member, double score,
                         msec at)
 {
     char text[PACKED_MAX_PART];
     struct score_text value = text_of(score, zset_front_base(packed));
     struct packed_record record;
-    packed_get(packed, place, &record);
+    packed_get(packed, offset, &record);
     record.value = bytes_of(value.data, value.len);
     record.at = at;
-    if (!packed_fits_instead(packed, place, &record)) return false;
+    if (!packed_fits_instead(packed, offset, &record)) return false;
     if (member.len > 0) member.data = memcpy(text, member.data, member.len);
-    packed_remove(packed, place);
+    packed_remove(packed, offset);
     bool fits = zset_packed_add(packed, member, score, at);
     ensure(fits, "a member of %zu bytes no longer fits", member.len);
     return true;
@@ -318,12 +318,13 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
     struct bytes stored;
     struct packed_record old;
     if (!suit_member(packed, member, at, text, &stored)) return false;
-    uint32_t place = packed_find(packed, stored);
-    if (place == packed->len) return insert(packed, stored, score, at);
-    packed_get(packed, place, &old);
+    uint32_t offset = packed_find(packed, stored);
+    if (offset == packed->len) return insert(packed, stored, score, at);
+    packed_get(packed, offset, &old);
     if (zset_packed_score(&old, zset_front_base(packed)) != score)
-        return move_record(packed, place, member, score, at);
-    return packed_expire(packed, place, at); /* equal scores: 0 stays 0 if -0 is put, as in Redis */
+        return move_record(packed, offset, member, score, at);
+    /* Equal scores: 0 stays 0 if -0 is put, as in Redis. */
+    return packed_expire(packed, offset, at);
 }
 
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
@@ -362,14 +363,14 @@ void zset_packed_check(const struct packed *packed)
     packed_check(packed);
     ensure(!packed->has_front || packed->count_expiring == 0, "%u deadlines behind a front",
            packed->count_expiring);
-    for (uint32_t place = 0, next; place < packed->len; place = next, last = found) {
-        bool is_odd = place > 0 && last.member.data == texts[0];
-        packed_get(packed, place, &record);
-        next = zset_packed_get(packed, &front, place, texts[is_odd], &found);
+    for (uint32_t offset = 0, next; offset < packed->len; offset = next, last = found) {
+        bool is_odd = offset > 0 && last.member.data == texts[0];
+        packed_get(packed, offset, &record);
+        next = zset_packed_get(packed, &front, offset, texts[is_odd], &found);
         check_member(packed, &record, &found);
-        if (place == 0) continue;
+        if (offset == 0) continue;
         ensure(last.score < found.score ||
                    (last.score == found.score && bytes_compare(last.member, found.member) < 0),
-               "score %g comes after %g at %u", found.score, last.score, place);
+               "score %g comes after %g at %u", found.score, last.score, offset);
     }
 }

@@ -58,11 +58,11 @@ struct zset_member {
     msec at;
 };
 
-/* Reads the record at a place, and returns the next place. `front` is that of the records
+/* Reads the record at an offset, and returns the next offset. `front` is that of the records
  * (zset_front_of). */
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
-                         uint32_t place, char text[ZSET_TEXT_ROOM], struct zset_member *found);
-/* The member's place, or len if it is absent. O(bytes) */
+                         uint32_t offset, char text[ZSET_TEXT_ROOM], struct zset_member *found);
+/* The member's offset, or len if it is absent. O(bytes) */
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 
 /* As zset_put, zset_expire, zset_rank and zset_below_score or _member. Put, add and expire return

@@ -109,20 +109,20 @@ static void assert_deadlines(const struct packed *packed, const struct model *mo
 
 static void assert_same(const struct packed *packed, const struct model *model)
 {
-    uint32_t place = 0;
+    uint32_t offset = 0;
     packed_check(packed);
     ck_assert_uint_eq(packed->count, model->count);
     for (unsigned i = 0; i < model->count; i++) {
         struct packed_record record;
-        ck_assert_uint_eq(packed_nth(packed, i), place);
-        ck_assert_uint_eq(packed_find(packed, view_of(&model->items[i].member)), place);
-        if (i + 1 == model->count) ck_assert_uint_eq(packed->last, place);
-        place = packed_get(packed, place, &record);
+        ck_assert_uint_eq(packed_nth(packed, i), offset);
+        ck_assert_uint_eq(packed_find(packed, view_of(&model->items[i].member)), offset);
+        if (i + 1 == model->count) ck_assert_uint_eq(packed->last, offset);
+        offset = packed_get(packed, offset, &record);
         assert_record(&record, &model->items[i]);
         ck_assert(packed_lookup(packed, view_of(&model->items[i].member), &record));
         assert_record(&record, &model->items[i]);
     }
-    ck_assert_uint_eq(place, packed->len);
+    ck_assert_uint_eq(offset, packed->len);
     assert_deadlines(packed, model);
 }
 
@@ -177,12 +177,12 @@ static void step_replace(struct rng *rng, struct packed *packed, struct model *m
 {
     if (model->count == 0) return;
     unsigned i = (unsigned)rng_below(rng, model->count);
-    uint32_t place = packed_nth(packed, i);
+    uint32_t offset = packed_nth(packed, i);
     struct item item;
     struct packed_record record, old;
     draw_item(rng, &item);
     record = record_of(&item);
-    packed_get(packed, place, &old);
+    packed_get(packed, offset, &old);
     if (rng_chance(rng, 70) || model_find(model, record.member) >= 0) {
         item.member = model->items[i].member;
         record.member = old.member;
@@ -193,8 +193,8 @@ static void step_replace(struct rng *rng, struct packed *packed, struct model *m
         memcpy(item.value.data, old.value.data + skip, item.value.len);
         record.value = bytes_of(old.value.data + skip, item.value.len);
     }
-    if (!packed_fits_instead(packed, place, &record)) return;
-    packed_replace(packed, place, &record);
+    if (!packed_fits_instead(packed, offset, &record)) return;
+    packed_replace(packed, offset, &record);
     model->items[i] = item;
 }
 
@@ -386,21 +386,21 @@ START_TEST(place_survives_changes_after_it)
     packed_init(&packed);
     append(&packed, LIT("a"), LIT("1"), NEVER);
     append(&packed, LIT("b"), LIT("2"), 9);
-    uint32_t place = packed_find(&packed, LIT("b"));
+    uint32_t offset = packed_find(&packed, LIT("b"));
     append(&packed, LIT("c"), LIT("3"), NEVER);
-    ck_assert_uint_eq(packed_find(&packed, LIT("b")), place);
+    ck_assert_uint_eq(packed_find(&packed, LIT("b")), offset);
     packed_remove(&packed, packed_find(&packed, LIT("c")));
-    ck_assert_uint_eq(packed_find(&packed, LIT("b")), place);
+    ck_assert_uint_eq(packed_find(&packed, LIT("b")), offset);
     packed_drop(&packed);
 }
 END_TEST
 
 static void assert_places(const struct packed *packed)
 {
-    uint16_t places[PACKED_MAX_COUNT];
-    packed_places(packed, places);
+    uint16_t offsets[PACKED_MAX_COUNT];
+    packed_offsets(packed, offsets);
     for (unsigned i = 0; i < packed->count; i++)
-        ck_assert_uint_eq(places[i], packed_nth(packed, i));
+        ck_assert_uint_eq(offsets[i], packed_nth(packed, i));
 }
 
 START_TEST(places_lists_records_with_equal_heads)
