@@ -1,6 +1,6 @@
 /* pool: see pool.h.
  *
- * A slab's place is NOWHERE (it has no class), CURRENT (new blocks come from it), FULL, or one of
+ * A slab's state is NOWHERE (it has no class), CURRENT (new blocks come from it), FULL, or one of
  * its class's rings, which sort slabs by fullness in sixteenths. A slab that is being emptied is
  * LEAVING if its class has room for its blocks in other slabs, and VACATED if its whole step is
  * being emptied. Invariant: the class's other slabs and the free slabs of other steps have room for
@@ -11,7 +11,7 @@
 
 enum {
     BINS = 16,
-    /* A slab's place: 1 to BINS are rings by fullness, or ... */
+    /* A slab's state: 1 to BINS are rings by fullness, or ... */
     NOWHERE = 0, /* the slab has no class */
     LEAVING = BINS + 1,
     CURRENT, /* CURRENT and the following ones have no ring */
@@ -31,7 +31,7 @@ struct pool_class {
     size_t blocks;     /* in use or recent */
     size_t leaving;    /* those of them in slabs that are being emptied */
     size_t staying;    /* number of slabs that are not being emptied */
-    struct rings places;
+    struct rings rings;
 };
 
 static struct slab no_slab; /* never written to */
@@ -57,21 +57,21 @@ static struct pool_class *class_of(const struct slab *slab)
     return &classes[slab->class];
 }
 
-/* --- places --- */
+/* --- states --- */
 
-static bool in_ring(unsigned place)
+static bool in_ring(unsigned state)
 {
-    return place >= 1 && place <= LEAVING;
+    return state >= 1 && state <= LEAVING;
 }
 
-static bool is_staying(unsigned place)
+static bool is_staying(unsigned state)
 {
-    return place != NOWHERE && place != LEAVING && place != VACATED;
+    return state != NOWHERE && state != LEAVING && state != VACATED;
 }
 
-static bool is_going(unsigned place)
+static bool is_going(unsigned state)
 {
-    return place == LEAVING || place == VACATED;
+    return state == LEAVING || state == VACATED;
 }
 
 static unsigned bin_of(const struct slab *slab)
@@ -79,13 +79,13 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
 }
 
-/* The smallest number of used blocks with which a slab stays in this place. Slabs being emptied are
+/* The smallest number of used blocks with which a slab stays in this state. Slabs being emptied are
  * checked at every free. */
-static unsigned floor_of(unsigned place, unsigned room)
+static unsigned floor_of(unsigned state, unsigned room)
 {
-    if (place == NOWHERE || place == CURRENT) return 0;
-    if (place > BINS) return room;
-    return place == 1 ? 1 : ((place - 1) * room + BINS - 1) / BINS;
+    if (state == NOWHERE || state == CURRENT) return 0;
+    if (state > BINS) return room;
+    return state == 1 ? 1 : ((state - 1) * room + BINS - 1) / BINS;
 }
 
 static void flush_recent(size_t class)
@@ -99,24 +99,24 @@ static void flush_recent(size_t class)
 
 /* May dissolve the slab: a slab that stops recycling has its class's recent blocks freed, and these
  * may have been its last ones. */
-static void slab_put(struct slab *slab, unsigned place)
+static void slab_put(struct slab *slab, unsigned state)
 {
     struct pool_class *class = class_of(slab);
-    unsigned old = slab->place;
-    if (place == old) return;
-    if (in_ring(old)) ring_remove(&class->places, old, slab_range.rows, number_of(slab));
-    if (in_ring(place)) ring_append(&class->places, place, slab_range.rows, number_of(slab));
-    class->staying += is_staying(place);
+    unsigned old = slab->state;
+    if (state == old) return;
+    if (in_ring(old)) ring_remove(&class->rings, old, slab_range.rows, number_of(slab));
+    if (in_ring(state)) ring_append(&class->rings, state, slab_range.rows, number_of(slab));
+    class->staying += is_staying(state);
     class->staying -= is_staying(old);
-    class->leaving += is_going(place) ? slab->used : 0u;
+    class->leaving += is_going(state) ? slab->used : 0u;
     class->leaving -= is_going(old) ? slab->used : 0u;
-    leaving_slabs += place == LEAVING;
+    leaving_slabs += state == LEAVING;
     leaving_slabs -= old == LEAVING;
     bool recycled = slab->recycles;
-    slab->place = (uint8_t)place;
+    slab->state = (uint8_t)state;
     /* Blocks of sparse slabs are not recycled, so that these become empty. */
-    slab->recycles = is_staying(place) && place > BINS / 2 && slab->class <= POOL_TABLES;
-    slab->floor = (uint16_t)floor_of(place, slab->room);
+    slab->recycles = is_staying(state) && state > BINS / 2 && slab->class <= POOL_TABLES;
+    slab->floor = (uint16_t)floor_of(state, slab->room);
     if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
@@ -124,7 +124,7 @@ static void slab_put(struct slab *slab, unsigned place)
 static void slab_dissolve(struct slab *slab)
 {
     slab_put(slab, NOWHERE);
-    *slab = (struct slab){ .place = NOWHERE };
+    *slab = (struct slab){ .state = NOWHERE };
     slabs_give(number_of(slab));
 }
 
@@ -144,11 +144,11 @@ static void retire_current(struct pool_class *class)
 
 static struct slab *slab_with_room(const struct pool_class *class)
 {
-    if (class->places.filled == 0) return NULL;
+    if (class->rings.filled == 0) return NULL;
     /* Use a leaving slab again before taking a new one. */
-    uint64_t bins = class->places.filled & ((UINT64_C(1) << LEAVING) - 1);
-    unsigned place = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
-    return slab_at(class->places.first[place]);
+    uint64_t bins = class->rings.filled & ((UINT64_C(1) << LEAVING) - 1);
+    unsigned state = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
+    return slab_at(class->rings.first[state]);
 }
 
 static size_t words_of(size_t class)
@@ -223,7 +223,7 @@ void *pool_alloc_slab(size_t number)
 
 static void slab_left(struct slab *slab)
 {
-    bool going = is_going(slab->place);
+    bool going = is_going(slab->state);
     if (going) class_of(slab)->leaving--;
     if (slab->used == 0)
         slab_dissolve(slab);
@@ -233,8 +233,8 @@ static void slab_left(struct slab *slab)
 
 void pool_free_slab(struct slab *slab, void *block)
 {
-    ensure(slab->used != 0, "double free: block of %u words, slab in place %u", slab->words,
-           slab->place);
+    ensure(slab->used != 0, "double free: block of %u words, slab in state %u", slab->words,
+           slab->state);
     *(uint16_t *)block = slab->free;
     slab->free = (uint16_t)(((uintptr_t)block & (SLAB_BYTES - 1)) / POOL_WORD + 1);
     class_of(slab)->blocks--;
@@ -248,9 +248,9 @@ void pool_free_slab(struct slab *slab, void *block)
 static bool leaves_class(struct slab *slab)
 {
     struct pool_class *class = class_of(slab);
-    if (slab->place == FULL) return false;
+    if (slab->state == FULL) return false;
     if (class->slab->used < slab->used) retire_current(class);
-    if (slab->place == CURRENT) return false;
+    if (slab->state == CURRENT) return false;
     size_t blocks = class->blocks - class->leaving;
     size_t others = (class->staying - 1) * slab->room;
     if (blocks + class->leaving > others) return false;
@@ -267,8 +267,8 @@ static bool leaves_step(const struct slab *slab)
     for (unsigned i = 0; i < STEP_SLABS; i++) {
         struct slab *one = slab_at(going.first + i);
         if ((going.taken >> i & 1) == 0) continue;
-        if (one->place == CURRENT) retire_current(class_of(one));
-        if (one->place != NOWHERE) slab_put(one, VACATED);
+        if (one->state == CURRENT) retire_current(class_of(one));
+        if (one->state != NOWHERE) slab_put(one, VACATED);
     }
     return true;
 }
@@ -276,7 +276,7 @@ static bool leaves_step(const struct slab *slab)
 bool pool_sparse(const void *block)
 {
     struct slab *slab = pool_slab_of(block);
-    return is_going(slab->place) || leaves_class(slab) || leaves_step(slab);
+    return is_going(slab->state) || leaves_class(slab) || leaves_step(slab);
 }
 
 /* --- figures --- */
@@ -324,20 +324,20 @@ static void check_free_list(uint32_t number, const struct slab *slab)
            slab->used, count, never, slab->room);
 }
 
-static void check_place(uint32_t number, const struct slab *slab)
+static void check_state(uint32_t number, const struct slab *slab)
 {
     const struct pool_class *class = class_of(slab);
-    ensure((slab->place == CURRENT) == (class->slab == slab), "slab %u", number);
-    ensure(slab->floor == floor_of(slab->place, slab->room), "slab %u", number);
-    if (slab->place != CURRENT && !is_going(slab->place))
-        ensure(slab->place == bin_of(slab), "slab %u of %u in %u", number, slab->used, slab->place);
-    ensure(slab->place == CURRENT || slab->used > 0, "slab %u", number);
-    if (!in_ring(slab->place)) return;
-    ensure(ring_filled(&class->places, slab->place), "slab %u in %u", number, slab->place);
+    ensure((slab->state == CURRENT) == (class->slab == slab), "slab %u", number);
+    ensure(slab->floor == floor_of(slab->state, slab->room), "slab %u", number);
+    if (slab->state != CURRENT && !is_going(slab->state))
+        ensure(slab->state == bin_of(slab), "slab %u of %u in %u", number, slab->used, slab->state);
+    ensure(slab->state == CURRENT || slab->used > 0, "slab %u", number);
+    if (!in_ring(slab->state)) return;
+    ensure(ring_filled(&class->rings, slab->state), "slab %u in %u", number, slab->state);
     ensure(ring_link_at(slab_range.rows, slab->link.next)->prev == number, "slab %u", number);
     ensure(ring_link_at(slab_range.rows, slab->link.prev)->next == number, "slab %u", number);
     const struct slab *next = slab_at(slab->link.next);
-    ensure(next->place == slab->place && next->class == slab->class, "slab %u", number);
+    ensure(next->state == slab->state && next->class == slab->class, "slab %u", number);
 }
 
 /* Counts over the slabs of a class. */
@@ -369,17 +369,17 @@ void pool_check(void)
     slabs_check();
     for (uint32_t number = 0; number < slabs_entered(); number++) {
         const struct slab *slab = slab_at(number);
-        ensure((slab->place != NOWHERE) == slabs_is_taken(number), "slab %u", number);
+        ensure((slab->state != NOWHERE) == slabs_is_taken(number), "slab %u", number);
         ensure(slab->words == words_of(slab->class), "slab %u", number);
-        ensure((slab->place != NOWHERE) == (slab->class != 0), "slab %u", number);
-        leaving += slab->place == LEAVING;
-        if (slab->place == NOWHERE) continue;
+        ensure((slab->state != NOWHERE) == (slab->class != 0), "slab %u", number);
+        leaving += slab->state == LEAVING;
+        if (slab->state == NOWHERE) continue;
         check_free_list(number, slab);
-        check_place(number, slab);
+        check_state(number, slab);
         struct tally *tally = &tallies[slab->class];
         tally->blocks += slab->used;
-        tally->leaving += is_going(slab->place) ? slab->used : 0u;
-        tally->staying += is_staying(slab->place);
+        tally->leaving += is_going(slab->state) ? slab->used : 0u;
+        tally->staying += is_staying(slab->state);
     }
     ensure(leaving == leaving_slabs, "%zu slabs are leaving, not %zu", leaving, leaving_slabs);
     for (size_t class = 1; class < POOL_CLASSES; class ++)

@@ -35,11 +35,11 @@ struct slab {
     uint16_t words; /* size of its blocks; 0: the slab has no class */
     uint16_t class;
     bool recycles; /* its freed blocks may go to the recent ones */
-    uint8_t place;
+    uint8_t state;
     uint16_t free;  /* first of the list of freed blocks, linked through their first bytes */
     uint16_t fresh; /* blocks after this position were never used */
     uint16_t used;  /* blocks in use, counting recent ones */
-    uint16_t floor; /* a free that finds at most this many in use changes the slab's place */
+    uint16_t floor; /* a free that finds at most this many in use changes the slab's state */
     uint16_t room;  /* number of blocks, used or not */
     char unused[RING_ROW - sizeof(struct ring_link) - 8 * sizeof(uint16_t)];
 };

@@ -6,7 +6,7 @@
  * up to half as many at once, at most 32 MiB: mapping waits while another thread touches a page.
  * The range ends at the first address that another mapping uses.
  *
- * Invariants: a step is in the ring of its place; a taken slab has memory; `partial` counts the
+ * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `room` the free slabs in them. */
 #include "store/mem/slabs.h"
 
@@ -18,7 +18,7 @@
 
 enum {
     STEP_BYTES = STEP_SLABS * SLAB_BYTES,
-    /* A step's place: the number of its taken slabs (0: none, but it has memory), or ... */
+    /* A step's state: the number of its taken slabs (0: none, but it has memory), or ... */
     FULL = STEP_SLABS, /* has no ring */
     CLEAN,             /* without memory */
     VACATED,           /* being emptied: some slabs are taken, and no others may be */
@@ -46,7 +46,7 @@ enum {
 struct step {
     struct ring_link link;
     uint32_t taken, backed; /* bit per slab: is taken; has memory */
-    uint8_t place;
+    uint8_t state;
     bool vacated;
     bool small; /* a part was returned, so it must not become a huge page again */
 };
@@ -73,7 +73,7 @@ static struct {
     void (*announce)(void *ctx, void *memory, size_t size);
     void *announce_ctx;
     uint32_t trimmed; /* the step trimmed last */
-    struct rings places;
+    struct rings rings;
     size_t taken, backed; /* slabs */
     size_t partial, room;
     size_t spare, small; /* steps */
@@ -109,10 +109,10 @@ static bool table_reach(struct table *table, size_t wanted, bool ends)
     if (wanted <= table->ready) return true;
     size_t until = round_up(wanted, TABLE_PAGE), more = until - table->ready;
     if (until > table->size) return false;
-    char *place = table->at + table->ready;
-    void *at = mmap(place, more, PROT_READ | PROT_WRITE,
+    char *wanted_at = table->at + table->ready;
+    void *at = mmap(wanted_at, more, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (at == place) {
+    if (at == wanted_at) {
         table->ready = until;
         return true;
     }
@@ -131,7 +131,7 @@ static bool tables_reach(uint32_t steps, bool ends)
 
 /* The stack's address shows how large the address space is. Programs are loaded near its beginning
  * or after its middle, and mmap goes down from its end. So the second eighth is free; if not, the
- * second sixteenth is tried, and so on. The place within it is random, as for other mappings. */
+ * second sixteenth is tried, and so on. The address within it is random, as for other mappings. */
 static void find_range(void)
 {
     uint64_t random = 0;
@@ -193,8 +193,8 @@ static bool enter_step(void)
     if (!all.tried) find_range();
     if (number == all.planned && !plan_steps()) return false;
     slab_range.size = (size_t)(number + 1) * STEP_BYTES;
-    step_at(number)->place = CLEAN;
-    ring_append(&all.places, CLEAN, all.steps.at, number);
+    step_at(number)->state = CLEAN;
+    ring_append(&all.rings, CLEAN, all.steps.at, number);
     all.entered++;
     announce_next();
     return true;
@@ -206,23 +206,23 @@ void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void 
     all.announce_ctx = ctx;
 }
 
-/* --- places --- */
+/* --- states --- */
 
-static unsigned place_of(const struct step *step)
+static unsigned state_of(const struct step *step)
 {
     if (step->taken == 0) return step->backed != 0 ? 0 : CLEAN;
     return step->vacated ? VACATED : count_bits(step->taken);
 }
 
-static bool is_partial(unsigned place)
+static bool is_partial(unsigned state)
 {
-    return place >= 1 && place < STEP_SLABS;
+    return state >= 1 && state < STEP_SLABS;
 }
 
 /* Call after any change of `taken`, `backed` or `vacated`. */
-static void step_replace(struct step *step, unsigned had)
+static void step_requeue(struct step *step, unsigned had)
 {
-    unsigned old = step->place, new = place_of(step), has = count_bits(step->taken);
+    unsigned old = step->state, new = state_of(step), has = count_bits(step->taken);
     all.room += is_partial(new) ? STEP_SLABS - has : 0;
     all.room -= is_partial(old) ? STEP_SLABS - had : 0;
     all.leaving += new == VACATED ? has : 0;
@@ -232,9 +232,9 @@ static void step_replace(struct step *step, unsigned had)
     all.partial -= is_partial(old);
     all.spare += new == 0;
     all.spare -= old == 0;
-    if (old != FULL) ring_remove(&all.places, old, all.steps.at, step_number(step));
-    if (new != FULL) ring_append(&all.places, new, all.steps.at, step_number(step));
-    step->place = (uint8_t) new;
+    if (old != FULL) ring_remove(&all.rings, old, all.steps.at, step_number(step));
+    if (new != FULL) ring_append(&all.rings, new, all.steps.at, step_number(step));
+    step->state = (uint8_t) new;
 }
 
 static void step_set(struct step *step, uint32_t taken)
@@ -246,7 +246,7 @@ static void step_set(struct step *step, uint32_t taken)
     step->taken = taken;
     step->backed |= taken;
     if (taken == 0) step->vacated = false;
-    step_replace(step, had);
+    step_requeue(step, had);
 }
 
 /* --- giving memory back --- */
@@ -260,7 +260,7 @@ static void forget(struct step *step, uint32_t slabs)
 {
     all.backed -= count_bits(slabs);
     step->backed &= ~slabs;
-    step_replace(step, count_bits(step->taken));
+    step_requeue(step, count_bits(step->taken));
 }
 
 static void step_release(struct step *step)
@@ -296,11 +296,11 @@ static void slabs_release(struct step *step, uint32_t slabs)
 
 static struct step *step_with_room(void)
 {
-    uint64_t partial = all.places.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
-    if (partial != 0) return step_at(all.places.first[63 - __builtin_clzll(partial)]);
-    if (ring_filled(&all.places, 0)) return step_at(all.places.first[0]);
-    if (!ring_filled(&all.places, CLEAN) && !enter_step()) return NULL;
-    return step_at(all.places.first[CLEAN]);
+    uint64_t partial = all.rings.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
+    if (partial != 0) return step_at(all.rings.first[63 - __builtin_clzll(partial)]);
+    if (ring_filled(&all.rings, 0)) return step_at(all.rings.first[0]);
+    if (!ring_filled(&all.rings, CLEAN) && !enter_step()) return NULL;
+    return step_at(all.rings.first[CLEAN]);
 }
 
 uint32_t slabs_take(void)
@@ -323,7 +323,7 @@ void slabs_give(uint32_t slab)
     if (vacated && step->taken == 0)
         step_release(step);
     else if (all.spare > 1 + (all.taken / STEP_SLABS >> SPARE_SHIFT))
-        step_release(step_at(all.places.first[0]));
+        step_release(step_at(all.rings.first[0]));
     else if (all.backed > IDLE_FACTOR * all.taken + STEP_SLABS)
         slabs_trim();
 }
@@ -359,24 +359,24 @@ static struct slab_set taken_in(const struct step *step)
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
 {
     struct step *step = step_at(slab / STEP_SLABS);
-    if (!is_partial(step->place)) return false;
+    if (!is_partial(step->state)) return false;
     size_t count = count_bits(step->taken);
     size_t elsewhere = all.room - (STEP_SLABS - count);
     size_t taken = STEP_SLABS * all.partial - all.room;
     if (count + all.leaving > elsewhere || count * all.partial > taken) return false;
     *leaving = taken_in(step);
     step->vacated = true;
-    step_replace(step, (unsigned)count);
+    step_requeue(step, (unsigned)count);
     return true;
 }
 
 bool slabs_stay(struct slab_set *staying)
 {
-    if (all.partial > 0 || all.spare > 0 || !ring_filled(&all.places, VACATED)) return false;
-    struct step *step = step_at(all.places.first[VACATED]);
+    if (all.partial > 0 || all.spare > 0 || !ring_filled(&all.rings, VACATED)) return false;
+    struct step *step = step_at(all.rings.first[VACATED]);
     *staying = taken_in(step);
     step->vacated = false;
-    step_replace(step, count_bits(step->taken));
+    step_requeue(step, count_bits(step->taken));
     return true;
 }
 
@@ -405,15 +405,15 @@ bool slabs_is_taken(uint32_t slab)
 static void check_step(uint32_t number)
 {
     const struct step *step = step_at(number);
-    ensure(step->place == place_of(step), "step %u is in place %u", number, step->place);
+    ensure(step->state == state_of(step), "step %u is in state %u", number, step->state);
     ensure((step->taken & ~step->backed) == 0, "step %u: taken %x, but memory for %x", number,
            step->taken, step->backed);
-    if (step->place == FULL) return;
+    if (step->state == FULL) return;
     const struct ring_link *link = &step->link;
-    ensure(ring_filled(&all.places, step->place), "step %u in %u", number, step->place);
+    ensure(ring_filled(&all.rings, step->state), "step %u in %u", number, step->state);
     ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
     ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
-    ensure(step_at(link->next)->place == step->place, "step %u", number);
+    ensure(step_at(link->next)->state == step->state, "step %u", number);
 }
 
 void slabs_check(void)
@@ -424,9 +424,9 @@ void slabs_check(void)
         check_step(number);
         taken += count_bits(step->taken);
         backed += count_bits(step->backed);
-        partial += is_partial(step->place);
-        room += is_partial(step->place) ? STEP_SLABS - count_bits(step->taken) : 0;
-        spare += step->place == 0;
+        partial += is_partial(step->state);
+        room += is_partial(step->state) ? STEP_SLABS - count_bits(step->taken) : 0;
+        spare += step->state == 0;
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;
     }
