@@ -64,13 +64,13 @@ static uint64_t murmur_hash(struct bytes text)
     return h ^ h >> r;
 }
 
-struct hll_place hll_place(struct bytes element)
+struct hll_register hll_register_of(struct bytes element)
 {
     uint64_t hash = murmur_hash(element);
     /* A bit above the highest one stops the count of zeros if all others are zero. */
     uint64_t rest = hash >> INDEX_BITS | UINT64_C(1) << RANK_BITS;
-    return (struct hll_place){ .index = (unsigned)(hash % HLL_REGISTERS),
-                               .rank = (unsigned)__builtin_ctzll(rest) + 1 };
+    return (struct hll_register){ .index = (unsigned)(hash % HLL_REGISTERS),
+                                  .rank = (unsigned)__builtin_ctzll(rest) + 1 };
 }
 
 /* ---- the header ------------------------------------------------------------------------------ */
@@ -112,46 +112,46 @@ void hll_outdate(struct hll *hll)
 
 /* ---- dense ----------------------------------------------------------------------------------- */
 
-/* The position of a register in a dense body. */
-struct register_place {
+/* The address of a register in a dense body. */
+struct register_address {
     size_t at;      /* the byte in which it begins */
     unsigned shift; /* and the bit */
     bool spills;    /* it ends in the next byte */
 };
 
-static struct register_place register_at(unsigned index)
+static struct register_address register_at(unsigned index)
 {
     unsigned bit = index * REGISTER_BITS;
-    return (struct register_place){ .at = HLL_HEADER + bit / 8,
-                                    .shift = bit % 8,
-                                    .spills = bit % 8 + REGISTER_BITS > 8 };
+    return (struct register_address){ .at = HLL_HEADER + bit / 8,
+                                      .shift = bit % 8,
+                                      .spills = bit % 8 + REGISTER_BITS > 8 };
 }
 
-static unsigned load_register(struct bytes text, struct register_place reg)
+static unsigned load_register(struct bytes text, struct register_address addr)
 {
-    return byte_at(text, reg.at) | (reg.spills ? byte_at(text, reg.at + 1) << 8 : 0);
+    return byte_at(text, addr.at) | (addr.spills ? byte_at(text, addr.at + 1) << 8 : 0);
 }
 
-size_t hll_dense_patch(struct bytes text, struct hll_place place, size_t *offset, char patch[2])
+size_t hll_dense_patch(struct bytes text, struct hll_register reg, size_t *offset, char patch[2])
 {
-    ensure(text.len == HLL_DENSE_BYTES && place.index < HLL_REGISTERS,
-           "register %u of a dense text of %zu bytes", place.index, text.len);
-    struct register_place reg = register_at(place.index);
-    unsigned around = load_register(text, reg);
-    if ((around >> reg.shift & REGISTER_MASK) >= place.rank) return 0;
-    around &= ~((unsigned)REGISTER_MASK << reg.shift);
-    around |= place.rank << reg.shift;
+    ensure(text.len == HLL_DENSE_BYTES && reg.index < HLL_REGISTERS,
+           "register %u of a dense text of %zu bytes", reg.index, text.len);
+    struct register_address addr = register_at(reg.index);
+    unsigned around = load_register(text, addr);
+    if ((around >> addr.shift & REGISTER_MASK) >= reg.rank) return 0;
+    around &= ~((unsigned)REGISTER_MASK << addr.shift);
+    around |= reg.rank << addr.shift;
     patch[0] = (char)(around & 0xff);
     patch[1] = (char)(around >> 8 & 0xff);
-    *offset = reg.at;
-    return reg.spills ? 2 : 1;
+    *offset = addr.at;
+    return addr.spills ? 2 : 1;
 }
 
-static enum hll_change raise_dense(struct hll *hll, struct hll_place place)
+static enum hll_change raise_dense(struct hll *hll, struct hll_register reg)
 {
     size_t offset;
     char patch[2];
-    size_t len = hll_dense_patch(hll_view(hll), place, &offset, patch);
+    size_t len = hll_dense_patch(hll_view(hll), reg, &offset, patch);
     if (len == 0) return HLL_SAME;
     memcpy(hll->data + offset, patch, len);
     return HLL_RAISED;
@@ -204,8 +204,8 @@ bool hll_merge(uint8_t *registers, struct bytes text)
 {
     if (hll_is_sparse(text)) return merge_sparse(registers, text);
     for (unsigned i = 0; i < HLL_REGISTERS; i++) {
-        struct register_place reg = register_at(i);
-        unsigned rank = load_register(text, reg) >> reg.shift & REGISTER_MASK;
+        struct register_address addr = register_at(i);
+        unsigned rank = load_register(text, addr) >> addr.shift & REGISTER_MASK;
         if (rank > registers[i]) registers[i] = (uint8_t)rank;
     }
     return true;
@@ -238,15 +238,15 @@ static void join_runs(struct hll *hll, size_t at)
     }
 }
 
-static enum hll_change raise_after_promotion(struct hll *hll, struct hll_place place)
+static enum hll_change raise_after_promotion(struct hll *hll, struct hll_register reg)
 {
     if (!hll_make_dense(hll)) return HLL_CORRUPT;
-    return raise_dense(hll, place);
+    return raise_dense(hll, reg);
 }
 
-static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
+static enum hll_change raise_sparse(struct hll *hll, struct hll_register reg)
 {
-    if (place.rank > SPARSE_RANK_MAX) return raise_after_promotion(hll, place);
+    if (reg.rank > SPARSE_RANK_MAX) return raise_after_promotion(hll, reg);
 
     struct bytes text = hll_view(hll);
     size_t at = HLL_HEADER, before = HLL_HEADER;
@@ -254,21 +254,21 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_place place)
     struct hll_run run = { 0 };
     for (; at < text.len; before = at, at += run.bytes, first += run.len) {
         run = hll_run_at(text, at);
-        if (place.index < first + run.len) break;
+        if (reg.index < first + run.len) break;
     }
     if (at >= text.len || at + run.bytes > text.len) return HLL_CORRUPT;
-    if (run.rank >= place.rank) return HLL_SAME;
+    if (run.rank >= reg.rank) return HLL_SAME;
 
     char split[SPLIT_MAX];
     size_t len = 0;
-    unsigned behind = first + run.len - 1 - place.index;
-    if (place.index > first) len += put_run(split, run.rank, place.index - first);
-    len += put_run(split + len, place.rank, 1);
+    unsigned behind = first + run.len - 1 - reg.index;
+    if (reg.index > first) len += put_run(split, run.rank, reg.index - first);
+    len += put_run(split + len, reg.rank, 1);
     if (behind > 0) len += put_run(split + len, run.rank, behind);
     size_t most =
         encoding_limits.hll_sparse < HLL_DENSE_BYTES ? encoding_limits.hll_sparse : HLL_DENSE_BYTES;
     if (len > run.bytes && text.len + len - run.bytes > most)
-        return raise_after_promotion(hll, place);
+        return raise_after_promotion(hll, reg);
     replace_run(hll, at, run.bytes, split, len);
     join_runs(hll, before);
     return HLL_RAISED;
@@ -305,11 +305,11 @@ bool hll_make_dense(struct hll *hll)
     hll->len = HLL_DENSE_BYTES;
     memset(hll->data + HLL_HEADER, 0, HLL_DENSE_BYTES - HLL_HEADER);
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
-        raise_dense(hll, (struct hll_place){ i, registers[i] });
+        raise_dense(hll, (struct hll_register){ i, registers[i] });
     return true;
 }
 
-enum hll_change hll_raise(struct hll *hll, struct hll_place place)
+enum hll_change hll_raise(struct hll *hll, struct hll_register reg)
 {
-    return hll_is_sparse(hll_view(hll)) ? raise_sparse(hll, place) : raise_dense(hll, place);
+    return hll_is_sparse(hll_view(hll)) ? raise_sparse(hll, reg) : raise_dense(hll, reg);
 }

@@ -31,10 +31,10 @@ enum {
 };
 
 /* The effect of adding an element: the register at index becomes at least rank. */
-struct hll_place {
+struct hll_register {
     unsigned index, rank;
 };
-struct hll_place hll_place(struct bytes element);
+struct hll_register hll_register_of(struct bytes element);
 
 /* ---- reading a string ------------------------------------------------------------------------ */
 
@@ -60,7 +60,7 @@ struct hll_run hll_run_at(struct bytes text, size_t at);
 
 /* Computes the change of a dense text: the bytes to write and their offset. Returns their number; 0
  * if the register is already high enough. */
-size_t hll_dense_patch(struct bytes text, struct hll_place place, size_t *offset, char patch[2]);
+size_t hll_dense_patch(struct bytes text, struct hll_register reg, size_t *offset, char patch[2]);
 
 /* ---- changing a copy ------------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static inline struct bytes hll_view(const struct hll *hll)
 {
     return bytes_of(hll->data, hll->len);
 }
-enum hll_change hll_raise(struct hll *hll, struct hll_place place);
+enum hll_change hll_raise(struct hll *hll, struct hll_register reg);
 bool hll_make_dense(struct hll *hll); /* false: corrupt, nothing changed */
 void hll_outdate(struct hll *hll);    /* marks the count as out of date */
 

@@ -62,7 +62,7 @@ static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
 {
     bool changed = entry == NULL;
     for (int i = 2; i < call->argc; i++) {
-        enum hll_change change = hll_raise(hll, hll_place(call->argv[i]));
+        enum hll_change change = hll_raise(hll, hll_register_of(call->argv[i]));
         if (change == HLL_CORRUPT) {
             fail(call, ERR_HLL_CORRUPT);
             return;
@@ -87,7 +87,7 @@ static void cmd_pfadd(struct call *call)
         for (int i = 2; i < call->argc; i++) {
             size_t offset;
             char patch[2];
-            size_t len = hll_dense_patch(object_text(&entry->object), hll_place(call->argv[i]),
+            size_t len = hll_dense_patch(object_text(&entry->object), hll_register_of(call->argv[i]),
                                          &offset, patch);
             if (len == 0) continue;
             txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
@@ -176,7 +176,7 @@ static void cmd_pfmerge(struct call *call)
     hll_init(&hll, entry != NULL ? object_text(&entry->object) : LIT(""));
     if (any_dense) hll_make_dense(&hll); /* succeeds: merge_all has found no corruption */
     for (unsigned i = 0; i < HLL_REGISTERS; i++)
-        if (registers[i] > 0) hll_raise(&hll, (struct hll_place){ i, registers[i] });
+        if (registers[i] > 0) hll_raise(&hll, (struct hll_register){ i, registers[i] });
     hll_outdate(&hll);
     if (put_hll(call, 1, entry, &hll, EVENT_PFADD)) reply_ok(call);
     hll_drop(&hll);

@@ -14,10 +14,10 @@ static void begin(void)
     rng_init(&rng, test_seed());
 }
 
-static struct hll_place some_place(unsigned indexes, unsigned rank_max)
+static struct hll_register some_register(unsigned indexes, unsigned rank_max)
 {
-    return (struct hll_place){ (unsigned)rng_below(&rng, indexes),
-                               (unsigned)rng_below(&rng, rank_max) + 1 };
+    return (struct hll_register){ (unsigned)rng_below(&rng, indexes),
+                                  (unsigned)rng_below(&rng, rank_max) + 1 };
 }
 
 static void ck_registers(const struct hll *hll, const uint8_t *model)
@@ -31,16 +31,16 @@ static void ck_registers(const struct hll *hll, const uint8_t *model)
     ck_assert_uint_eq(count, hll_count_registers(model));
 }
 
-/* Raises random places below `indexes`; checks all registers now and then. */
+/* Raises random registers below `indexes`; checks all registers now and then. */
 static void raise_some(struct hll *hll, unsigned indexes, unsigned rank_max, int times)
 {
     uint8_t model[HLL_REGISTERS] = { 0 };
     ck_assert(hll_merge(model, hll_view(hll)));
     for (int i = 0; i < times; i++) {
-        struct hll_place place = some_place(indexes, rank_max);
-        bool rises = place.rank > model[place.index];
-        if (rises) model[place.index] = (uint8_t)place.rank;
-        ck_assert_int_eq(hll_raise(hll, place), rises ? HLL_RAISED : HLL_SAME);
+        struct hll_register reg = some_register(indexes, rank_max);
+        bool rises = reg.rank > model[reg.index];
+        if (rises) model[reg.index] = (uint8_t)reg.rank;
+        ck_assert_int_eq(hll_raise(hll, reg), rises ? HLL_RAISED : HLL_SAME);
         if (hll_is_sparse(hll_view(hll))) ck_assert_uint_le(hll->len, encoding_limits.hll_sparse);
         if (i % 64 == 0) ck_registers(hll, model);
     }
@@ -71,8 +71,8 @@ START_TEST(bytes_equal_those_of_redis)
     struct hll hll;
     hll_init(&hll, LIT(""));
     for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
-        ck_assert_int_eq(hll_raise(&hll, hll_place(elements[i])), HLL_RAISED);
-        ck_assert_int_eq(hll_raise(&hll, hll_place(elements[i])), HLL_SAME);
+        ck_assert_int_eq(hll_raise(&hll, hll_register_of(elements[i])), HLL_RAISED);
+        ck_assert_int_eq(hll_raise(&hll, hll_register_of(elements[i])), HLL_SAME);
     }
     hll_outdate(&hll);
     ck_assert_uint_eq(hll.len, sizeof(bytes) - 1);
@@ -117,7 +117,7 @@ START_TEST(equal_neighbour_runs_are_joined)
     raise_some(&hll, 500, 2, 5000);
     ck_assert(hll_is_sparse(hll_view(&hll)));
     for (unsigned i = 0; i < 500; i++)
-        hll_raise(&hll, (struct hll_place){ i, 2 });
+        hll_raise(&hll, (struct hll_register){ i, 2 });
     ck_assert_uint_lt(hll.len, HLL_HEADER + 300);
     hll_drop(&hll);
 }
@@ -140,9 +140,9 @@ START_TEST(rank_above_32_makes_sketch_dense)
 {
     struct hll hll;
     hll_init(&hll, LIT(""));
-    ck_assert_int_eq(hll_raise(&hll, (struct hll_place){ 5, 32 }), HLL_RAISED);
+    ck_assert_int_eq(hll_raise(&hll, (struct hll_register){ 5, 32 }), HLL_RAISED);
     ck_assert(hll_is_sparse(hll_view(&hll)));
-    ck_assert_int_eq(hll_raise(&hll, (struct hll_place){ 5, 33 }), HLL_RAISED);
+    ck_assert_int_eq(hll_raise(&hll, (struct hll_register){ 5, 33 }), HLL_RAISED);
     ck_assert(!hll_is_sparse(hll_view(&hll)));
     hll_drop(&hll);
 }
@@ -175,11 +175,11 @@ START_TEST(dense_patch_equals_raise)
     ck_assert(hll_make_dense(&patched));
     hll_init(&raised, hll_view(&patched));
     for (int i = 0; i < 3000; i++) {
-        struct hll_place place = some_place(HLL_REGISTERS, 51);
+        struct hll_register reg = some_register(HLL_REGISTERS, 51);
         size_t offset = 0;
         char patch[2];
-        size_t len = hll_dense_patch(hll_view(&patched), place, &offset, patch);
-        ck_assert_int_eq(hll_raise(&raised, place) == HLL_RAISED, len > 0);
+        size_t len = hll_dense_patch(hll_view(&patched), reg, &offset, patch);
+        ck_assert_int_eq(hll_raise(&raised, reg) == HLL_RAISED, len > 0);
         if (len > 0) memcpy(patched.data + offset, patch, len);
     }
     ck_assert_mem_eq(patched.data, raised.data, HLL_DENSE_BYTES);
@@ -196,7 +196,7 @@ START_TEST(the_estimate_is_near_the_number_of_distinct_elements)
         char element[32];
         uint64_t count;
         int len = snprintf(element, sizeof(element), "element-%u", i);
-        hll_raise(&hll, hll_place(bytes_of(element, (size_t)len)));
+        hll_raise(&hll, hll_register_of(bytes_of(element, (size_t)len)));
         if (i != 10 && i != 100 && i != 1000 && i != 10000 && i != 100000) continue;
         ck_assert(hll_count(hll_view(&hll), &count));
         ck_assert_double_eq_tol((double)count, i, 1 + 0.03 * i);
@@ -216,9 +216,9 @@ START_TEST(merging_counts_the_union)
         hll_init(&one[i], LIT(""));
         if (i == 1) ck_assert(hll_make_dense(&one[i]));
         for (int n = 0; n < 1000; n++) {
-            struct hll_place place = some_place(HLL_REGISTERS, 20);
-            hll_raise(&one[i], place);
-            hll_raise(&both, place);
+            struct hll_register reg = some_register(HLL_REGISTERS, 20);
+            hll_raise(&one[i], reg);
+            hll_raise(&both, reg);
         }
         ck_assert(hll_merge(registers, hll_view(&one[i])));
         hll_drop(&one[i]);
@@ -281,7 +281,7 @@ START_TEST(damaged_body_is_detected_or_harmless)
         bool good = hll_merge(registers, hll_view(&damaged));
         ck_assert_int_eq(hll_count(hll_view(&damaged), &count), good);
         for (int n = 0; n < 20; n++)
-            hll_raise(&damaged, some_place(HLL_REGISTERS, 34));
+            hll_raise(&damaged, some_register(HLL_REGISTERS, 34));
         ck_assert(hll_is_valid(hll_view(&damaged)));
         hll_drop(&damaged);
         hll_drop(&empty);
