@@ -7,7 +7,7 @@ struct policy_progress *policy_progress_new(unsigned databases)
 {
     struct policy_progress *walk = mem_zalloc(sizeof(*walk));
     walk->database_count = databases;
-    walk->places = mem_zalloc(databases * sizeof(*walk->places));
+    walk->scans = mem_zalloc(databases * sizeof(*walk->scans));
     return walk;
 }
 
@@ -25,15 +25,15 @@ void policy_progress_forget_rests(struct policy_progress *walk)
 void policy_progress_free(struct policy_progress *walk)
 {
     policy_progress_forget_rests(walk);
-    mem_free(walk->places);
+    mem_free(walk->scans);
     mem_free(walk);
 }
 
 void policy_progress_swap(struct policy_progress *walk, unsigned a, unsigned b)
 {
-    struct policy_progress_place kept = walk->places[a];
-    walk->places[a] = walk->places[b];
-    walk->places[b] = kept;
+    struct policy_progress_scan kept = walk->scans[a];
+    walk->scans[a] = walk->scans[b];
+    walk->scans[b] = kept;
     for (size_t i = 0; i < walk->rest_count; i++) {
         struct policy_progress_rest *rest = &walk->rests[i];
         if (rest->db == a)

@@ -11,8 +11,8 @@
 #include "store/keyspace.h"
 #include "store/mem/blob.h"
 
-/* Position of the scan in one database. */
-struct policy_progress_place {
+/* The scan in one database. */
+struct policy_progress_scan {
     uint64_t cursor;
     bool done;
 };
@@ -27,7 +27,7 @@ struct policy_progress_rest {
 struct policy_progress {
     bool running; /* a pass has begun and not ended */
     unsigned database_count;
-    struct policy_progress_place *places; /* one per database */
+    struct policy_progress_scan *scans; /* one per database */
     struct policy_progress_rest *rests;
     size_t rest_count, rest_cap;
     struct entry **found; /* entries found in the last visited bucket */

@@ -160,12 +160,12 @@ static void collect_entry(void *ctx, struct entry *entry)
 static void walk_bucket(struct slice *slice, unsigned db)
 {
     struct policy_progress *walk = slice->walk;
-    struct policy_progress_place *place = &walk->places[db];
+    struct policy_progress_scan *scan = &walk->scans[db];
     txn_call(&slice->txn, db);
     spend_budget(slice, VISIT_COST);
     walk->found_count = 0;
-    place->cursor = keyspace_scan(slice->txn.ks, place->cursor, collect_entry, slice);
-    place->done = place->cursor == 0;
+    scan->cursor = keyspace_scan(slice->txn.ks, scan->cursor, collect_entry, slice);
+    scan->done = scan->cursor == 0;
     for (size_t i = 0; i < walk->found_count; i++)
         key_begin(slice, walk->found[i]);
 }
@@ -185,11 +185,11 @@ static void walk_step(struct slice *slice)
     struct bytes name;
     const struct policy *policy = policies_first_in_pass(policies, &name);
     unsigned db = 0;
-    while (db < walk->database_count && walk->places[db].done)
+    while (db < walk->database_count && walk->scans[db].done)
         db++;
     if (!walk->running) {
         policies_begin_pass(policies);
-        memset(walk->places, 0, walk->database_count * sizeof(*walk->places));
+        memset(walk->scans, 0, walk->database_count * sizeof(*walk->scans));
         walk->running = true;
     } else if (policy == NULL) { /* all done, or replaced or removed meanwhile */
         pass_end(walk);
