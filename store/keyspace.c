@@ -24,7 +24,7 @@ static_assert(sizeof(struct entry) == 20, "struct entry has padding");
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
 /* Only for types that may have deadlines inside. */
-static char *place_of_own_deadline(const struct entry *entry)
+static char *own_deadline_address(const struct entry *entry)
 {
     struct bytes key = entry_key(entry);
     return (char *)(uintptr_t)key.data + key.len;
@@ -33,14 +33,14 @@ static char *place_of_own_deadline(const struct entry *entry)
 static msec own_deadline(const struct entry *entry)
 {
     msec at;
-    memcpy(&at, place_of_own_deadline(entry), sizeof(at));
+    memcpy(&at, own_deadline_address(entry), sizeof(at));
     return at;
 }
 
 static void put_own_deadline(struct entry *entry, msec at)
 {
     if (type_may_have_expiry(entry->object.type))
-        memcpy(place_of_own_deadline(entry), &at, sizeof(at));
+        memcpy(own_deadline_address(entry), &at, sizeof(at));
 }
 
 /* Does the hidden agenda `kind` have the entry's node? */

@@ -35,8 +35,7 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 bool rewind_run(struct store *store, msec now, unsigned budget);
 /* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
-/* Call before a key moves to a place that a running walk may have passed; handles the key at
- * once. */
+/* Call before a key moves to where a running walk may have passed; handles the key at once. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);
 
 #endif

@@ -136,7 +136,7 @@ static void find_range(void)
 {
     uint64_t random = 0;
     ssize_t got = getrandom(&random, sizeof(random), GRND_NONBLOCK);
-    (void)got; /* without random numbers, use the first place */
+    (void)got; /* without random numbers, use the first address */
     uint64_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
     if (part > PART_LARGEST) part = PART_LARGEST;
     for (; part >= PART_SMALLEST; part /= 2) {

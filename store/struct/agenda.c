@@ -1,6 +1,6 @@
 /* agenda: see agenda.h.
  *
- * Slot i's children are 4i + 1 to 4i + 4. Slot i is stored at place i + 3, so that four siblings
+ * Slot i's children are 4i + 1 to 4i + 4. Slot i is stored at cell i + 3, so that four siblings
  * share a cache line. The last segment grows in small steps: a growing agenda takes at most 20
  * bytes per slot, a large one 18, an empty one none. */
 #include "store/struct/agenda.h"
@@ -12,7 +12,7 @@
 
 enum {
     ARITY = 4,
-    SKIPPED = ARITY - 1, /* unused places before slot 0 */
+    SKIPPED = ARITY - 1, /* unused cells before slot 0 */
     SEGMENT_SHIFT = 9,   /* 8 KB; jemalloc adds a page to each larger block */
     SEGMENT = 1 << SEGMENT_SHIFT,
     SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* so that no slot equals DEADLINE_IDLE */
@@ -24,8 +24,8 @@ enum {
 
 static inline struct agenda_slot *slot_at(const struct agenda *ag, uint32_t i)
 {
-    uint32_t place = i + SKIPPED;
-    return &ag->segments[place >> SEGMENT_SHIFT][place & (SEGMENT - 1)];
+    uint32_t cell = i + SKIPPED;
+    return &ag->segments[cell >> SEGMENT_SHIFT][cell & (SEGMENT - 1)];
 }
 
 static inline number number_at(const struct agenda *ag, uint32_t i)
@@ -102,12 +102,12 @@ static void number_drop(struct agenda *ag, number n)
 
 /* --- memory --- */
 
-static inline size_t places(const struct agenda *ag)
+static inline size_t cells(const struct agenda *ag)
 {
     return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-/* The number of places by which an agenda with `all` places grows: at most a quarter of them, at
+/* The number of cells by which an agenda with `all` cells grows: at most a quarter of them, at
  * most an eighth once a segment is full; rounded to sizes that allocators have. */
 static uint32_t growth_step(size_t all)
 {
@@ -132,7 +132,7 @@ static void last_segment_resize(struct agenda *ag, uint32_t cap)
 
 static RARE void heap_grow(struct agenda *ag)
 {
-    uint32_t more = growth_step(places(ag));
+    uint32_t more = growth_step(cells(ag));
     if (ag->last_missing > 0) {
         last_segment_resize(ag, SEGMENT - ag->last_missing + more);
         return;
@@ -147,8 +147,8 @@ static RARE void heap_grow(struct agenda *ag)
 /* Frees the last segment with the far blocks of its slots; returns the number of blocks freed. */
 static size_t segment_free(struct agenda *ag)
 {
-    uint32_t place = --ag->segment_count << SEGMENT_SHIFT;
-    uint32_t first = place > SKIPPED ? place - SKIPPED : 0;
+    uint32_t cell = --ag->segment_count << SEGMENT_SHIFT;
+    uint32_t first = cell > SKIPPED ? cell - SKIPPED : 0;
     size_t freed = 1;
     for (uint32_t i = first; i < ag->count && ag->far_count > 0; i++) {
         freed += is_far(number_at(ag, i));
@@ -182,7 +182,7 @@ void agenda_drop(struct agenda *ag)
  * time. */
 static void heap_shrink(struct agenda *ag)
 {
-    size_t all = places(ag), taken = (size_t)ag->count + SKIPPED;
+    size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
     if (ag->count == 0) {
         agenda_drop(ag);
     } else if (ag->segment_count > 1) {
@@ -196,13 +196,13 @@ static void heap_shrink(struct agenda *ag)
 
 size_t agenda_bytes(const struct agenda *ag)
 {
-    return places(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far_instant) +
+    return cells(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far_instant) +
            ag->segment_cap * sizeof(struct agenda_slot *);
 }
 
 /* --- heap --- */
 
-static inline void place(const struct agenda *ag, uint32_t i, number n)
+static inline void put(const struct agenda *ag, uint32_t i, number n)
 {
     slot_at(ag, i)->bits = n;
     deadline_in(n)->slot = i;
@@ -214,10 +214,10 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
         uint32_t parent = parent_of(hole);
         number above = number_at(ag, parent);
         if (!before(moving, above)) break;
-        place(ag, hole, above);
+        put(ag, hole, above);
         hole = parent;
     }
-    place(ag, hole, moving);
+    put(ag, hole, moving);
 }
 
 /* The earliest child of slot i; `count` if i has no child. */
@@ -243,13 +243,13 @@ static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
         number earliest;
         uint32_t child = earliest_child(ag, hole, &earliest);
         if (child == ag->count || !before(earliest, moving)) break;
-        place(ag, hole, earliest);
+        put(ag, hole, earliest);
         hole = child;
     }
-    place(ag, hole, moving);
+    put(ag, hole, moving);
 }
 
-/* Places a number at hole i, or at the place above or below where the heap order puts it. */
+/* Puts a number at hole i, or at the slot above or below where the heap order puts it. */
 static void heap_sift(const struct agenda *ag, uint32_t i, number n)
 {
     if (i > 0 && before(n, number_at(ag, parent_of(i))))
@@ -279,7 +279,7 @@ static number armed_number(const struct agenda *ag, const struct deadline *d)
 void agenda_add(struct agenda *ag, struct deadline *d, msec at)
 {
     ensure(!deadline_armed(d), "already armed in slot %u", d->slot);
-    if (ag->count + SKIPPED >= places(ag)) heap_grow(ag);
+    if (ag->count + SKIPPED >= cells(ag)) heap_grow(ag);
     number n = number_new(ag, d, at);
     sift_up(ag, ag->count++, n);
 }
@@ -324,8 +324,8 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
 /* Relocates the far blocks of one segment. */
 static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation *relocation)
 {
-    uint32_t place = segment << SEGMENT_SHIFT, first = place > SKIPPED ? place - SKIPPED : 0;
-    uint32_t end = place + SEGMENT - SKIPPED < ag->count ? place + SEGMENT - SKIPPED : ag->count;
+    uint32_t cell = segment << SEGMENT_SHIFT, first = cell > SKIPPED ? cell - SKIPPED : 0;
+    uint32_t end = cell + SEGMENT - SKIPPED < ag->count ? cell + SEGMENT - SKIPPED : ag->count;
     for (uint32_t i = first; i < end && ag->far_count > 0; i++) {
         number n = number_at(ag, i);
         if (!is_far(n)) continue;
@@ -501,12 +501,12 @@ static void check_number(const struct agenda *ag, uint32_t i)
 void agenda_check(const struct agenda *ag)
 {
     uint32_t far_count = 0;
-    ensure(ag->count == 0 || ag->count + SKIPPED <= places(ag), "%u slots, %zu places", ag->count,
-           places(ag));
+    ensure(ag->count == 0 || ag->count + SKIPPED <= cells(ag), "%u slots, %zu cells", ag->count,
+           cells(ag));
     ensure(ag->segment_count <= ag->segment_cap, "%u segments, directory of %u", ag->segment_count,
            ag->segment_cap);
     ensure(ag->count > 0 || ag->segments == NULL, "empty, but has %u segments", ag->segment_count);
-    ensure(ag->last_missing < SEGMENT, "last segment lacks %u places", ag->last_missing);
+    ensure(ag->last_missing < SEGMENT, "last segment lacks %u cells", ag->last_missing);
     for (uint32_t i = 0; i < ag->count; i++) {
         check_number(ag, i);
         far_count += is_far(number_at(ag, i));

@@ -99,6 +99,6 @@ void *dict_iter_ahead(const struct dict_iter *iter);
 void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */
-void dict_check(const struct dict *dict);   /* places, tags, counts. O(n) */
+void dict_check(const struct dict *dict);   /* buckets, tags, counts. O(n) */
 
 #endif

@@ -45,7 +45,7 @@ static inline struct ranked_member *ranked_of_deadline(struct deadline *d)
     return (struct ranked_member *)(void *)((char *)d - offsetof(struct ranked_member, data));
 }
 _Static_assert(offsetof(struct ranked_member, data) % _Alignof(struct deadline) == 0,
-               "a deadline at the place of the bytes is aligned");
+               "a deadline in place of the bytes is aligned");
 
 struct ranked_node;
 

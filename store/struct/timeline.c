@@ -147,9 +147,9 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
     unsigned slot = (unsigned)last->node.total;
     if (slot > 0 && timeline_slots(last)[slot - 1].at > at) {
-        const struct timeline_leaf *place = leaf_for_instant(tl, at);
-        number = place->number;
-        slot = slot_after(place, at);
+        const struct timeline_leaf *leaf = leaf_for_instant(tl, at);
+        number = leaf->number;
+        slot = slot_after(leaf, at);
     }
     timeline_leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);

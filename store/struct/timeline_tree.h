@@ -1,5 +1,5 @@
 /* timeline_tree: the leaves of a timeline: allocating, splitting, merging and freeing them. For
- * timeline.c, which finds the place of an instant, and the test only.
+ * timeline.c, which finds the leaf and slot of an instant, and the test only.
  *
  * Leaves hold slots, and are linked in order. They are addressed by number, so that an owner needs
  * only 4 bytes to store its leaf. Numbers lead to leaves through segments, so that growth never

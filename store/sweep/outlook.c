@@ -1,6 +1,6 @@
 /* outlook: see outlook.h. The next deadlines come from the keyspace's agendas, the forecast from a
  * walk in the order of SCAN. A forecast cannot walk the slots of the agenda between slices: a
- * removal moves later slots to earlier places, where the walk would miss them. */
+ * removal moves later slots forward to where the walk would miss them. */
 #include "store/sweep/outlook.h"
 
 #include <string.h>

@@ -187,7 +187,7 @@ static void element_free(struct dehydrator *dehydrator, struct element *element)
     mem_free(element);
 }
 
-/* Reallocates an element with this payload, stage and options; its place in the timelines stays. */
+/* Reallocates an element with this payload, stage and options; its nodes in the timelines stay. */
 static struct element *element_rebuild(struct dehydrator *dehydrator, struct element *old,
                                        struct bytes payload, const struct stage *stage,
                                        const struct push_options *options)

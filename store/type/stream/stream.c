@@ -342,7 +342,7 @@ static bool walk_back(struct stream_walk *walk, struct stream_entry *entry)
         if (walk->cursor.block == NULL) return false;
         walk->left = stream_block_count(walk->cursor.block);
     }
-    if (walk->noted == 0) { /* note the places before the last of the entries left in the block */
+    if (walk->noted == 0) { /* note the positions before the last of the entries left */
         struct stream_cursor cursor;
         stream_cursor_begin(&cursor, walk->cursor.block);
         walk->noted = walk->left < STREAM_WALK_WINDOW ? walk->left : STREAM_WALK_WINDOW;

@@ -85,7 +85,7 @@ struct stream_entry {
 /* The next field in the order in which they were added; false: that was the last. */
 bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
 
-/* Private: a place between the entries of one block. */
+/* Private: a position between the entries of one block. */
 struct stream_cursor {
     const struct stream_block *block;
     const unsigned char *next, *names; /* the next entry, the names in force before it */
@@ -103,8 +103,8 @@ enum { STREAM_WALK_WINDOW = 100 };
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
     struct stream_id floor; /* private: the first entry that is not hidden */
-    /* private: a block can only be read forwards, so a walk downwards notes the places of some
-     * entries at a time */
+    /* private: a block can only be read forwards, so a walk downwards notes the positions of
+     * some entries at a time */
     struct stream_cursor cursor; /* upwards: before the next entry */
     bool back;
     uint32_t left,

@@ -79,7 +79,8 @@ bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
                         struct stream_id id);
-/* The cursor's place, and the way back to it in the same block. `index`: that of its next entry. */
+/* Notes the cursor's position, and returns to it in the same block. `index`: that of its next
+ * entry. */
 struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
 void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
                           uint32_t index);

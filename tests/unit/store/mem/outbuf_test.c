@@ -118,12 +118,12 @@ START_TEST(growth_does_not_move_existing_bytes)
     outbuf_init(&out);
     outbuf_append(&out, "here", 4);
     chunks_of(&out);
-    const void *place = iov[0].iov_base;
+    const void *data = iov[0].iov_base;
     for (int i = 0; i < 100 * KIB; i++)
         outbuf_append(&out, "more", 4);
     chunks_of(&out);
-    ck_assert_ptr_eq(iov[0].iov_base, place);
-    ck_assert_mem_eq(place, "here", 4);
+    ck_assert_ptr_eq(iov[0].iov_base, data);
+    ck_assert_mem_eq(data, "here", 4);
     outbuf_drop(&out);
 }
 END_TEST
@@ -191,10 +191,10 @@ START_TEST(a_big_splice_copies_nothing)
     outbuf_append(&out, "head ", 5);
     outbuf_append(&from, big, sizeof(big));
     chunks_of(&from);
-    const void *place = iov[0].iov_base;
+    const void *data = iov[0].iov_base;
     outbuf_splice(&out, &from);
     ck_assert_int_eq(chunks_of(&out), 2);
-    ck_assert_ptr_eq(iov[1].iov_base, place);
+    ck_assert_ptr_eq(iov[1].iov_base, data);
     outbuf_check(&out);
     outbuf_drop(&out);
 }

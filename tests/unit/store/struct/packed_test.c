@@ -380,7 +380,7 @@ START_TEST(first_of_equal_deadlines_is_first_in_memory)
 }
 END_TEST
 
-START_TEST(place_survives_changes_after_it)
+START_TEST(offset_survives_changes_after_it)
 {
     struct packed packed;
     packed_init(&packed);
@@ -395,7 +395,7 @@ START_TEST(place_survives_changes_after_it)
 }
 END_TEST
 
-static void assert_places(const struct packed *packed)
+static void assert_offsets(const struct packed *packed)
 {
     uint16_t offsets[PACKED_MAX_COUNT];
     packed_offsets(packed, offsets);
@@ -403,12 +403,12 @@ static void assert_places(const struct packed *packed)
         ck_assert_uint_eq(offsets[i], packed_nth(packed, i));
 }
 
-START_TEST(places_lists_records_with_equal_heads)
+START_TEST(offsets_list_records_with_equal_heads)
 {
     static const char text[PACKED_MAX_PART];
     struct packed packed;
     packed_init(&packed);
-    assert_places(&packed);
+    assert_offsets(&packed);
     /* The heads of long members have equal first bytes; only the second bytes differ. */
     for (size_t i = 0; i < 3; i++) {
         char member[PACKED_MAX_PART] = { (char)i };
@@ -416,7 +416,7 @@ START_TEST(places_lists_records_with_equal_heads)
     }
     for (int i = 0; i < 20; i++)
         append_number(&packed, i * i, "%d", i % 3 == 0 ? 5 : NEVER);
-    assert_places(&packed);
+    assert_offsets(&packed);
     packed_drop(&packed);
 }
 END_TEST
@@ -463,8 +463,8 @@ Suite *test_suite(void)
         head_takes_one_byte_if_short_else_two,
         find_distinguishes_members_by_one_byte,
         first_of_equal_deadlines_is_first_in_memory,
-        place_survives_changes_after_it,
-        places_lists_records_with_equal_heads,
+        offset_survives_changes_after_it,
+        offsets_list_records_with_equal_heads,
         several_records_are_removed_at_once,
         memory_shrinks_with_records,
         NULL,

@@ -46,7 +46,7 @@ struct model {
 };
 
 /* The index of a member, or the index to insert it at. */
-static size_t model_place(const struct model *model, const struct ranked_member *m)
+static size_t model_rank(const struct model *model, const struct ranked_member *m)
 {
     size_t i = 0;
     while (i < model->count && compare_members(model->members[i], m) < 0)
@@ -71,19 +71,19 @@ static struct ranked_member *model_remove(struct model *model, size_t i)
 
 static void add_both(struct ranked *ranked, struct model *model, struct ranked_member *m)
 {
-    size_t place = model_place(model, m);
-    if (place < model->count && compare_members(model->members[place], m) == 0) {
+    size_t rank = model_rank(model, m);
+    if (rank < model->count && compare_members(model->members[rank], m) == 0) {
         free(m);
         return;
     }
-    model_insert(model, place, m);
+    model_insert(model, rank, m);
     ranked_add(ranked, m);
-    ck_assert_uint_eq(ranked_rank(ranked, m), place);
+    ck_assert_uint_eq(ranked_rank(ranked, m), rank);
 }
 
-static void remove_both(struct ranked *ranked, struct model *model, size_t place)
+static void remove_both(struct ranked *ranked, struct model *model, size_t rank)
 {
-    struct ranked_member *m = model_remove(model, place);
+    struct ranked_member *m = model_remove(model, rank);
     ranked_remove(ranked, m);
     free(m); /* the tree must not access it any more */
 }
@@ -230,9 +230,9 @@ START_TEST(removing_ranges_keeps_invariants)
         }
         ck_assert_uint_ge(ranked.depth, 3);
         while (model.count > 0) {
-            size_t place = round % 3 == 0 ? 0 : round % 3 == 1 ? model.count - 1 : model.count / 2;
-            for (size_t n = rng_below(&rng, 20); n > 0 && place < model.count; n--)
-                remove_both(&ranked, &model, place);
+            size_t rank = round % 3 == 0 ? 0 : round % 3 == 1 ? model.count - 1 : model.count / 2;
+            for (size_t n = rng_below(&rng, 20); n > 0 && rank < model.count; n--)
+                remove_both(&ranked, &model, rank);
             ranked_check(&ranked);
             compare_ranks(&ranked, &model, rng_below(&rng, model.count + 1));
         }
@@ -257,12 +257,12 @@ START_TEST(expiring_member_holds_deadline_before_bytes)
 END_TEST
 
 /* Reallocates a member, with or without room for a deadline. */
-static void move_both(struct ranked *ranked, struct model *model, size_t place)
+static void move_both(struct ranked *ranked, struct model *model, size_t rank)
 {
-    struct ranked_member *old = model->members[place];
+    struct ranked_member *old = model->members[rank];
     struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->has_expiry);
     ranked_moved(ranked, old, now);
-    model->members[place] = now;
+    model->members[rank] = now;
     free(old); /* the tree must not access it any more */
 }
 
@@ -290,13 +290,13 @@ START_TEST(moved_member_keeps_rank)
 END_TEST
 
 /* Changes a member's score, to one near its own or to any. */
-static void rescore_both(struct ranked *ranked, struct model *model, size_t place, double score)
+static void rescore_both(struct ranked *ranked, struct model *model, size_t rank, double score)
 {
-    struct ranked_member *m = model_remove(model, place);
+    struct ranked_member *m = model_remove(model, rank);
     ranked_move(ranked, m, score);
     ck_assert_double_eq(m->score, score);
-    /* Search the model without m, because it is out of order at its old place. */
-    size_t to = model_place(model, m);
+    /* Search the model without m, because it is out of order at its old rank. */
+    size_t to = model_rank(model, m);
     model_insert(model, to, m);
     ck_assert_uint_eq(ranked_rank(ranked, m), to);
 }
@@ -312,11 +312,11 @@ static void moving_program(uint64_t scores, size_t count, int steps)
     for (size_t i = 0; i < count; i++)
         add_both(&ranked, &model, member_numbered((double)rng_below(&rng, scores), i));
     for (int i = 0; i < steps; i++) {
-        size_t place = rng_below(&rng, model.count);
-        double near = model.members[place]->score + (double)rng_below(&rng, 1 + scores / count) - 1;
+        size_t rank = rng_below(&rng, model.count);
+        double near = model.members[rank]->score + (double)rng_below(&rng, 1 + scores / count) - 1;
         double ends[] = { -(double)i, (double)(scores + (uint64_t)i) };
         unsigned way = (unsigned)rng_below(&rng, 8);
-        rescore_both(&ranked, &model, place,
+        rescore_both(&ranked, &model, rank,
                      way < 2   ? ends[way]
                      : way < 5 ? near
                                : (double)rng_below(&rng, scores));

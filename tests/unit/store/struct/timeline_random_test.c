@@ -108,8 +108,8 @@ static msec instant_of(struct phase *phase, struct rng *rng)
 static void model_step(struct timeline *tl, struct model *model, struct thing **things,
                        struct phase *phase, struct rng *rng)
 {
-    struct thing **place = &things[rng_below(rng, MODEL_MAX)];
-    struct thing *thing = *place;
+    struct thing **slot = &things[rng_below(rng, MODEL_MAX)];
+    struct thing *thing = *slot;
     bool armed = timeline_node_armed(&thing->node);
     if (rng_chance(rng, phase->pops)) {
         struct thing *first = model->count == 0 ? NULL : model->sorted[0];
@@ -124,7 +124,7 @@ static void model_step(struct timeline *tl, struct model *model, struct thing **
         for (size_t i = 0; i < model->count; i++)
             if (model->sorted[i] == thing) model->sorted[i] = now;
         free(thing);
-        *place = now;
+        *slot = now;
     } else if (rng_chance(rng, phase->adds)) {
         msec at = instant_of(phase, rng);
         if (armed) model_remove(model, thing);
