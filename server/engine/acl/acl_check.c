@@ -127,12 +127,12 @@ enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref 
     *at = 0;
     begin_question(&question, command, argc, argv);
     for (size_t i = 0; i < user->selector_count; i++) {
-        int place;
-        enum acl_verdict verdict = check_selector(&user->selectors[i], &question, &place);
-        bool is_worse = verdict > worst || (verdict == worst && place > *at);
+        int word;
+        enum acl_verdict verdict = check_selector(&user->selectors[i], &question, &word);
+        bool is_worse = verdict > worst || (verdict == worst && word > *at);
         if (verdict == ACL_ALLOWED || is_worse) {
             worst = verdict;
-            *at = place;
+            *at = word;
         }
         if (verdict == ACL_ALLOWED) break;
     }

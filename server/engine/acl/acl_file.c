@@ -37,12 +37,12 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct outbuf *to, co
 /* ---- one user ------------------------------------------------------------------------------- */
 
 /* The line of a user, for error texts. */
-struct place {
+struct source {
     const char *file; /* NULL: in the configuration */
     size_t line;
 };
 
-static void add_fault(struct outbuf *faults, const struct place *place, struct bytes name,
+static void add_fault(struct outbuf *faults, const struct source *source, struct bytes name,
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
@@ -50,18 +50,18 @@ static void add_fault(struct outbuf *faults, const struct place *place, struct b
      * may be passwords in a wrong place. */
     bool is_secret =
         fault == ACL_SYNTAX || (word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL);
-    if (place->file == NULL)
+    if (source->file == NULL)
         add_text(faults, "Error in user declaration '%.*s': %s. ", (int)name.len, name.data, text);
     else if (is_secret)
-        add_text(faults, "%s:%zu: %s. ", place->file, place->line, text);
+        add_text(faults, "%s:%zu: %s. ", source->file, source->line, text);
     else
-        add_text(faults, "%s:%zu: Error in applying operation '%.*s': %s. ", place->file,
-                 place->line, (int)word.len, word.data, text);
+        add_text(faults, "%s:%zu: Error in applying operation '%.*s': %s. ", source->file,
+                 source->line, (int)word.len, word.data, text);
 }
 
 /* Adds a user. `given` are the words after "user": the name and its rules. */
 static void read_user(const struct acl *acl, struct acl_users *users, const struct acl_words *given,
-                      const struct place *place, struct outbuf *faults)
+                      const struct source *source, struct outbuf *faults)
 {
     struct bytes name = given->at[0];
     struct acl_words words;
@@ -70,18 +70,18 @@ static void read_user(const struct acl *acl, struct acl_users *users, const stru
         return;
     }
     if (acl_users_find(users, name) != NULL) {
-        if (place->file != NULL)
+        if (source->file != NULL)
             add_text(faults, "WARNING: Duplicate user '%.*s' found on line %zu. ", (int)name.len,
-                     name.data, place->line);
+                     name.data, source->line);
         else
-            add_fault(faults, place, name, name, ACL_TWO_USERS);
+            add_fault(faults, source, name, name, ACL_TWO_USERS);
         return;
     }
     size_t rules = given->count - 1;
     if (acl_words_join(&words, given->at + 1, rules) != rules) {
-        if (place->file != NULL)
-            add_text(faults, "%s:%zu: Unmatched parenthesis in selector definition. ", place->file,
-                     place->line);
+        if (source->file != NULL)
+            add_text(faults, "%s:%zu: Unmatched parenthesis in selector definition. ", source->file,
+                     source->line);
         else
             add_text(faults,
                      "Error in user declaration '%.*s': Unmatched parenthesis in selector "
@@ -94,7 +94,7 @@ static void read_user(const struct acl *acl, struct acl_users *users, const stru
         for (size_t i = 0; i < words.count; i++) {
             enum acl_fault fault = acl_user_apply(user, &context, words.at[i]);
             if (fault != ACL_NO_FAULT && !(fault == ACL_SYNTAX && had_syntax_fault))
-                add_fault(faults, place, name, words.at[i], fault);
+                add_fault(faults, source, name, words.at[i], fault);
             had_syntax_fault |= fault == ACL_SYNTAX;
         }
         acl_users_add(users, user);
@@ -127,19 +127,19 @@ static struct acl_words split_line(const char *line, size_t len)
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults)
 {
-    struct place place = { .file = name };
+    struct source source = { .file = name };
     const char *at = text.data, *end = text.data + text.len, *line;
     size_t len;
     while (conf_next_line(&at, end, &line, &len)) {
-        place.line++;
+        source.line++;
         struct acl_words words = split_line(line, len);
         bool is_skipped = words.count == 0 || words.at[0].data[0] == '#';
         struct acl_words rest = { .at = words.at + 1, .count = words.count - 1 };
         if (!is_skipped && words.count >= 2 && bytes_equal(words.at[0], LIT("user")))
-            read_user(acl, users, &rest, &place, faults);
+            read_user(acl, users, &rest, &source, faults);
         else if (!is_skipped)
             add_text(faults, "%s:%zu should start with user keyword followed by the username. ",
-                     place.file, place.line);
+                     source.file, source.line);
         acl_words_drop(&words);
     }
 }
@@ -151,12 +151,12 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
     size_t len;
     while (conf_next_line(&at, end, &line, &len)) {
         struct conf_words given;
-        struct place place = { .file = NULL };
+        struct source source = { .file = NULL };
         if (!conf_words_split(line, len, &given, &why) || given.count == 0) continue;
         struct acl_words words = { .at = mem_alloc(given.count * sizeof(struct bytes)) };
         for (; words.count < given.count; words.count++)
             words.at[words.count] = bytes_of(given.at[words.count], strlen(given.at[words.count]));
-        read_user(acl, users, &words, &place, faults);
+        read_user(acl, users, &words, &source, faults);
         acl_words_drop(&words);
         conf_words_drop(&given);
     }
