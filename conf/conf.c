@@ -25,7 +25,7 @@ static size_t offset_of(const struct conf_option *option)
     return offsetof(struct conf, kept) + conf_kept_index(option) * sizeof(union conf_kept);
 }
 
-static void *place(struct conf *conf, const struct conf_option *option)
+static void *field(struct conf *conf, const struct conf_option *option)
 {
     return (char *)conf + offset_of(option);
 }
@@ -199,7 +199,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
               const char **why)
 {
     struct value read = { .number = 0 };
-    if (option->type == CONF_LIMITS) memcpy(read.limits, place(conf, option), sizeof(read.limits));
+    if (option->type == CONF_LIMITS) memcpy(read.limits, field(conf, option), sizeof(read.limits));
     *why = read_value(option, value, &read);
     if (*why == NULL && option->check != NULL) *why = option->check(value);
     if (*why == NULL && option->type == CONF_LINES) *why = fault_in_lines(conf, option, value);
@@ -266,7 +266,7 @@ bool conf_add_line(struct conf *conf, const struct conf_option *option,
                    const struct conf_words *words, const char **why)
 {
     if (words->count == 2 && *words->at[1] == '\0') return true;
-    char **lines = (char **)place(conf, option), *line = conf_words_quote(words, 1), *related;
+    char **lines = (char **)field(conf, option), *line = conf_words_quote(words, 1), *related;
     size_t size, len = strlen(line), before = strlen(*lines);
     struct conf_words first = { .at = words->at + 1, .count = 1 };
     char *word = conf_words_quote(&first, 0);
@@ -345,10 +345,10 @@ void conf_drop(struct conf *conf)
 {
     for (size_t i = 0; i < conf_option_count(); i++) {
         enum conf_type type = conf_option_at(i)->type;
-        char **at = place(conf, conf_option_at(i));
+        char **at = field(conf, conf_option_at(i));
         if (type != CONF_TEXT && type != CONF_LINES) continue;
         free(*at);
-        *at = NULL; /* an alias has the same place */
+        *at = NULL; /* an alias has the same field */
     }
     free(conf->file);
     *conf = (struct conf){ .file = NULL };

@@ -40,11 +40,11 @@ static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rd
     bool check_unique = shapes[shape].unique && packing != RDB_INTSET;
     rdb_walk_begin(&walk, packing, packed);
     while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM) {
-        uint64_t place = (walk.count - 1) % shapes[shape].items;
-        if (place == 0 && check_unique && !rdb_unique(reader, item.text)) return false;
-        if (place == 1 && shape == RDB_ITEMS_ZSET && !score_of(&item, &score))
+        uint64_t column = (walk.count - 1) % shapes[shape].items;
+        if (column == 0 && check_unique && !rdb_unique(reader, item.text)) return false;
+        if (column == 1 && shape == RDB_ITEMS_ZSET && !score_of(&item, &score))
             return rdb_damaged(reader, "a score that is not a number");
-        if (place == 2 && !field_deadline(&item, &at))
+        if (column == 2 && !field_deadline(&item, &at))
             return rdb_damaged(reader, "an invalid deadline of a field");
     }
     if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);

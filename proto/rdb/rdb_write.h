@@ -33,7 +33,7 @@ struct rdb_stream_writer {
 struct rdb_writer {
     struct buffer out;    /* the payload so far; of a list or stream: its nodes */
     struct buffer staged; /* bytes of staged parts; of a list or stream: the current node */
-    struct buffer parts;  /* the place of each staged part in `staged`; of a stream: the names
+    struct buffer parts;  /* the offset of each staged part in `staged`; of a stream: the names
                                  of its current node */
     enum rdb_type type;
     int version;

@@ -155,7 +155,7 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 static void release_parts(struct rdb_seen *seen)
 {
     /* A part that is less deep than the directory is in it more than once. Free it at its first
-     * place, and iterate from the end, because the test reads the part's depth at each place. */
+     * slot, and iterate from the end, because the test reads the part's depth at each slot. */
     for (size_t i = seen->parts != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
         if (i < (size_t)1 << seen->parts[i]->depth) mem_free(seen->parts[i]);
     mem_free(seen->parts);

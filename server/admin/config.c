@@ -207,8 +207,8 @@ static bool apply_tls(struct call *call, const struct change *changes, int count
     return false;
 }
 
-static bool take_places(const struct config_context *context, const struct change *changes,
-                        int count, struct config_fault *fault)
+static bool try_to_apply(const struct config_context *context, const struct change *changes,
+                         int count, struct config_fault *fault)
 {
     const struct conf_option *set[PAIRS_MAX];
     for (int i = 0; i < count; i++)
@@ -216,22 +216,22 @@ static bool take_places(const struct config_context *context, const struct chang
     return context->try == NULL || context->try(context->ctx, set, (size_t)count, fault);
 }
 
-/* Restores all options and their places, and rereads certificates with the old options, which
+/* Restores all options and what they changed, and rereads certificates with the old options, which
  * worked before. */
 static void undo(const struct config_context *context, const struct change *changes, int count)
 {
     struct config_fault ignored;
     put_back(context->conf, changes, count);
-    take_places(context, changes, count, &ignored);
+    try_to_apply(context, changes, count, &ignored);
     struct tls *tls = clients_tls(context->clients);
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
 }
 
 /* Some options, such as ports, may fail to take effect. Then all options are restored. */
-static bool try_places(struct call *call, const struct change *changes, int count)
+static bool apply_or_undo(struct call *call, const struct change *changes, int count)
 {
     struct config_fault fault;
-    if (take_places(call->context, changes, count, &fault)) return true;
+    if (try_to_apply(call->context, changes, count, &fault)) return true;
     undo(call->context, changes, count);
     fail_change(call, fault.option, fault.text);
     return false;
@@ -273,7 +273,7 @@ static void cmd_config_set(struct call *call)
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;
     bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count) &&
-                try_places(call, changes, count) && apply(call, changes, count);
+                apply_or_undo(call, changes, count) && apply(call, changes, count);
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;

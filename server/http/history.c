@@ -36,7 +36,7 @@ size_t history_length(const struct history *history)
     return history->count < HISTORY_SECONDS ? (size_t)history->count : HISTORY_SECONDS;
 }
 
-size_t history_place(const struct history *history, size_t index)
+size_t history_slot(const struct history *history, size_t index)
 {
     return slot_of_second(history->count - history_length(history) + index);
 }

@@ -34,7 +34,7 @@ void history_note(struct history *history, const struct stats *stats, const stru
 
 /* The number of values in each array, and the position of value `index`; the oldest is 0. */
 size_t history_length(const struct history *history);
-size_t history_place(const struct history *history, size_t index);
+size_t history_slot(const struct history *history, size_t index);
 /* The lateness in the last 50 to 60 seconds, or since the first history_note if that is shorter. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);

@@ -42,17 +42,17 @@ struct top {
 static void note(struct top *top, const void *entry, uint64_t weight)
 {
     char *entries = top->entries;
-    size_t place = top->count;
+    size_t rank = top->count;
     top->total++;
-    while (place > 0 && top->weights[place - 1] < weight)
-        place--;
-    if (place == MOST) return;
+    while (rank > 0 && top->weights[rank - 1] < weight)
+        rank--;
+    if (rank == MOST) return;
     if (top->count < MOST) top->count++;
-    size_t behind = top->count - 1 - place;
-    memmove(&top->weights[place + 1], &top->weights[place], behind * sizeof(weight));
-    memmove(entries + (place + 1) * top->size, entries + place * top->size, behind * top->size);
-    top->weights[place] = weight;
-    memcpy(entries + place * top->size, entry, top->size);
+    size_t behind = top->count - 1 - rank;
+    memmove(&top->weights[rank + 1], &top->weights[rank], behind * sizeof(weight));
+    memmove(entries + (rank + 1) * top->size, entries + rank * top->size, behind * top->size);
+    top->weights[rank] = weight;
+    memcpy(entries + rank * top->size, entry, top->size);
 }
 
 /* ---- lateness -------------------------------------------------------------------------------- */
@@ -306,7 +306,7 @@ static void write_line(struct state *state, const char *name, const double *valu
 {
     json_open(&state->json, name, '[');
     for (size_t i = 0; i < history_length(state->history); i++)
-        json_integer(&state->json, NULL, (int64_t)values[history_place(state->history, i)]);
+        json_integer(&state->json, NULL, (int64_t)values[history_slot(state->history, i)]);
     json_close(&state->json, ']');
 }
 

@@ -30,7 +30,7 @@ static int compare(const struct surveyed_name *name, unsigned db, struct bytes k
 }
 
 /* The position of the first name that is not before this one. */
-static size_t place_of(const struct surveyed_names *names, unsigned db, struct bytes key)
+static size_t index_of(const struct surveyed_names *names, unsigned db, struct bytes key)
 {
     size_t low = 0, high = names->count;
     while (low < high) {
@@ -43,22 +43,22 @@ static size_t place_of(const struct surveyed_names *names, unsigned db, struct b
     return low;
 }
 
-static bool is_at(const struct surveyed_names *names, size_t place, unsigned db, struct bytes key)
+static bool is_at(const struct surveyed_names *names, size_t index, unsigned db, struct bytes key)
 {
-    return place < names->count && compare(&names->at[place], db, key) == 0;
+    return index < names->count && compare(&names->at[index], db, key) == 0;
 }
 
 bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key)
 {
-    return is_at(names, place_of(names, db, key), db, key);
+    return is_at(names, index_of(names, db, key), db, key);
 }
 
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key)
 {
     if (names->pattern == NULL || !bytes_match(blob_view(names->pattern), key)) return;
-    size_t place = place_of(names, db, key);
-    if (is_at(names, place, db, key)) return;
-    if (place == names->most || key.len > SURVEY_NAME_MAX || !utf8_valid(key)) {
+    size_t index = index_of(names, db, key);
+    if (is_at(names, index, db, key)) return;
+    if (index == names->most || key.len > SURVEY_NAME_MAX || !utf8_valid(key)) {
         names->omitted++;
         return;
     }
@@ -68,7 +68,7 @@ void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes
     } else {
         names->at = mem_grow(names->at, names->count, &names->room, sizeof(*names->at));
     }
-    memmove(&names->at[place + 1], &names->at[place], (names->count - place) * sizeof(*names->at));
-    names->at[place] = (struct surveyed_name){ blob_new(key), db };
+    memmove(&names->at[index + 1], &names->at[index], (names->count - index) * sizeof(*names->at));
+    names->at[index] = (struct surveyed_name){ blob_new(key), db };
     names->count++;
 }

@@ -223,8 +223,8 @@ void delayed_add(struct delayed *delayed, struct evhttp_request *request, int st
                  const char *reason)
 {
     ensure(!delayed_full(delayed), "%u wait", delayed->count);
-    unsigned place = (delayed->first + delayed->count++) % DELAYED_MAX;
-    delayed->ring[place] =
+    unsigned slot = (delayed->first + delayed->count++) % DELAYED_MAX;
+    delayed->ring[slot] =
         (struct waiting){ request, status, reason, clock_mono_usec() + DELAY_USEC };
     if (delayed->count == 1) loop_timer_set(delayed->timer, DELAY_USEC);
 }

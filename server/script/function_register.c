@@ -50,7 +50,7 @@ static unsigned read_flag_table(lua_State *lua)
     return flags;
 }
 
-/* Moves the value at the top of the stack to its place; raises an error if its type is wrong. */
+/* Moves the value at the top of the stack to its slot; raises an error if its type is wrong. */
 static void take_named(lua_State *lua, const char *key, unsigned *flags)
 {
     bool is_text = lua_isstring(lua, -1);

@@ -94,9 +94,9 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return false;
 }
 
-/* redis.call(unpack(t)) may fill all places that LuaJIT's stack has for one function, and pushing
+/* redis.call(unpack(t)) may fill all slots that LuaJIT's stack has for one function, and pushing
  * the reply needs some. Then the arguments move into a table, which keeps their texts valid. */
-static void make_places(lua_State *lua, int count)
+static void reserve_stack(lua_State *lua, int count)
 {
     if (lua_checkstack(lua, PUSH_PLACES)) return;
     lua_createtable(lua, count, 0);
@@ -116,7 +116,7 @@ static bool run_command(lua_State *lua)
         return false;
     }
     if (!take_arguments(lib, lua, count)) return false;
-    make_places(lua, count);
+    reserve_stack(lua, count);
     if (interpreter_is_full(lib->interpreter))
         luaL_error(lua, "not enough memory: script-memory-limit is exceeded");
     struct lua_reply reply;

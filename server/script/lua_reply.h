@@ -31,7 +31,7 @@ struct lua_reply {
     } open[LUA_REPLY_DEPTH];
 };
 
-/* Begins a reply; write it to the writer that this returns. The stack needs two places for each
+/* Begins a reply; write it to the writer that this returns. The stack needs two slots for each
  * level of nesting, and a few more. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);

@@ -9,8 +9,8 @@
 #include "server/disk/format/crc32c.h"
 #include "tests/support/disk_world.h"
 
-/* Reads a mark; a segment is synced up to a place before its mark. */
-static bool read_mark(struct segment_text *segment, const char *line, size_t len, size_t place)
+/* Reads a mark; a segment is synced up to an offset before its mark. */
+static bool read_mark(struct segment_text *segment, const char *line, size_t len, size_t limit)
 {
     uint64_t offset;
     uint32_t id;
@@ -23,7 +23,7 @@ static bool read_mark(struct segment_text *segment, const char *line, size_t len
     if (!segment_mark_read_synced(line, len, &offset, &id)) return false;
     ck_assert_uint_eq(id, segment->end.id);
     ck_assert_uint_gt(offset, segment->synced);
-    ck_assert_uint_le(offset, place);
+    ck_assert_uint_le(offset, limit);
     segment->synced = offset;
     return true;
 }

@@ -95,7 +95,7 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
 /* A prefix of the call, by its position, or one that the session already has. */
 struct candidate {
     struct bytes text;
-    size_t place; /* or HELD */
+    size_t index; /* or HELD */
 };
 
 #define HELD SIZE_MAX
@@ -123,7 +123,7 @@ static void add_held(void *ctx, struct bytes prefix)
     all->at[all->count++] = (struct candidate){ prefix, HELD };
 }
 
-/* Returns the place of the first prefix that overlaps with another one, or HELD. After sorting by
+/* Returns the index of the first prefix that overlaps with another one, or HELD. After sorting by
  * bytes, texts that begin with a prefix follow it directly, so one comparison for each is enough:
  * O(n log n) instead of O(n^2). */
 static size_t find_overlapping(const struct session *session, const struct options *options)
@@ -141,8 +141,8 @@ static size_t find_overlapping(const struct session *session, const struct optio
             root = i;
             continue;
         }
-        if (all.at[root].place < first) first = all.at[root].place;
-        if (all.at[i].place < first) first = all.at[i].place;
+        if (all.at[root].index < first) first = all.at[root].index;
+        if (all.at[i].index < first) first = all.at[i].index;
     }
     mem_free(all.at);
     return first;

@@ -29,8 +29,8 @@ struct slot {
 /* An open hash table with linear probing and a cheap hash of the key: all names in it are ours or
  * the configuration's, so it need not resist hash flooding. */
 struct commands {
-    struct slot **places; /* a power of two of them, at least twice `count`; NULL: free */
-    size_t place_mask;
+    struct slot **buckets; /* a power of two of them, at least twice `count`; NULL: free */
+    size_t bucket_mask;
     struct slot **slots; /* in order of addition; disabled ones after `count` */
     size_t count, disabled, room;
     unsigned ids; /* ids given to rows and subcommands so far */
@@ -60,7 +60,7 @@ void commands_free(struct commands *commands)
         mem_free(commands->slots[i]->new_name);
         mem_free(commands->slots[i]);
     }
-    mem_free(commands->places);
+    mem_free(commands->buckets);
     mem_free(commands->slots);
     mem_free(commands);
 }
@@ -74,7 +74,7 @@ static size_t subcommand_count(const struct command *row)
     return count;
 }
 
-/* ---- places ---- */
+/* ---- buckets ---- */
 
 /* Converts eight bytes at once. Adding to a byte sets its top bit if it is in range, and can't
  * carry into the next byte. */
@@ -119,12 +119,12 @@ static struct name_key key_of(struct bytes name)
     return key;
 }
 
-static size_t place_of(const struct commands *commands, const struct name_key *key)
+static size_t bucket_of(const struct commands *commands, const struct name_key *key)
 {
     uint64_t mixed = key->head * UINT64_C(0x9e3779b97f4a7c15) ^
                      key->tail * UINT64_C(0xc2b2ae3d27d4eb4f) ^
                      key->len * UINT64_C(0x165667b19e3779f9);
-    return (mixed ^ mixed >> 32) & commands->place_mask;
+    return (mixed ^ mixed >> 32) & commands->bucket_mask;
 }
 
 /* `word` is in upper case. */
@@ -145,29 +145,29 @@ static const struct slot *find_slot(const struct commands *commands, struct byte
     if (name.len > NAME_MAX_LEN || commands->count == 0) return NULL;
     struct name_key key = key_of(name);
     const struct slot *slot;
-    for (size_t i = place_of(commands, &key); (slot = commands->places[i]) != NULL;
-         i = (i + 1) & commands->place_mask)
+    for (size_t i = bucket_of(commands, &key); (slot = commands->buckets[i]) != NULL;
+         i = (i + 1) & commands->bucket_mask)
         if (slot->key.head == key.head && slot->key.tail == key.tail && slot->key.len == key.len &&
             (name.len <= KEY_BYTES || is_same_name(name_of(slot), name)))
             return slot;
     return NULL;
 }
 
-static void take_place(struct commands *commands, struct slot *slot)
+static void take_bucket(struct commands *commands, struct slot *slot)
 {
-    size_t i = place_of(commands, &slot->key);
-    while (commands->places[i] != NULL)
-        i = (i + 1) & commands->place_mask;
-    commands->places[i] = slot;
+    size_t i = bucket_of(commands, &slot->key);
+    while (commands->buckets[i] != NULL)
+        i = (i + 1) & commands->bucket_mask;
+    commands->buckets[i] = slot;
 }
 
-static void make_places(struct commands *commands, size_t places)
+static void make_buckets(struct commands *commands, size_t buckets)
 {
-    mem_free(commands->places);
-    commands->places = mem_zalloc(places * sizeof(struct slot *));
-    commands->place_mask = places - 1;
+    mem_free(commands->buckets);
+    commands->buckets = mem_zalloc(buckets * sizeof(struct slot *));
+    commands->bucket_mask = buckets - 1;
     for (size_t i = 0; i < commands->count; i++)
-        take_place(commands, commands->slots[i]);
+        take_bucket(commands, commands->slots[i]);
 }
 
 static void add_row(struct commands *commands, const struct command *row, const char *group,
@@ -181,7 +181,7 @@ static void add_row(struct commands *commands, const struct command *row, const 
     if (commands->count == commands->room) {
         commands->room = commands->room > 0 ? 2 * commands->room : 64;
         commands->slots = mem_realloc(commands->slots, commands->room * sizeof(*commands->slots));
-        make_places(commands, 4 * commands->room);
+        make_buckets(commands, 4 * commands->room);
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
     *slot = (struct slot){ .key = key_of(name), .row = row, .group = group, .context = context };
@@ -190,7 +190,7 @@ static void add_row(struct commands *commands, const struct command *row, const 
     for (size_t i = 0; i < rows; i++)
         slot->stats[i].id = commands->ids++;
     commands->slots[commands->count++] = slot;
-    take_place(commands, slot);
+    take_bucket(commands, slot);
 }
 
 void commands_add(struct commands *commands, const struct command_group *group, void *context)
@@ -252,7 +252,7 @@ const char *commands_rename(struct commands *commands, struct bytes name, struct
             slot->new_name[i] = upper(new_name.data[i]);
         slot->key = key_of(new_name);
     }
-    make_places(commands, commands->place_mask + 1);
+    make_buckets(commands, commands->bucket_mask + 1);
     return NULL;
 }
 

@@ -122,8 +122,8 @@ static void poll_first(struct call *call, struct entry *entry, size_t count, boo
     }
 }
 
-/* Polls `count` elements, and then those that have become due meanwhile: successors that took the
- * places of others. So the replies are collected before their number is known. */
+/* Polls `count` elements, and then those that have become due meanwhile: successors that replaced
+ * others. So the replies are collected before their number is known. */
 static void poll_collected(struct call *call, struct entry *entry, size_t count,
                            const struct take *take)
 {

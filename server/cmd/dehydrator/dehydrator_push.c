@@ -80,8 +80,8 @@ bool is_present(const struct call *call, const struct entry *entry, struct bytes
 }
 
 /* The deadline and options of a push, if `first` is the instant of the first push (0: unknown). */
-static msec place(const struct call *call, const struct push *push, msec first,
-                  struct push_options *with)
+static msec schedule(const struct call *call, const struct push *push, msec first,
+                     struct push_options *with)
 {
     msec at = push->at, latest, now = call->txn->now;
     *with = (struct push_options){ .remember = push->remember, .every = push->every };
@@ -98,7 +98,7 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
                                struct bytes payload)
 {
     struct push_options with;
-    const struct stage stage = { .at = place(call, push, 0, &with) };
+    const struct stage stage = { .at = schedule(call, push, 0, &with) };
     if (is_full(call, push->entry, 1)) {
         fail(call, ERR_FULL);
         return PUSH_FAILED;
@@ -127,7 +127,7 @@ static void follow_claimed(struct call *call, const struct push *push, struct by
                            struct bytes payload)
 {
     struct successor successor = { .id = id, .payload = payload };
-    successor.at = place(call, push, first_push(push, id, 0), &successor.options);
+    successor.at = schedule(call, push, first_push(push, id, 0), &successor.options);
     txn_rede_follow(call->txn, push->entry, &successor);
 }
 
@@ -140,7 +140,7 @@ static void replace_element(struct call *call, const struct push *push, struct e
     /* A claim that was given back leaves the successor of its element, which is older than this
      * push. */
     txn_rede_unfollow(call->txn, push->entry, id);
-    const struct stage stage = { .at = place(call, push, first, &with) };
+    const struct stage stage = { .at = schedule(call, push, first, &with) };
     txn_rede_update(call->txn, push->entry, element, payload);
     element = find_element(push->entry, id);
     if (push_options_any(&with) || push_options_any(&old))

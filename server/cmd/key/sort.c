@@ -14,7 +14,7 @@
 
 struct row {
     struct bytes element; /* borrowed from the value that is sorted, or from `texts` */
-    size_t place;         /* its position before sorting */
+    size_t index;         /* its index before sorting */
     double score;
     struct bytes text; /* owned, followed by a NUL; data NULL: none */
 };
@@ -150,7 +150,7 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
 
 static void add_row(struct sort *sort, struct bytes element)
 {
-    sort->rows[sort->count] = (struct row){ .element = element, .place = sort->count };
+    sort->rows[sort->count] = (struct row){ .element = element, .index = sort->count };
     sort->count++;
 }
 
@@ -264,7 +264,7 @@ static int compare_rows(const void *left, const void *right, void *ctx)
     int order =
         sort->alpha ? compare_texts(sort, a, b) : (a->score > b->score) - (a->score < b->score);
     if (order == 0 && !sort->alpha) order = bytes_compare(a->element, b->element);
-    if (order == 0) return (a->place > b->place) - (a->place < b->place);
+    if (order == 0) return (a->index > b->index) - (a->index < b->index);
     return sort->descending ? -order : order;
 }
 

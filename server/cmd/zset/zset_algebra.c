@@ -21,7 +21,7 @@ struct source {
     const struct object *object; /* a set or a sorted set; NULL: the key is missing */
     size_t count;
     double weight;
-    size_t place; /* its index among the keys of the call */
+    size_t index; /* its index among the keys of the call */
 };
 
 enum aggregate { AGGREGATE_SUM, AGGREGATE_MIN, AGGREGATE_MAX };
@@ -50,7 +50,7 @@ static int compare_counts(const void *a, const void *b)
 {
     const struct source *x = a, *y = b;
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
+    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static bool read_zset_sources(struct call *call, struct algebra *a, int first)
     for (size_t i = 0; i < a->count; i++) {
         struct bytes key = call->argv[first + (int)i];
         const struct entry *entry = txn_read(call->txn, key);
-        a->sources[i] = (struct source){ .weight = 1, .place = i };
+        a->sources[i] = (struct source){ .weight = 1, .index = i };
         if (entry == NULL) continue;
         const struct object *object = &entry->object;
         if (!source_is_possible(object)) return fail(call, ERR_WRONGTYPE);

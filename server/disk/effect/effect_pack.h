@@ -1,5 +1,5 @@
 /* effect_pack: the commands of effects (effect_text.h) in few bytes, for the payloads of DUMP.
- * Words that the previous command has at the same place are not repeated, and numbers are binary.
+ * Words that the previous command has at the same index are not repeated, and numbers are binary.
  * A hash field with a deadline takes 18 bytes more than its name and value, as RESP 85.
  *
  * A command is its words, then END. Each word begins with a varint h, 7 bits in each byte, the
@@ -7,7 +7,7 @@
  *
  *     h = 0           END
  *     h & 1           a text of h >> 1 bytes, which follow
- *     (h & 3) = 2     a decimal number: that of the previous command at this place, or 0 if that
+ *     (h & 3) = 2     a decimal number: that of the previous command at this index, or 0 if that
  *                     was no number, plus the zigzag h >> 2
  *     (h & 3) = 0     the next h >> 2 words are those of the previous command
  *

@@ -12,8 +12,8 @@
 enum {
     SIGNIFICANT = 17,
     FRACTION_BITS = 52,
-    PLACES_MAX = 22,       /* 10^22 * SMALLEST has 17 digits */
-    PARSED_PLACES_MAX = 19 /* 10^19 fits 64 bits */
+    DECIMALS_MAX = 22,       /* 10^22 * SMALLEST has 17 digits */
+    PARSED_DECIMALS_MAX = 19 /* 10^19 fits 64 bits */
 };
 
 #define SMALLEST      1e-6
@@ -42,45 +42,45 @@ static const uint64_t powers_of_ten[] = { 1u,
 
 __extension__ typedef unsigned __int128 wide;
 
-/* digits * 10^-places; digits > 0. */
-static size_t print_fixed(char *to, uint64_t digits, unsigned places)
+/* digits * 10^-decimals; digits > 0. */
+static size_t print_fixed(char *to, uint64_t digits, unsigned decimals)
 {
-    while (places > 0 && digits % 10 == 0) {
+    while (decimals > 0 && digits % 10 == 0) {
         digits /= 10;
-        places--;
+        decimals--;
     }
     char text[NUMBER_INT64_MAX_CHARS];
     size_t count = number_print_uint64(text, digits), len = 0;
-    if (places == 0) {
+    if (decimals == 0) {
         memcpy(to, text, count);
         return count;
     }
-    if (count > places) {
-        len = count - places;
+    if (count > decimals) {
+        len = count - decimals;
         memcpy(to, text, len);
         to[len] = '.';
-        memcpy(to + len + 1, text + len, places);
+        memcpy(to + len + 1, text + len, decimals);
         return count + 1;
     }
     memcpy(to, "0.", 2);
-    len = 2 + places - count;
-    memset(to + 2, '0', places - count);
+    len = 2 + decimals - count;
+    memset(to + 2, '0', decimals - count);
     memcpy(to + len, text, count);
     return len + count;
 }
 
-/* value * 10^places, rounded. value is m * 2^e; 10 = 5 * 2. */
-static uint64_t scaled(double value, unsigned places)
+/* value * 10^decimals, rounded. value is m * 2^e; 10 = 5 * 2. */
+static uint64_t scaled(double value, unsigned decimals)
 {
     uint64_t bits, five = 1;
     memcpy(&bits, &value, sizeof(bits));
     int exponent = (int)(bits >> FRACTION_BITS) - 1023 - FRACTION_BITS;
     uint64_t fraction = (bits & ((UINT64_C(1) << FRACTION_BITS) - 1)) | UINT64_C(1)
                                                                             << FRACTION_BITS;
-    for (unsigned i = 0; i < places; i++)
+    for (unsigned i = 0; i < decimals; i++)
         five *= 5;
     wide product = (wide)fraction * five;
-    int shift = -(exponent + (int)places);
+    int shift = -(exponent + (int)decimals);
     return shift == 0 ? (uint64_t)product
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
@@ -88,16 +88,16 @@ static uint64_t scaled(double value, unsigned places)
 /* value is at least SMALLEST and not an integer. */
 static size_t print_all_digits(char *to, double value)
 {
-    unsigned places = 1;
+    unsigned decimals = 1;
     double size = value;
-    while (size < 1e15 && places < PLACES_MAX) {
+    while (size < 1e15 && decimals < DECIMALS_MAX) {
         size *= 10;
-        places++;
+        decimals++;
     }
-    uint64_t digits = scaled(value, places);
+    uint64_t digits = scaled(value, decimals);
     /* The loop's products were rounded, so it may have gone one step too far. */
-    if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --places);
-    return print_fixed(to, digits, places);
+    if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --decimals);
+    return print_fixed(to, digits, decimals);
 }
 
 /* Prints a number that has at most 9 decimals; false for others. Finds the decimals by trial: a
@@ -105,12 +105,12 @@ static size_t print_all_digits(char *to, double value)
  * so if it equals the value, the text reads back as the value. */
 static bool print_few_decimals(char *to, double value, size_t *len)
 {
-    for (unsigned places = 3; places <= 9; places += 3) {
-        double power = (double)powers_of_ten[places], shifted = value * power;
+    for (unsigned decimals = 3; decimals <= 9; decimals += 3) {
+        double power = (double)powers_of_ten[decimals], shifted = value * power;
         if (shifted >= EXACT_INTEGER) return false;
         uint64_t digits = (uint64_t)(shifted + 0.5);
         if (digits == 0 || (double)digits / power != value) continue;
-        *len = print_fixed(to, digits, places);
+        *len = print_fixed(to, digits, decimals);
         return true;
     }
     return false;
@@ -128,11 +128,11 @@ size_t score_print(char *to, double score)
     return sign + print_all_digits(to + sign, size);
 }
 
-/* digits / 10^places, rounded once to the nearest, ties to even. digits > 0. */
-static double quotient(uint64_t digits, unsigned places)
+/* digits / 10^decimals, rounded once to the nearest, ties to even. digits > 0. */
+static double quotient(uint64_t digits, unsigned decimals)
 {
     int up = __builtin_clzll(digits) + 63;
-    wide dividend = (wide)digits << up, divisor = powers_of_ten[places];
+    wide dividend = (wide)digits << up, divisor = powers_of_ten[decimals];
     wide exact = dividend / divisor;
     bool rest = exact * divisor != dividend;
     /* At least 63 bits, since the dividend has 127 and the divisor at most 64. */
@@ -162,9 +162,9 @@ static bool parse_decimals(const char *text, size_t len, double *score)
         }
         if (digits > SIGNIFICANT + 1) return false;
     }
-    size_t places = dot < len ? len - dot - 1 : 0;
-    if (sum == 0 || places > PARSED_PLACES_MAX) return false;
-    double size = quotient(sum, (unsigned)places);
+    size_t decimals = dot < len ? len - dot - 1 : 0;
+    if (sum == 0 || decimals > PARSED_DECIMALS_MAX) return false;
+    double size = quotient(sum, (unsigned)decimals);
     *score = at > 0 ? -size : size;
     return true;
 }

@@ -44,7 +44,7 @@ struct record {
     unsigned flags; /* the channels that were turned on when the event happened */
     unsigned db;
     size_t key_len;
-    size_t first, last; /* places of its subkeys, or NOWHERE */
+    size_t first, last; /* offsets of its subkeys, or NOWHERE */
 };
 
 /* A subkey, followed by its bytes. Subkeys of several records are interleaved, so those of a record
@@ -187,10 +187,10 @@ static size_t find_record(const struct notify *notify, const struct effect *effe
     return record.db == effect->db && bytes_equal(key, effect->key) ? at : NOWHERE;
 }
 
-static void add_subkey(struct notify *notify, size_t record_place, struct bytes name)
+static void add_subkey(struct notify *notify, size_t record_offset, struct bytes name)
 {
     struct bytes key;
-    struct record record = record_at(notify, record_place, &key);
+    struct record record = record_at(notify, record_offset, &key);
     struct subkey subkey = { .next = NOWHERE, .len = name.len };
     size_t at = notify->subkeys.len;
     buffer_append(&notify->subkeys, &subkey, sizeof(subkey));
@@ -200,7 +200,7 @@ static void add_subkey(struct notify *notify, size_t record_place, struct bytes 
     else
         memcpy(notify->subkeys.data + record.last + offsetof(struct subkey, next), &at, sizeof(at));
     record.last = at;
-    memcpy(notify->queue.data + record_place, &record, sizeof(record));
+    memcpy(notify->queue.data + record_offset, &record, sizeof(record));
 }
 
 void notify_effect(struct notify *notify, const struct effect *effect)

@@ -316,7 +316,7 @@ bool tracking_wants_reads(const struct session *session)
 }
 
 /* The index of the id, or where to insert it. */
-static size_t place_of(const struct tracked *tracked, uint64_t id)
+static size_t index_of(const struct tracked *tracked, uint64_t id)
 {
     size_t from = 0, to = tracked->count;
     while (from < to) {
@@ -338,15 +338,15 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
         if (key.len > 0) memcpy(tracked->key, key.data, key.len);
         dict_add(&tracking->keys, tracked);
     }
-    size_t place = place_of(tracked, session->id);
-    if (place < tracked->count && tracked->ids[place] == session->id) return;
+    size_t index = index_of(tracked, session->id);
+    if (index < tracked->count && tracked->ids[index] == session->id) return;
     if (tracked->count == tracked->cap) {
         tracked->cap = tracked->cap > 0 ? 2 * tracked->cap : 1;
         tracked->ids = mem_realloc(tracked->ids, tracked->cap * sizeof(*tracked->ids));
     }
-    memmove(tracked->ids + place + 1, tracked->ids + place,
-            (tracked->count - place) * sizeof(*tracked->ids));
-    tracked->ids[place] = session->id;
+    memmove(tracked->ids + index + 1, tracked->ids + index,
+            (tracked->count - index) * sizeof(*tracked->ids));
+    tracked->ids[index] = session->id;
     tracked->count++;
     tracking->items++;
 }

@@ -44,8 +44,8 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
     const char *missing = NULL;
     memcpy(&get, (const void *)ctx, sizeof(get));
     for (size_t i = 0; i < WANTED; i++) {
-        char *place = (char *)&redis + wanted[i].offset;
-        if (get(wanted[i].name, place) != API_OK && wanted[i].needed) missing = wanted[i].name;
+        char *address = (char *)&redis + wanted[i].offset;
+        if (get(wanted[i].name, address) != API_OK && wanted[i].needed) missing = wanted[i].name;
     }
     /* Valkey has each function by a name of its own too. */
     is_valkey = get("ValkeyModule_Log", &(void *){ NULL }) == API_OK;

@@ -62,7 +62,7 @@ static void grow_ring(struct backlog *backlog)
     backlog->size = size;
 }
 
-static char *place_of(const struct backlog *backlog, uint64_t offset)
+static char *address_of(const struct backlog *backlog, uint64_t offset)
 {
     uint64_t at = offset - backlog->shift;
     return *slot_of(backlog, at / CHUNK) + at % CHUNK;
@@ -88,7 +88,7 @@ void backlog_append(struct backlog *backlog, const void *data, size_t len)
     while (len > 0) {
         make_room(backlog);
         size_t room = left_in_chunk(backlog, backlog->end), part = len < room ? len : room;
-        memcpy(place_of(backlog, backlog->end), from, part);
+        memcpy(address_of(backlog, backlog->end), from, part);
         backlog->end += part;
         from += part;
         len -= part;
@@ -98,11 +98,11 @@ void backlog_append(struct backlog *backlog, const void *data, size_t len)
 char *backlog_reserve(struct backlog *backlog, size_t *room)
 {
     make_room(backlog);
-    char *place = place_of(backlog, backlog->end);
+    char *address = address_of(backlog, backlog->end);
     *room = left_in_chunk(backlog, backlog->end);
     /* A chunk is seldom in the CPU's cache, and a write that waits for memory holds up others. */
-    if (*room > FETCH_AHEAD) __builtin_prefetch(place + FETCH_AHEAD, 1);
-    return place;
+    if (*room > FETCH_AHEAD) __builtin_prefetch(address + FETCH_AHEAD, 1);
+    return address;
 }
 
 void backlog_commit(struct backlog *backlog, size_t used)
@@ -140,7 +140,7 @@ struct bytes backlog_view(const struct backlog *backlog, uint64_t offset)
     if (offset == backlog->end) return bytes_of("", 0);
     size_t room = left_in_chunk(backlog, offset);
     uint64_t len = backlog->end - offset;
-    return bytes_of(place_of(backlog, offset), len < room ? (size_t)len : room);
+    return bytes_of(address_of(backlog, offset), len < room ? (size_t)len : room);
 }
 
 size_t backlog_bytes(const struct backlog *backlog)

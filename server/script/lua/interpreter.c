@@ -102,7 +102,7 @@ bool interpreter_let_fail(lua_State *lua, bool on)
     return before;
 }
 
-static const char *stack_place(void)
+static const char *stack_address(void)
 {
     return __builtin_frame_address(0);
 }
@@ -110,7 +110,7 @@ static const char *stack_place(void)
 /* Bytes of C's stack used since the script began. */
 static ptrdiff_t stack_used(const struct interpreter *interpreter)
 {
-    return interpreter->stack_base != NULL ? interpreter->stack_base - stack_place() : 0;
+    return interpreter->stack_base != NULL ? interpreter->stack_base - stack_address() : 0;
 }
 
 void interpreter_check_stack(lua_State *lua)
@@ -203,7 +203,7 @@ void interpreter_limit(struct interpreter *interpreter, size_t bytes)
 {
     interpreter->exceeded = false;
     if (hook_steps(interpreter) != interpreter->hook_steps) interpreter_resume(interpreter);
-    interpreter->stack_base = stack_place();
+    interpreter->stack_base = stack_address();
     interpreter->limit =
         bytes == 0 || bytes > SIZE_MAX - interpreter->used ? SIZE_MAX : interpreter->used + bytes;
 }

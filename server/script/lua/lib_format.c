@@ -28,7 +28,7 @@ static size_t skip_digits(const char *at)
     return count < DIGITS_MAX ? count : DIGITS_MAX;
 }
 
-/* Reads the conversion after a "%" up to its letter, and returns the letter's place. */
+/* Reads the conversion after a "%" up to its letter, and returns a pointer to the letter. */
 static const char *read_spec(lua_State *lua, const char *at, struct spec *spec)
 {
     const char *begin = at;

@@ -35,7 +35,7 @@ static int push_none(lua_State *lua)
     return 1;
 }
 
-static void push_place(lua_State *lua, struct bytes subject, const char *begin, const char *end)
+static void push_range(lua_State *lua, struct bytes subject, const char *begin, const char *end)
 {
     lua_pushinteger(lua, begin - subject.data + 1);
     lua_pushinteger(lua, end - subject.data);
@@ -47,16 +47,16 @@ static int find_plain(lua_State *lua, struct bytes subject, struct bytes text, c
     interpreter_spend(lua, (unsigned)((left + text.len) / BYTES_PER_STEP));
     const char *found = memmem(from, left, text.data, text.len);
     if (found == NULL) return push_none(lua);
-    push_place(lua, subject, found, found + text.len);
+    push_range(lua, subject, found, found + text.len);
     return 2;
 }
 
-static int find_pattern(lua_State *lua, bool with_place)
+static int find_pattern(lua_State *lua, bool with_range)
 {
     struct lua_pattern run = { .lua = lua, .subject = text_at(lua, 1) };
     struct bytes text = text_at(lua, 2);
     const char *at = begin_at(lua, run.subject), *last = run.subject.data + run.subject.len;
-    if (with_place && (lua_toboolean(lua, 4) || strpbrk(text.data, "^$*+?.([%-") == NULL))
+    if (with_range && (lua_toboolean(lua, 4) || strpbrk(text.data, "^$*+?.([%-") == NULL))
         return find_plain(lua, run.subject, text, at);
     bool anchored = text.data[0] == '^';
     run.pattern = text.data + anchored;
@@ -65,8 +65,8 @@ static int find_pattern(lua_State *lua, bool with_place)
         at++;
     lua_pattern_end(&run);
     if (end == NULL) return push_none(lua);
-    if (!with_place) return lua_pattern_push_all(&run, at, end);
-    push_place(lua, run.subject, at, end);
+    if (!with_range) return lua_pattern_push_all(&run, at, end);
+    push_range(lua, run.subject, at, end);
     return 2 + lua_pattern_push_all(&run, NULL, end);
 }
 

@@ -1,5 +1,5 @@
-/* lua_pattern: see lua_pattern.h. A pattern is not compiled: at each place of the subject its items
- * are read again. An item is a byte, a class or a set, and may have a repeat after it. */
+/* lua_pattern: see lua_pattern.h. A pattern is not compiled: at each position of the subject its
+ * items are read again. An item is a byte, a class or a set, and may have a repeat after it. */
 #include "server/script/lua/lua_pattern.h"
 
 #include <ctype.h>

@@ -334,13 +334,13 @@ START_TEST(history_has_the_last_five_minutes)
     }
     ck_assert_uint_eq(history_length(history), HISTORY_SECONDS);
     for (size_t i = 0; i < HISTORY_SECONDS; i++) {
-        size_t place = history_place(history, i);
-        ck_assert_double_eq(history->commands[place], (double)i + 7);
-        ck_assert_double_eq(history->errors[place], (double)((i + 7) % 3));
+        size_t slot = history_slot(history, i);
+        ck_assert_double_eq(history->commands[slot], (double)i + 7);
+        ck_assert_double_eq(history->errors[slot], (double)((i + 7) % 3));
     }
     stats.errors = 0; /* CONFIG RESETSTAT */
     history_note(history, &stats, world.world.store);
-    ck_assert_double_eq(history->errors[history_place(history, HISTORY_SECONDS - 1)], 0);
+    ck_assert_double_eq(history->errors[history_slot(history, HISTORY_SECONDS - 1)], 0);
     end();
 }
 END_TEST
