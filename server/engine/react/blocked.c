@@ -58,11 +58,11 @@ static void count_flags(struct blocked_client *client, int by)
     blocked->or_claims += (size_t)(client->or_claims ? by : 0);
 }
 
-static void leave_queue(struct blocked *blocked, struct place *place)
+static void leave_queue(struct blocked *blocked, struct queued_client *queued)
 {
-    struct key_queue *queue = place->queue;
-    if (blocked->next == place) blocked->next = TAILQ_NEXT(place, of_key);
-    TAILQ_REMOVE(&queue->clients, place, of_key);
+    struct key_queue *queue = queued->queue;
+    if (blocked->next == queued) blocked->next = TAILQ_NEXT(queued, of_key);
+    TAILQ_REMOVE(&queue->clients, queued, of_key);
     if (!TAILQ_EMPTY(&queue->clients)) return;
     if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
     agenda_cancel(&blocked->wakes, &queue->wake);
@@ -75,7 +75,7 @@ static void forget_client(struct session *session)
     struct blocked_client *client = session->blocked;
     struct blocked *blocked = client->all;
     for (size_t i = 0; i < client->count; i++)
-        leave_queue(blocked, &client->places[i]);
+        leave_queue(blocked, &client->queued[i]);
     agenda_cancel(&blocked->deadlines, &client->deadline);
     blocked->count--;
     if (client->call != NULL) count_flags(client, -1);
@@ -112,11 +112,11 @@ static void join_queue(struct blocked_client *client, struct bytes key, msec aga
         if (key.len > 0) memcpy(queue->key, key.data, key.len);
         dict_add(table, queue);
     }
-    const struct place *last = TAILQ_LAST(&queue->clients, places);
+    const struct queued_client *last = TAILQ_LAST(&queue->clients, queued_clients);
     if (last != NULL && last->client == client) return; /* the key was named twice */
-    struct place *place = &client->places[client->count++];
-    *place = (struct place){ .queue = queue, .client = client };
-    TAILQ_INSERT_TAIL(&queue->clients, place, of_key);
+    struct queued_client *queued = &client->queued[client->count++];
+    *queued = (struct queued_client){ .queue = queue, .client = client };
+    TAILQ_INSERT_TAIL(&queue->clients, queued, of_key);
     if (queue->row != row) queue->row = NULL;
     blocked_wake_queue(client->all, queue, again);
 }
@@ -129,7 +129,8 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
                request->first + request->count <= call->argc,
            "keys %d + %d of %d arguments", request->first, request->count, call->argc);
     size_t count = (size_t)request->count;
-    struct blocked_client *client = mem_try_alloc(sizeof(*client) + count * sizeof(struct place));
+    struct blocked_client *client =
+        mem_try_alloc(sizeof(*client) + count * sizeof(struct queued_client));
     struct saved_call *saved = client != NULL ? saved_call_new(call) : NULL;
     if (saved == NULL) {
         mem_free(client);
@@ -198,10 +199,10 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
 
-static bool is_skipped(const struct blocked *blocked, const struct place *place)
+static bool is_skipped(const struct blocked *blocked, const struct queued_client *queued)
 {
     for (unsigned i = 0; i < blocked->skipped_count; i++)
-        if (want_the_same(blocked->skipped[i], place->client)) return true;
+        if (want_the_same(blocked->skipped[i], queued->client)) return true;
     return false;
 }
 
@@ -229,15 +230,15 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
         blocked->next = TAILQ_FIRST(&queue->clients);
         find_next(blocked);
     }
-    const struct place *place = blocked->next;
-    *try = (struct blocked_try){ .session = place->client->session,
-                                 .call = place->client->call,
-                                 .type = place->client->type,
-                                 .or_gone = place->client->or_gone,
-                                 .db = place->queue->db,
-                                 .key = blocked_queue_key(place->queue),
-                                 .time = &place->client->time };
-    blocked->next = TAILQ_NEXT(place, of_key);
+    const struct queued_client *queued = blocked->next;
+    *try = (struct blocked_try){ .session = queued->client->session,
+                                 .call = queued->client->call,
+                                 .type = queued->client->type,
+                                 .or_gone = queued->client->or_gone,
+                                 .db = queued->queue->db,
+                                 .key = blocked_queue_key(queued->queue),
+                                 .time = &queued->client->time };
+    blocked->next = TAILQ_NEXT(queued, of_key);
     return true;
 }
 

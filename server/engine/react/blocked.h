@@ -81,7 +81,7 @@ struct blocked_try {
 };
 
 /* The next client to try. False: none is left. A client that is not unblocked after its try keeps
- * its place in the queue. */
+ * its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* Call when the key of the last try has nothing more: skips its other clients. */
 void blocked_skip_key(struct blocked *blocked);

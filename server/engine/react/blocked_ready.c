@@ -149,10 +149,10 @@ size_t blocked_waiting(const struct blocked *blocked, unsigned db, struct bytes 
     const struct key_queue *queue = blocked_find_queue(blocked, db, key);
     if (queue == NULL) return 0;
     size_t count = 0;
-    const struct place *place;
-    TAILQ_FOREACH(place, &queue->clients, of_key)
+    const struct queued_client *queued;
+    TAILQ_FOREACH(queued, &queue->clients, of_key)
     {
-        if (place->client->type == type && ++count == most) break;
+        if (queued->client->type == type && ++count == most) break;
     }
     return count;
 }
@@ -172,12 +172,12 @@ struct tally {
 static void check_queue(const struct blocked *blocked, const struct key_queue *queue,
                         struct tally *tally)
 {
-    const struct place *place;
+    const struct queued_client *queued;
     ensure(!TAILQ_EMPTY(&queue->clients), "no client waits for a key in database %u", queue->db);
-    TAILQ_FOREACH(place, &queue->clients, of_key)
+    TAILQ_FOREACH(queued, &queue->clients, of_key)
     {
-        const struct blocked_client *client = place->client;
-        ensure(place->queue == queue, "a place belongs to another queue");
+        const struct blocked_client *client = queued->client;
+        ensure(queued->queue == queue, "a client belongs to another queue");
         ensure(client->session->blocked == client, "session %llu is not marked as blocked",
                (unsigned long long)client->session->id);
         session_check(client->session);

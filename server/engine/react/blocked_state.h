@@ -2,10 +2,10 @@
  * (keys that become ready).
  *
  * A table per database has the keys that clients wait for; each key has a queue of its clients in
- * the order in which they blocked. A blocked session has one entry (struct place) for each of its
- * keys, and one deadline in an agenda for all sessions. A second agenda holds the keys that become
- * ready at a time. Invariants: a key is in its table exactly while a client waits for it, and in
- * the ready queue exactly while `ready` is set. */
+ * the order in which they blocked. A blocked session has one entry (struct queued_client) for each
+ * of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys that
+ * become ready at a time. Invariants: a key is in its table exactly while a client waits for it,
+ * and in the ready queue exactly while `ready` is set. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
@@ -17,11 +17,11 @@
 
 enum { SKIPPED_MAX = 4 };
 
-TAILQ_HEAD(places, place);
+TAILQ_HEAD(queued_clients, queued_client);
 
 struct key_queue {
     TAILQ_ENTRY(key_queue) by_readiness;
-    struct places clients;
+    struct queued_clients clients;
     struct deadline wake;      /* idle: only effects make it ready */
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
@@ -33,8 +33,8 @@ struct key_queue {
 };
 
 /* One session and one key. */
-struct place {
-    TAILQ_ENTRY(place) of_key;
+struct queued_client {
+    TAILQ_ENTRY(queued_client) of_key;
     struct key_queue *queue;
     struct blocked_client *client;
 };
@@ -51,15 +51,15 @@ struct blocked_client {
     bool or_gone, or_claims;
     int group;
     size_t count;
-    struct place places[]; /* one for each distinct key */
+    struct queued_client queued[]; /* one for each distinct key */
 };
 
 struct blocked {
     struct dict *tables; /* by database, of struct key_queue */
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
-    struct place *next; /* the next to try; NULL: the first client of the next ready key */
-    bool for_claims;    /* as in the key_queue of `next` */
+    struct queued_client *next; /* the next to try; NULL: the first client of the next ready key */
+    bool for_claims;            /* as in the key_queue of `next` */
     /* Clients for which the current key has nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
