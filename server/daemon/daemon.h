@@ -1,6 +1,6 @@
 /* Folder server/daemon: the only folder that sees all parts. wiring makes, connects and frees
  * them, turn has the order of work in a turn of the loop, lifecycle starts and stops the daemon,
- * applies changed options and reacts to signals. places applies changed ports, addresses and
+ * applies changed options and reacts to signals. reopen applies changed ports, addresses and
  * dir, reload applies a changed configuration file, check is --check-config, supervisor and
  * status report to systemd. server/main.c has the command line and calls wiring and lifecycle.
  * Start with turn.c: run_turn shows the order of work in a turn.

@@ -11,8 +11,8 @@
 #include "conf/words.h"
 #include "server/base/log.h"
 #include "server/daemon/parts.h"
-#include "server/daemon/places.h"
 #include "server/daemon/policy_lines.h"
+#include "server/daemon/reopen.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
 #include "server/daemon/wiring.h"
@@ -79,7 +79,7 @@ bool reload_waits(struct parts *parts)
     conf.users_fault = wiring_users_fault;
     bool good = read_again(parts, &conf, &ignored); /* reload_options reports errors */
     for (size_t i = 0; good && i < conf_option_count() && count < WISHES_MAX; i++) {
-        if (!places_may_prepare(conf_option_at(i))) continue;
+        if (!reopen_may_prepare(conf_option_at(i))) continue;
         char *value = conf_get(&conf, conf_option_at(i));
         if (strcmp(reload->read[i], value) == 0)
             free(value);
@@ -87,7 +87,7 @@ bool reload_waits(struct parts *parts)
             wishes[count++] =
                 (struct config_wish){ conf_option_at(i), bytes_of(value, strlen(value)) };
     }
-    reload->waits = count > 0 && places_prepares(parts, wishes, count);
+    reload->waits = count > 0 && reopen_prepares(parts, wishes, count);
     while (count > 0)
         free((char *)(uintptr_t)wishes[--count].value.data);
     conf_drop(&conf);
@@ -203,7 +203,7 @@ static bool reload_file(struct parts *parts)
     return good;
 }
 
-/* --- options that may fail to take effect: those of TLS, and places --- */
+/* --- options that may fail to take effect: those of TLS, and reopen --- */
 
 /* Copies of their values, by index; NULL for other options. */
 static char **keep_values(const struct conf *conf)
@@ -212,7 +212,7 @@ static char **keep_values(const struct conf *conf)
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         bool is_tls = option->live && strncmp(option->name, "tls-", 4) == 0;
-        if (is_tls || places_has(option)) kept[i] = conf_get(conf, option);
+        if (is_tls || reopen_has(option)) kept[i] = conf_get(conf, option);
     }
     return kept;
 }
@@ -265,21 +265,21 @@ static void make_dir_absolute(struct parts *parts)
     free(path);
 }
 
-static bool reload_places(struct parts *parts, char *const *kept)
+static bool reopen_changed(struct parts *parts, char *const *kept)
 {
     const struct conf_option *set[CONF_OPTIONS_MAX];
     struct config_fault fault, ignored;
     size_t count = 0;
     for (size_t i = 0; i < conf_option_count(); i++)
-        if (places_has(conf_option_at(i)) && was_changed(parts, kept, i))
+        if (reopen_has(conf_option_at(i)) && was_changed(parts, kept, i))
             set[count++] = conf_option_at(i);
     if (count == 0) return true;
     make_dir_absolute(parts);
-    if (places_try(parts, set, count, &fault)) return true;
+    if (reopen_try(parts, set, count, &fault)) return true;
     log_line(LOG_WARNING, "%s: %s Keeping the old ports, dir and tls options", fault.option->name,
              fault.text);
     put_back(parts, kept);
-    places_try(parts, set, count, &ignored);
+    reopen_try(parts, set, count, &ignored);
     reload_certificates(parts);
     return false;
 }
@@ -293,7 +293,7 @@ void reload_options(struct parts *parts)
     parts->reload.failed = !reload_file(parts);
     bool good = reload_certificates(parts);
     if (!good) put_back(parts, kept);
-    if (!good || !reload_places(parts, kept)) parts->reload.failed = true;
+    if (!good || !reopen_changed(parts, kept)) parts->reload.failed = true;
     for (size_t i = 0; i < conf_option_count(); i++)
         free(kept[i]);
     mem_free(kept);

@@ -1,4 +1,4 @@
-/* reload: applies changes to the configuration file on SIGHUP. Depends on conf and places. */
+/* reload: applies changes to the configuration file on SIGHUP. Depends on conf and reopen. */
 #ifndef SERVER_DAEMON_RELOAD_H
 #define SERVER_DAEMON_RELOAD_H
 

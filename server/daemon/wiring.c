@@ -10,8 +10,8 @@
 #include "server/cmd/cmd.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
-#include "server/daemon/places.h"
 #include "server/daemon/policy_lines.h"
+#include "server/daemon/reopen.h"
 #include "server/daemon/turn.h"
 #include "server/disk/payload.h"
 #include "server/disk/persist.h"
@@ -68,8 +68,8 @@ static void add_commands(struct parts *parts)
                                          .replication = parts->replication,
                                          .run_id = parts->run_id,
                                          .changed = lifecycle_apply,
-                                         .prepares = places_prepares,
-                                         .try = places_try,
+                                         .prepares = reopen_prepares,
+                                         .try = reopen_try,
                                          .ctx = parts });
 }
 
@@ -357,7 +357,7 @@ bool wiring_make(struct parts *parts)
     char why[1024];
     parts->net = net_open(parts->loop, &parts->conf, parts->clients, why, sizeof(why));
     if (parts->net == NULL) return lifecycle_fail(parts, "%s", why);
-    if (!places_open_http(parts, why, sizeof(why))) return lifecycle_fail(parts, "%s", why);
+    if (!reopen_http(parts, why, sizeof(why))) return lifecycle_fail(parts, "%s", why);
     parts->engine.loading = true;
     bool good = persist_start(parts->persist, why, sizeof(why));
     parts->engine.loading = false;

@@ -1,6 +1,6 @@
-/* places: see places.h. The working directory is changed last: if that fails, the other options are
+/* reopen: see reopen.h. The working directory is changed last: if that fails, the other options are
  * easy to restore. */
-#include "server/daemon/places.h"
+#include "server/daemon/reopen.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static bool is_one_of(const char *const *names, const struct conf_option *option
     return false;
 }
 
-bool places_has(const struct conf_option *option)
+bool reopen_has(const struct conf_option *option)
 {
     return is_one_of(of_clients, option) || is_one_of(of_metrics, option) ||
            is_one_of(of_links, option) || is_one_of(of_folder, option);
@@ -112,7 +112,7 @@ static bool try_clients(const struct attempt *attempt)
                                 : "Unable to listen on this port. Check server logs.");
 }
 
-bool places_open_http(struct parts *parts, char *why, size_t size)
+bool reopen_http(struct parts *parts, char *why, size_t size)
 {
     if (parts->conf.metrics_port == 0) return true;
     parts->http = http_open(parts->loop, &parts->admin.server,
@@ -131,7 +131,7 @@ static bool try_metrics(const struct attempt *attempt)
     if (option == NULL) return true;
     if (!need_tls(attempt, option)) return false;
     bool good = parts->http != NULL ? http_update(parts->http, parts->names, why, sizeof(why))
-                                    : places_open_http(parts, why, sizeof(why));
+                                    : reopen_http(parts, why, sizeof(why));
     if (!good) log_line(LOG_WARNING, "%s", why);
     return good || fail_attempt(attempt, option, why);
 }
@@ -158,7 +158,7 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
-bool places_try(void *parts, const struct conf_option *const *set, size_t count,
+bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
     const struct attempt attempt = { parts, set, count, fault };
@@ -187,12 +187,12 @@ static bool resolves(struct host_names *names, struct bytes addresses)
     return false;
 }
 
-bool places_may_prepare(const struct conf_option *option)
+bool reopen_may_prepare(const struct conf_option *option)
 {
     return is_one_of(of_prepared, option);
 }
 
-bool places_prepares(void *ctx, const struct config_wish *wishes, size_t count)
+bool reopen_prepares(void *ctx, const struct config_wish *wishes, size_t count)
 {
     struct parts *parts = ctx;
     bool moves = false, appendonly = parts->conf.appendonly;

@@ -1,0 +1,28 @@
+/* reopen: applies changed addresses, ports, tls-replication and dir, and checks whether maxclients
+ * is possible. Unlike other options, these may fail to take effect. Depends on net, http, tls and
+ * persist. */
+#ifndef SERVER_DAEMON_REOPEN_H
+#define SERVER_DAEMON_REOPEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/admin/admin.h"
+
+struct parts;
+
+bool reopen_has(const struct conf_option *option); /* is it one of these, except maxclients? */
+/* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
+ * that are among them. False: see struct config_context; the details are logged. */
+bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
+                struct config_fault *fault);
+
+/* Is it one of the options that reopen_prepares cares about? */
+bool reopen_may_prepare(const struct conf_option *option);
+/* For CONFIG SET and reloads, with the parts: see struct config_context. */
+bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count);
+
+/* Listens for HTTP if metrics-port is not 0. False: the reason is in `why`. */
+bool reopen_http(struct parts *parts, char *why, size_t size);
+
+#endif
