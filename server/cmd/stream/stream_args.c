@@ -132,28 +132,29 @@ bool arg_refs(const struct call *call, int i, enum refs *refs)
 
 /* ---- streams and groups ---------------------------------------------------------------------- */
 
-bool find_group(struct call *call, struct group_place *place)
+bool find_group(struct call *call, struct group_target *target)
 {
-    place->group = NULL;
-    if (!read_typed(call, 1, TYPE_STREAM, &place->entry)) return false;
-    if (place->entry != NULL)
-        place->group = group_find(stream_groups(place->entry->object.stream), call->argv[2]);
+    target->group = NULL;
+    if (!read_typed(call, 1, TYPE_STREAM, &target->entry)) return false;
+    if (target->entry != NULL)
+        target->group = group_find(stream_groups(target->entry->object.stream), call->argv[2]);
     return true;
 }
 
-bool need_group(struct call *call, struct group_place *place)
+bool need_group(struct call *call, struct group_target *target)
 {
-    if (!find_group(call, place)) return false;
-    if (place->group != NULL) return true;
+    if (!find_group(call, target)) return false;
+    if (target->group != NULL) return true;
     return failf(call, ERR_NOGROUP, arg_width(call, 1), call->argv[1].data, arg_width(call, 2),
                  call->argv[2].data);
 }
 
-struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,
+struct stream_consumer *consumer_or_new(struct call *call, const struct group_target *target,
                                         struct bytes name)
 {
-    struct stream_consumer *consumer = consumer_find(place->group, name);
-    if (consumer == NULL) consumer = txn_consumer_add(call->txn, place->entry, place->group, name);
+    struct stream_consumer *consumer = consumer_find(target->group, name);
+    if (consumer == NULL)
+        consumer = txn_consumer_add(call->txn, target->entry, target->group, name);
     consumer_saw(consumer, call->txn->now);
     return consumer;
 }

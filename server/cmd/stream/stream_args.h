@@ -41,16 +41,16 @@ bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE. If
  * the key or the group does not exist, group is NULL and nothing was sent. */
-struct group_place {
+struct group_target {
     struct entry *entry;
     struct stream_group *group;
 };
-bool find_group(struct call *call, struct group_place *place);
+bool find_group(struct call *call, struct group_target *target);
 /* The same, but an absent group is an error. */
-bool need_group(struct call *call, struct group_place *place);
+bool need_group(struct call *call, struct group_target *target);
 
 /* Returns the consumer of this name, created if it is missing, and marks it as seen now. */
-struct stream_consumer *consumer_or_new(struct call *call, const struct group_place *place,
+struct stream_consumer *consumer_or_new(struct call *call, const struct group_target *target,
                                         struct bytes name);
 
 /* ---- replies ---- */

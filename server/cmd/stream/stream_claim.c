@@ -5,7 +5,7 @@
 #include "store/txn/txn_stream.h"
 
 struct claim {
-    struct group_place place;
+    struct group_target target;
     struct stream_consumer *consumer; /* NULL: none was claimed yet */
     int64_t idle;
     bool force, just_id;
@@ -22,7 +22,7 @@ static void claim_entry(struct call *call, struct claim *claim, struct pending *
                         struct stream_entry *entry, struct resp_writer *out)
 {
     if (claim->consumer == NULL)
-        claim->consumer = consumer_or_new(call, &claim->place, call->argv[3]);
+        claim->consumer = consumer_or_new(call, &claim->target, call->argv[3]);
     if (claim->just_id)
         reply_stream_id(out, entry->id);
     else
@@ -33,7 +33,7 @@ static void claim_entry(struct call *call, struct claim *claim, struct pending *
         pending->deliveries = (uint64_t)claim->deliveries;
     else if (!claim->just_id)
         pending->deliveries = count_delivery(pending->deliveries);
-    txn_pending_put(call->txn, claim->place.entry, claim->place.group, pending);
+    txn_pending_put(call->txn, claim->target.entry, claim->target.group, pending);
 }
 
 /* Returns whether the entry became a dead letter. If not, finds `entry` again, because the attempt
@@ -42,8 +42,8 @@ static bool is_dead(struct call *call, const struct claim *claim, const struct p
                     struct stream_entry *entry)
 {
     if (claim->just_id || claim->deliveries >= 0) return false;
-    if (became_dead_letter(call, &claim->place, pending)) return true;
-    return !find_stream_entry(claim->place.entry->object.stream, pending->id, entry);
+    if (became_dead_letter(call, &claim->target, pending)) return true;
+    return !find_stream_entry(claim->target.entry->object.stream, pending->id, entry);
 }
 
 static bool parse_idle(struct call *call, const char *name, int64_t *idle)
@@ -103,12 +103,12 @@ static bool parse_claim(struct call *call, struct claim *claim)
 static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
                      struct resp_writer *out)
 {
-    const struct group_place *place = &claim->place;
+    const struct group_target *target = &claim->target;
     struct pending pending = { .id = id, .deliveries = 1 };
     struct stream_entry entry;
-    bool found = pending_find(place->group, id, &pending);
-    if (!find_stream_entry(place->entry->object.stream, id, &entry)) {
-        if (found) txn_pending_remove(call->txn, place->entry, place->group, id);
+    bool found = pending_find(target->group, id, &pending);
+    if (!find_stream_entry(target->entry->object.stream, id, &entry)) {
+        if (found) txn_pending_remove(call->txn, target->entry, target->group, id);
         return false;
     }
     if (found ? !is_claimable(call, &pending, claim->idle) : !claim->force) return false;
@@ -122,12 +122,12 @@ static void cmd_xclaim(struct call *call)
     struct claim claim = { 0 };
     struct outbuf collected;
     size_t count = 0;
-    if (!need_group(call, &claim.place)) return;
+    if (!need_group(call, &claim.target)) return;
     if (!parse_claim(call, &claim)) return;
-    struct group_position position = group_position(claim.place.group);
+    struct group_position position = group_position(claim.target.group);
     if (stream_id_before(position.last, claim.last)) {
         position.last = claim.last;
-        txn_group_set_position(call->txn, claim.place.entry, claim.place.group, &position,
+        txn_group_set_position(call->txn, claim.target.entry, claim.target.group, &position,
                                EVENT_NONE);
     }
     outbuf_init(&collected);
@@ -177,11 +177,11 @@ static bool parse_auto_claim(struct call *call, struct auto_claim *all)
 static int auto_claim_one(struct call *call, struct auto_claim *all, struct pending *pending)
 {
     struct claim *claim = &all->claim;
-    const struct group_place *place = &claim->place;
+    const struct group_target *target = &claim->target;
     struct stream_entry entry;
-    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+    if (!find_stream_entry(target->entry->object.stream, pending->id, &entry)) {
         reply_stream_id(&all->gone_out, pending->id);
-        txn_pending_remove(call->txn, place->entry, place->group, pending->id);
+        txn_pending_remove(call->txn, target->entry, target->group, pending->id);
         all->gone++;
         return 1;
     }
@@ -199,7 +199,7 @@ static void cmd_xautoclaim(struct call *call)
         txn_read(call->txn, call->argv[1]); /* Redis counts the miss before it reads the options */
         return;
     }
-    if (!need_group(call, &all.claim.place)) return;
+    if (!need_group(call, &all.claim.target)) return;
     outbuf_init(&all.claimed_buffer);
     outbuf_init(&all.gone_buffer);
     all.claimed_out = resp_writer_to(call->out, &all.claimed_buffer);
@@ -211,7 +211,7 @@ static void cmd_xautoclaim(struct call *call)
     struct stream_id next = STREAM_ID_MIN; /* the ID to continue from */
     int64_t to_examine = all.count * EXAMINED_PER_COUNT, left = all.count;
     if (to_examine > EXAMINED_MAX) to_examine = EXAMINED_MAX;
-    for (; pending_next(all.claim.place.group, &filter, &pending); to_examine--) {
+    for (; pending_next(all.claim.target.group, &filter, &pending); to_examine--) {
         if (to_examine == 0 || left == 0) {
             next = pending.id;
             break;

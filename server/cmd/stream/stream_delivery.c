@@ -30,9 +30,9 @@ static void reply_delivered(const struct delivery *delivery, struct resp_writer 
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count)
 {
-    const struct group_place *place = &delivery->place;
-    const struct stream *stream = place->entry->object.stream;
-    struct group_position position = group_position(place->group);
+    const struct group_target *target = &delivery->target;
+    const struct stream *stream = target->entry->object.stream;
+    struct group_position position = group_position(target->group);
     struct stream_walk walk;
     struct stream_entry entry;
     struct pending pending = { .consumer = delivery->consumer,
@@ -45,9 +45,9 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
         if (stream_id_before(position.last, entry.id))
             stream_progress_to(stream, &position, entry.id);
         reply_delivered(delivery, call->out, &entry, 0, 0);
-        if (!delivery->no_ack) txn_pending_put(call->txn, place->entry, place->group, &pending);
+        if (!delivery->no_ack) txn_pending_put(call->txn, target->entry, target->group, &pending);
     }
-    txn_group_set_position(call->txn, place->entry, place->group, &position, EVENT_NONE);
+    txn_group_set_position(call->txn, target->entry, target->group, &position, EVENT_NONE);
 }
 
 /* ---- pending entries of the consumer --------------------------------------------------------- */
@@ -55,7 +55,7 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 static bool take_pending(const struct delivery *delivery, struct stream_id id)
 {
     struct stream_entry entry;
-    if (find_stream_entry(delivery->place.entry->object.stream, id, &entry))
+    if (find_stream_entry(delivery->target.entry->object.stream, id, &entry))
         return budget_take(delivery->budget, entry);
     return budget_take_id(delivery->budget, id);
 }
@@ -63,18 +63,18 @@ static bool take_pending(const struct delivery *delivery, struct stream_id id)
 static void deliver_again(struct call *call, const struct delivery *delivery,
                           struct pending *pending)
 {
-    const struct group_place *place = &delivery->place;
+    const struct group_target *target = &delivery->target;
     struct stream_entry entry;
     resp_array(call->out, 2);
     reply_stream_id(call->out, pending->id);
-    if (!find_stream_entry(place->entry->object.stream, pending->id, &entry)) {
+    if (!find_stream_entry(target->entry->object.stream, pending->id, &entry)) {
         resp_null_array(call->out);
         return;
     }
     reply_fields(call->out, &entry);
     pending->at = call->txn->now;
     pending->deliveries = count_delivery(pending->deliveries);
-    txn_pending_put(call->txn, place->entry, place->group, pending);
+    txn_pending_put(call->txn, target->entry, target->group, pending);
 }
 
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count)
@@ -86,7 +86,7 @@ size_t take_history(const struct delivery *delivery, struct stream_id after, siz
     size_t left = consumer_pending(delivery->consumer), found = 0;
     if (count < left) left = count;
     if (!stream_id_up(&filter.from)) return 0;
-    while (found < left && pending_next(delivery->place.group, &filter, &pending) &&
+    while (found < left && pending_next(delivery->target.group, &filter, &pending) &&
            take_pending(delivery, pending.id)) {
         found++;
         filter.from = pending.id;
@@ -103,7 +103,7 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
                                      .consumer = delivery->consumer };
     struct pending pending;
     if (!stream_id_up(&filter.from)) return;
-    for (; left > 0 && pending_next(delivery->place.group, &filter, &pending); left--) {
+    for (; left > 0 && pending_next(delivery->target.group, &filter, &pending); left--) {
         deliver_again(call, delivery, &pending);
         filter.from = pending.id;
         stream_id_up(&filter.from);
@@ -149,12 +149,12 @@ bool is_claimable(const struct call *call, const struct pending *pending, msec i
     return idle <= 0 || call->txn->now - pending->at >= idle;
 }
 
-bool became_dead_letter(struct call *call, const struct group_place *place,
+bool became_dead_letter(struct call *call, const struct group_target *target,
                         const struct pending *pending)
 {
-    uint64_t limit = dead_letter_limit(call->txn, place->entry);
+    uint64_t limit = dead_letter_limit(call->txn, target->entry);
     if (limit == 0 || pending->deliveries < limit) return false;
-    return dead_letter_move(call->txn, place->entry, place->group, pending) == DEAD_LETTER_MOVED;
+    return dead_letter_move(call->txn, target->entry, target->group, pending) == DEAD_LETTER_MOVED;
 }
 
 /* REMOVED: the entry became a dead letter, or it no longer exists and the pending ID was removed.
@@ -164,21 +164,21 @@ enum claimed { CLAIMED, REMOVED, OVER_BUDGET };
 static enum claimed claim_one(struct call *call, const struct delivery *delivery,
                               struct resp_writer *out, struct pending *pending)
 {
-    const struct group_place *place = &delivery->place;
-    const struct stream *stream = place->entry->object.stream;
+    const struct group_target *target = &delivery->target;
+    const struct stream *stream = target->entry->object.stream;
     struct stream_entry entry;
     if (!stream_has(stream, pending->id)) {
-        txn_pending_remove(call->txn, place->entry, place->group, pending->id);
+        txn_pending_remove(call->txn, target->entry, target->group, pending->id);
         return REMOVED;
     }
-    if (became_dead_letter(call, place, pending)) return REMOVED;
+    if (became_dead_letter(call, target, pending)) return REMOVED;
     find_stream_entry(stream, pending->id, &entry);
     if (!budget_take(delivery->budget, entry)) return OVER_BUDGET;
     reply_delivered(delivery, out, &entry, pending_idle(call, pending), pending->deliveries);
     pending->consumer = delivery->consumer;
     pending->at = call->txn->now;
     pending->deliveries = count_delivery(pending->deliveries);
-    txn_pending_put(call->txn, place->entry, place->group, pending);
+    txn_pending_put(call->txn, target->entry, target->group, pending);
     return CLAIMED;
 }
 
@@ -190,7 +190,7 @@ size_t deliver_claims(struct call *call, const struct delivery *delivery, struct
     size_t claimed = 0, removed = 0;
     bool more = true;
     while (more && claimed < count && removed < REMOVED_MAX && !budget_is_spent(delivery->budget) &&
-           pending_next(delivery->place.group, &filter, &pending)) {
+           pending_next(delivery->target.group, &filter, &pending)) {
         filter.from = pending.id;
         more = stream_id_up(&filter.from);
         switch (claim_one(call, delivery, out, &pending)) {

@@ -6,7 +6,7 @@
 #include "server/cmd/stream/read_budget.h"
 
 struct delivery {
-    struct group_place place;
+    struct group_target target;
     struct stream_consumer *consumer;
     struct read_budget *budget;
     bool no_ack;      /* new entries do not become pending */
@@ -38,7 +38,7 @@ size_t deliver_claims(struct call *call, const struct delivery *delivery, struct
 
 /* If the entry has been delivered as often as a policy allows, moves it to the policy's stream of
  * dead letters. Returns whether it was moved. */
-bool became_dead_letter(struct call *call, const struct group_place *place,
+bool became_dead_letter(struct call *call, const struct group_target *target,
                         const struct pending *pending);
 
 /* The count after one more delivery, without overflow. */

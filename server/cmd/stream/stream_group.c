@@ -6,7 +6,7 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-struct place_options {
+struct group_options {
     bool make_stream;
     int64_t read; /* ENTRIESREAD, or GROUP_READ_UNKNOWN */
 };
@@ -17,9 +17,9 @@ static bool refuse_xgroup(struct call *call)
 }
 
 /* [MKSTREAM] [ENTRIESREAD n] from argument 5 on; MKSTREAM only for CREATE. */
-static bool parse_options(struct call *call, bool creates, struct place_options *options)
+static bool parse_options(struct call *call, bool creates, struct group_options *options)
 {
-    *options = (struct place_options){ .read = GROUP_READ_UNKNOWN };
+    *options = (struct group_options){ .read = GROUP_READ_UNKNOWN };
     for (int i = 5; i < call->argc; i++) {
         if (creates && arg_is(call, i, "MKSTREAM")) {
             options->make_stream = true;
@@ -35,20 +35,20 @@ static bool parse_options(struct call *call, bool creates, struct place_options 
 }
 
 /* Finds the stream of argument 2 and the group of argument 3. The stream has to exist. */
-static bool find_place(struct call *call, struct group_place *place)
+static bool find_target(struct call *call, struct group_target *target)
 {
-    place->group = NULL;
-    if (!find_typed(call, 2, TYPE_STREAM, &place->entry)) return false;
-    if (place->entry == NULL) return fail(call, ERR_XGROUP_KEY);
-    place->group = group_find(stream_groups(place->entry->object.stream), call->argv[3]);
+    target->group = NULL;
+    if (!find_typed(call, 2, TYPE_STREAM, &target->entry)) return false;
+    if (target->entry == NULL) return fail(call, ERR_XGROUP_KEY);
+    target->group = group_find(stream_groups(target->entry->object.stream), call->argv[3]);
     return true;
 }
 
 /* The same, but the group must exist too. */
-static bool need_place(struct call *call, struct group_place *place)
+static bool need_target(struct call *call, struct group_target *target)
 {
-    if (!find_place(call, place)) return false;
-    if (place->group != NULL) return true;
+    if (!find_target(call, target)) return false;
+    if (target->group != NULL) return true;
     return failf(call, ERR_NOGROUP_KEY, arg_width(call, 3), call->argv[3].data, arg_width(call, 2),
                  call->argv[2].data);
 }
@@ -70,19 +70,19 @@ enum { CREATE_ARGS_MAX = 8, SETID_ARGS = 5, SETID_ARGS_MAX = 7 };
 
 static void cmd_xgroup_create(struct call *call)
 {
-    struct place_options options;
-    struct group_place place = { 0 };
+    struct group_options options;
+    struct group_target target = { 0 };
     struct group_position position;
     if (!parse_options(call, true, &options)) return;
-    if (!options.make_stream && !find_place(call, &place)) return;
-    if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &place.entry)) return;
+    if (!options.make_stream && !find_target(call, &target)) return;
+    if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &target.entry)) return;
     if (call->argc > CREATE_ARGS_MAX) {
         refuse_xgroup(call);
         return;
     }
-    position = (struct group_position){ last_id(place.entry), options.read };
+    position = (struct group_position){ last_id(target.entry), options.read };
     if (!is_last(call, 4) && !arg_stream_id(call, 4, 0, &position.last)) return;
-    struct entry *entry = entry_or_new(call, 2, place.entry, TYPE_STREAM);
+    struct entry *entry = entry_or_new(call, 2, target.entry, TYPE_STREAM);
     if (group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL) {
         fail(call, ERR_BUSYGROUP);
         return;
@@ -93,45 +93,45 @@ static void cmd_xgroup_create(struct call *call)
 
 static void cmd_xgroup_setid(struct call *call)
 {
-    struct place_options options;
-    struct group_place place;
+    struct group_options options;
+    struct group_target target;
     struct group_position position;
     if (!parse_options(call, false, &options)) return;
-    if (!need_place(call, &place)) return;
+    if (!need_target(call, &target)) return;
     if (call->argc != SETID_ARGS && call->argc != SETID_ARGS_MAX) {
         refuse_xgroup(call);
         return;
     }
-    position = (struct group_position){ last_id(place.entry), options.read };
+    position = (struct group_position){ last_id(target.entry), options.read };
     if (!is_last(call, 4) && !arg_stream_id_or_end(call, 4, &position.last)) return;
-    txn_group_set_position(call->txn, place.entry, place.group, &position, EVENT_XGROUP_SETID);
+    txn_group_set_position(call->txn, target.entry, target.group, &position, EVENT_XGROUP_SETID);
     reply_ok(call);
 }
 
 static void cmd_xgroup_destroy(struct call *call)
 {
-    struct group_place place;
-    if (!find_place(call, &place)) return;
-    if (place.group != NULL) txn_group_remove(call->txn, place.entry, place.group);
-    resp_integer(call->out, place.group != NULL);
+    struct group_target target;
+    if (!find_target(call, &target)) return;
+    if (target.group != NULL) txn_group_remove(call->txn, target.entry, target.group);
+    resp_integer(call->out, target.group != NULL);
 }
 
 static void cmd_xgroup_createconsumer(struct call *call)
 {
-    struct group_place place;
-    if (!need_place(call, &place)) return;
-    bool is_new = consumer_find(place.group, call->argv[4]) == NULL;
-    if (is_new) txn_consumer_add(call->txn, place.entry, place.group, call->argv[4]);
+    struct group_target target;
+    if (!need_target(call, &target)) return;
+    bool is_new = consumer_find(target.group, call->argv[4]) == NULL;
+    if (is_new) txn_consumer_add(call->txn, target.entry, target.group, call->argv[4]);
     resp_integer(call->out, is_new);
 }
 
 static void cmd_xgroup_delconsumer(struct call *call)
 {
-    struct group_place place;
-    if (!need_place(call, &place)) return;
-    struct stream_consumer *consumer = consumer_find(place.group, call->argv[4]);
+    struct group_target target;
+    if (!need_target(call, &target)) return;
+    struct stream_consumer *consumer = consumer_find(target.group, call->argv[4]);
     resp_integer(call->out, consumer == NULL ? 0 : (int64_t)consumer_pending(consumer));
-    if (consumer != NULL) txn_consumer_remove(call->txn, place.entry, place.group, consumer);
+    if (consumer != NULL) txn_consumer_remove(call->txn, target.entry, target.group, consumer);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

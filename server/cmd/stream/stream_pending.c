@@ -8,39 +8,39 @@
 
 static void cmd_xack(struct call *call)
 {
-    struct group_place place;
+    struct group_target target;
     int64_t removed = 0;
-    if (!find_group(call, &place)) return;
-    if (place.group != NULL && !arg_stream_ids(call, 3)) return;
-    for (int i = 3; place.group != NULL && i < call->argc; i++)
-        removed += txn_pending_remove(call->txn, place.entry, place.group, stream_id_of(call, i));
+    if (!find_group(call, &target)) return;
+    if (target.group != NULL && !arg_stream_ids(call, 3)) return;
+    for (int i = 3; target.group != NULL && i < call->argc; i++)
+        removed += txn_pending_remove(call->txn, target.entry, target.group, stream_id_of(call, i));
     resp_integer(call->out, removed);
 }
 
 enum { NOT_PENDING = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XACKDEL */
 
-static int acknowledge(struct call *call, const struct group_place *place, struct stream_id id,
+static int acknowledge(struct call *call, const struct group_target *target, struct stream_id id,
                        enum refs refs)
 {
-    if (place->group == NULL || !txn_pending_remove(call->txn, place->entry, place->group, id))
+    if (target->group == NULL || !txn_pending_remove(call->txn, target->entry, target->group, id))
         return NOT_PENDING;
-    if (refs == REFS_ACKED && stream_is_referenced(place->entry->object.stream, id))
+    if (refs == REFS_ACKED && stream_is_referenced(target->entry->object.stream, id))
         return STILL_REFERENCED;
-    stream_drop_entry(call, place->entry, id, refs);
+    stream_drop_entry(call, target->entry, id, refs);
     return REMOVED;
 }
 
 static void cmd_xackdel(struct call *call)
 {
-    struct group_place place;
+    struct group_target target;
     enum refs refs = REFS_KEEP;
     int first;
     int ids = arg_refs(call, 3, &refs) ? 4 : 3;
     if (!arg_counted_ids(call, ids, &first)) return;
-    if (!find_group(call, &place)) return;
+    if (!find_group(call, &target)) return;
     resp_array(call->out, (size_t)(call->argc - first));
     for (int i = first; i < call->argc; i++)
-        resp_integer(call->out, acknowledge(call, &place, stream_id_of(call, i), refs));
+        resp_integer(call->out, acknowledge(call, &target, stream_id_of(call, i), refs));
 }
 
 /* ---- XNACK ----------------------------------------------------------------------------------- */
@@ -105,12 +105,12 @@ static bool parse_nack(struct call *call, struct nack *nack)
 }
 
 /* Returns whether the entry was released. One that is not pending is released only with FORCE. */
-static bool release(struct call *call, const struct group_place *place, const struct nack *nack,
+static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
                     struct stream_id id)
 {
     struct pending pending = { .id = id };
-    bool forced = nack->force && stream_has(place->entry->object.stream, id);
-    if (!pending_find(place->group, id, &pending) && !forced) return false;
+    bool forced = nack->force && stream_has(target->entry->object.stream, id);
+    if (!pending_find(target->group, id, &pending) && !forced) return false;
     pending.consumer = NULL;
     pending.at = nack->at;
     if (nack->deliveries >= 0)
@@ -119,19 +119,19 @@ static bool release(struct call *call, const struct group_place *place, const st
         pending.deliveries = INT64_MAX;
     else if (nack->mode == NACK_SILENT && pending.deliveries > 0)
         pending.deliveries--;
-    txn_pending_put(call->txn, place->entry, place->group, &pending);
+    txn_pending_put(call->txn, target->entry, target->group, &pending);
     return true;
 }
 
 static void cmd_xnack(struct call *call)
 {
     struct nack nack;
-    struct group_place place;
+    struct group_target target;
     int64_t released = 0;
     if (!parse_nack(call, &nack)) return;
-    if (!need_group(call, &place)) return;
+    if (!need_group(call, &target)) return;
     for (int i = 0; i < nack.count; i++)
-        released += release(call, &place, &nack, stream_id_of(call, nack.first + i));
+        released += release(call, &target, &nack, stream_id_of(call, nack.first + i));
     resp_integer(call->out, released);
 }
 
@@ -222,19 +222,19 @@ static void reply_query(struct call *call, const struct stream_group *group,
 static void cmd_xpending(struct call *call)
 {
     struct pending_query query = { 0 };
-    struct group_place place;
+    struct group_target target;
     if (call->argc != SUMMARY_ARGS && !parse_query(call, &query)) return;
-    if (!need_group(call, &place)) return;
+    if (!need_group(call, &target)) return;
     if (call->argc == SUMMARY_ARGS) {
-        reply_summary(call, place.group);
+        reply_summary(call, target.group);
         return;
     }
     const struct stream_consumer *consumer = NULL;
-    if (query.consumer > 0) consumer = consumer_find(place.group, call->argv[query.consumer]);
+    if (query.consumer > 0) consumer = consumer_find(target.group, call->argv[query.consumer]);
     if (query.consumer > 0 && consumer == NULL)
         resp_array(call->out, 0);
     else
-        reply_query(call, place.group, &query, consumer);
+        reply_query(call, target.group, &query, consumer);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

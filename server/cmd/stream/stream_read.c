@@ -124,11 +124,11 @@ static bool reply_claims(struct call *call, struct reading *reading,
 static bool reply_to_group(struct call *call, struct reading *reading,
                            const struct source_stream *stream)
 {
-    struct delivery delivery = { .place = { stream->entry, stream->group },
+    struct delivery delivery = { .target = { stream->entry, stream->group },
                                  .budget = &reading->budget,
                                  .no_ack = reading->args.no_ack };
     struct bytes name = call->argv[reading->args.consumer];
-    delivery.consumer = consumer_or_new(call, &delivery.place, name);
+    delivery.consumer = consumer_or_new(call, &delivery.target, name);
     if (!wants_new(stream)) {
         size_t pending = take_history(&delivery, stream->after, reading->limit);
         if (pending == 0 && budget_is_spent(&reading->budget)) return false;
