@@ -17,16 +17,16 @@ struct geoadd {
     struct zput put;
     bool count_moved; /* CH */
     int first;        /* argument of the first longitude */
-    int count;        /* of places */
+    int count;        /* of points */
 };
 
 static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)
 {
     struct entry *entry;
     for (int i = 0; i < how->count; i++) {
-        struct place place;
-        if (!arg_place(call, how->first + 3 * i, &place)) return;
-        scores[i] = (double)geohash_encode(place);
+        struct geo_point point;
+        if (!arg_point(call, how->first + 3 * i, &point)) return;
+        scores[i] = (double)geohash_encode(point);
     }
     if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
     int64_t counted = 0;
@@ -80,7 +80,7 @@ static void cmd_geopos(struct call *call)
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
         if (find_place_score(entry, call->argv[i], &score))
-            reply_place(call, geohash_decode(score));
+            reply_point(call, geohash_decode(score));
         else
             resp_null_array(call->out);
 }

@@ -7,12 +7,12 @@
 #include "server/cmd/call/error.h"
 #include "store/base/number.h"
 
-bool arg_place(struct call *call, int i, struct place *place)
+bool arg_point(struct call *call, int i, struct geo_point *point)
 {
-    if (!arg_double(call, i, &place->longitude)) return false;
-    if (!arg_double(call, i + 1, &place->latitude)) return false;
-    if (geohash_has(*place)) return true;
-    return failf(call, ERR_GEO_PAIR, place->longitude, place->latitude);
+    if (!arg_double(call, i, &point->longitude)) return false;
+    if (!arg_double(call, i + 1, &point->latitude)) return false;
+    if (geohash_has(*point)) return true;
+    return failf(call, ERR_GEO_PAIR, point->longitude, point->latitude);
 }
 
 bool arg_unit(struct call *call, int i, double *metres)
@@ -52,11 +52,11 @@ bool arg_box(struct call *call, int i, struct geo_shape *shape)
     return arg_unit(call, i + 2, &shape->unit);
 }
 
-void reply_place(struct call *call, struct place place)
+void reply_point(struct call *call, struct geo_point point)
 {
     resp_array(call->out, 2);
-    resp_long_double(call->out, place.longitude);
-    resp_long_double(call->out, place.latitude);
+    resp_long_double(call->out, point.longitude);
+    resp_long_double(call->out, point.latitude);
 }
 
 void reply_distance(struct call *call, double distance)

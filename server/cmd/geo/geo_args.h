@@ -9,7 +9,7 @@
 #include "server/cmd/geo/geohash.h"
 
 /* Parses a longitude at i and a latitude at i + 1. */
-bool arg_place(struct call *call, int i, struct place *place);
+bool arg_point(struct call *call, int i, struct geo_point *point);
 /* Parses the unit m, km, ft or mi; *metres is its length. */
 bool arg_unit(struct call *call, int i, double *metres);
 /* Parses a radius at i and its unit. */
@@ -18,7 +18,7 @@ bool arg_radius(struct call *call, int i, struct geo_shape *shape);
 bool arg_box(struct call *call, int i, struct geo_shape *shape);
 
 /* Replies with [longitude, latitude]. */
-void reply_place(struct call *call, struct place place);
+void reply_point(struct call *call, struct geo_point point);
 /* Replies with the distance as text with four decimals. */
 void reply_distance(struct call *call, double distance);
 

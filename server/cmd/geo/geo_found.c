@@ -8,11 +8,11 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Before the array grows: is there memory for twice as many places and copies? */
+/* Before the array grows: is there memory for twice as many matches and copies? */
 static bool can_grow(const struct geo_found *found)
 {
     if (found->count < found->room) return true;
-    return call_has_room(2 * (found->room * sizeof(*found->places) + found->texts.len));
+    return call_has_room(2 * (found->room * sizeof(*found->matches) + found->texts.len));
 }
 
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
@@ -24,18 +24,18 @@ bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo
     *found = (struct geo_found){ 0 };
     for (size_t i = 0; i < count; i++) {
         struct zset_iter iter;
-        struct geo_place place;
+        struct geo_match match;
         zset_iter_at(&iter, zset, zset_below_score(zset, cells[i].min, false));
-        while (found->count < limit && zset_iter_next(&iter, &place.member, &place.score)) {
-            if (place.score >= cells[i].max) break;
-            place.place = geohash_decode(place.score);
-            if (!geo_shape_has(shape, place.place, &place.distance)) continue;
+        while (found->count < limit && zset_iter_next(&iter, &match.member, &match.score)) {
+            if (match.score >= cells[i].max) break;
+            match.point = geohash_decode(match.score);
+            if (!geo_shape_has(shape, match.point, &match.distance)) continue;
             if (!can_grow(found)) return false;
-            place.turn = found->count;
-            place.member = zset_iter_keep(&iter, place.member, &found->texts);
-            found->places =
-                mem_grow(found->places, found->count, &found->room, sizeof(*found->places));
-            found->places[found->count++] = place;
+            match.turn = found->count;
+            match.member = zset_iter_keep(&iter, match.member, &found->texts);
+            found->matches =
+                mem_grow(found->matches, found->count, &found->room, sizeof(*found->matches));
+            found->matches[found->count++] = match;
         }
     }
     return true;
@@ -43,18 +43,18 @@ bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo
 
 void geo_found_drop(struct geo_found *found)
 {
-    mem_free(found->places);
+    mem_free(found->matches);
     outbuf_drop(&found->texts);
 }
 
 /* ---- sorting all ----------------------------------------------------------------------------- */
 
-static int compare_distances(const struct geo_place *a, const struct geo_place *b)
+static int compare_distances(const struct geo_match *a, const struct geo_match *b)
 {
     return (a->distance > b->distance) - (a->distance < b->distance);
 }
 
-static int compare_turns(const struct geo_place *a, const struct geo_place *b)
+static int compare_turns(const struct geo_match *a, const struct geo_match *b)
 {
     return (a->turn > b->turn) - (a->turn < b->turn);
 }
@@ -74,37 +74,37 @@ static int farthest_first(const void *a, const void *b)
 /* ---- sorting the first ones ------------------------------------------------------------------ */
 
 /* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which skips parts
- * outside of the wanted range. Redis sorts the same way, so places at the same distance come in the
- * same order. */
+ * outside of the wanted range. Redis sorts the same way, so matches at the same distance come in
+ * the same order. */
 enum { SMALL = 7, MEDIUM = 40 };
 
-static int compare_in_order(const struct geo_place *a, const struct geo_place *b, bool farthest)
+static int compare_in_order(const struct geo_match *a, const struct geo_match *b, bool farthest)
 {
     return farthest ? compare_distances(b, a) : compare_distances(a, b);
 }
 
-static void swap_places(struct geo_place *a, struct geo_place *b)
+static void swap_matches(struct geo_match *a, struct geo_match *b)
 {
-    struct geo_place kept = *a;
+    struct geo_match kept = *a;
     *a = *b;
     *b = kept;
 }
 
-static void swap_place_runs(struct geo_place *a, struct geo_place *b, size_t count)
+static void swap_match_runs(struct geo_match *a, struct geo_match *b, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        swap_places(&a[i], &b[i]);
+        swap_matches(&a[i], &b[i]);
 }
 
-static void sort_by_insertion(struct geo_place *places, size_t count, bool farthest)
+static void sort_by_insertion(struct geo_match *matches, size_t count, bool farthest)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t at = i; at > 0 && compare_in_order(&places[at - 1], &places[at], farthest) > 0;
-             at--)
-            swap_places(&places[at - 1], &places[at]);
+        for (size_t at = i;
+             at > 0 && compare_in_order(&matches[at - 1], &matches[at], farthest) > 0; at--)
+            swap_matches(&matches[at - 1], &matches[at]);
 }
 
-static struct geo_place *median_of_3(struct geo_place *a, struct geo_place *b, struct geo_place *c,
+static struct geo_match *median_of_3(struct geo_match *a, struct geo_match *b, struct geo_match *c,
                                      bool farthest)
 {
     if (compare_in_order(a, b, farthest) < 0) {
@@ -115,9 +115,9 @@ static struct geo_place *median_of_3(struct geo_place *a, struct geo_place *b, s
     return compare_in_order(a, c, farthest) < 0 ? a : c;
 }
 
-static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bool farthest)
+static struct geo_match *choose_pivot(struct geo_match *matches, size_t count, bool farthest)
 {
-    struct geo_place *low = places, *middle = places + count / 2, *high = places + count - 1;
+    struct geo_match *low = matches, *middle = matches + count / 2, *high = matches + count - 1;
     if (count == SMALL) return middle;
     if (count > MEDIUM) {
         size_t step = count / 8;
@@ -128,66 +128,67 @@ static struct geo_place *choose_pivot(struct geo_place *places, size_t count, bo
     return median_of_3(low, middle, high, farthest);
 }
 
-/* The result of a partition: the first `before` places sort before the pivot, the last `after`
- * after it, and the places in between are equal to it. */
+/* The result of a partition: the first `before` matches sort before the pivot, the last `after`
+ * after it, and the matches in between are equal to it. */
 struct parts {
     size_t before, after;
 };
 
-/* Partitions around the pivot places[0]. */
-static struct parts partition(struct geo_place *places, size_t count, bool farthest)
+/* Partitions around the pivot matches[0]. */
+static struct parts partition(struct geo_match *matches, size_t count, bool farthest)
 {
-    /* Collect equal places at both ends first: in [0, low_end) and [high_end, count). */
+    /* Collect equal matches at both ends first: in [0, low_end) and [high_end, count). */
     size_t low_end = 1, low = 1, high = count, high_end = count;
     for (;;) {
         int order;
-        for (; low < high && (order = compare_in_order(&places[low], places, farthest)) <= 0; low++)
-            if (order == 0) swap_places(&places[low_end++], &places[low]);
-        for (; low < high && (order = compare_in_order(&places[high - 1], places, farthest)) >= 0;
+        for (; low < high && (order = compare_in_order(&matches[low], matches, farthest)) <= 0;
+             low++)
+            if (order == 0) swap_matches(&matches[low_end++], &matches[low]);
+        for (; low < high && (order = compare_in_order(&matches[high - 1], matches, farthest)) >= 0;
              high--)
-            if (order == 0) swap_places(&places[high - 1], &places[--high_end]);
+            if (order == 0) swap_matches(&matches[high - 1], &matches[--high_end]);
         if (low >= high) break;
-        swap_places(&places[low++], &places[--high]);
+        swap_matches(&matches[low++], &matches[--high]);
     }
     struct parts parts = { low - low_end, high_end - high };
     size_t equal = count - high_end;
     size_t run = low_end < parts.before ? low_end : parts.before;
-    swap_place_runs(places, places + low - run, run);
+    swap_match_runs(matches, matches + low - run, run);
     run = parts.after < equal ? parts.after : equal;
-    swap_place_runs(places + low, places + count - run, run);
+    swap_match_runs(matches + low, matches + count - run, run);
     return parts;
 }
 
 /* After `patience` rounds it falls back to qsort, which bounds the cost for adverse input. */
-static void sort_first(struct geo_place *places, size_t count, size_t wanted, bool farthest,
+static void sort_first(struct geo_match *matches, size_t count, size_t wanted, bool farthest,
                        unsigned patience)
 {
     while (count >= SMALL && wanted > 0) {
         if (patience-- == 0) {
-            qsort(places, count, sizeof(*places), farthest ? farthest_first : nearest_first);
+            qsort(matches, count, sizeof(*matches), farthest ? farthest_first : nearest_first);
             return;
         }
-        swap_places(places, choose_pivot(places, count, farthest));
-        struct parts parts = partition(places, count, farthest);
-        sort_first(places, parts.before, wanted, farthest, patience);
+        swap_matches(matches, choose_pivot(matches, count, farthest));
+        struct parts parts = partition(matches, count, farthest);
+        sort_first(matches, parts.before, wanted, farthest, patience);
         size_t done = count - parts.after;
-        places += done;
+        matches += done;
         count = parts.after;
         wanted = wanted > done ? wanted - done : 0;
     }
-    if (wanted > 0) sort_by_insertion(places, count, farthest);
+    if (wanted > 0) sort_by_insertion(matches, count, farthest);
 }
 
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest)
 {
     if (found->count == 0) return;
     if (wanted >= found->count) {
-        qsort(found->places, found->count, sizeof(*found->places),
+        qsort(found->matches, found->count, sizeof(*found->matches),
               farthest ? farthest_first : nearest_first);
         return;
     }
     unsigned patience = 16;
     for (size_t count = found->count; count > 1; count /= 2)
         patience += 4;
-    sort_first(found->places, found->count, wanted, farthest, patience);
+    sort_first(found->matches, found->count, wanted, farthest, patience);
 }

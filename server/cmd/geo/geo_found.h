@@ -10,16 +10,16 @@
 #include "store/mem/outbuf.h"
 #include "store/type/zset.h"
 
-struct geo_place {
+struct geo_match {
     struct bytes member; /* borrowed from the sorted set, or from `texts` */
     double score;
-    struct place place;
+    struct geo_point point;
     double distance; /* metres from the centre */
     size_t turn;     /* its index in the order of discovery */
 };
 
 struct geo_found {
-    struct geo_place *places;
+    struct geo_match *matches;
     size_t count, room;
     struct outbuf texts; /* copies of members */
 };
@@ -31,7 +31,7 @@ bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo
               size_t limit);
 void geo_found_drop(struct geo_found *found);
 
-/* Sorts the `wanted` nearest (or farthest) places to the front; the others are in no order.
+/* Sorts the `wanted` nearest (or farthest) matches to the front; the others are in no order.
  * O(count + wanted * log(wanted)) expected */
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
 

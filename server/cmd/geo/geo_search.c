@@ -26,8 +26,8 @@ struct search {
     bool may_store;        /* STORE and STOREDIST are options */
     const struct zset *in; /* NULL: the key is missing */
     struct geo_shape shape;
-    bool from_member, from_place, by_radius, by_box;
-    bool with_distance, with_hash, with_place;
+    bool from_member, from_point, by_radius, by_box;
+    bool with_distance, with_hash, with_point;
     enum order order;
     int64_t count; /* 0: all */
     bool any;
@@ -55,7 +55,7 @@ static bool take_search_flag(const struct call *call, int i, struct search *s)
     } flags[] = {
         { "WITHDIST", &s->with_distance },
         { "WITHHASH", &s->with_hash },
-        { "WITHCOORD", &s->with_place },
+        { "WITHCOORD", &s->with_point },
         { "ANY", &s->any },
     };
     for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
@@ -81,14 +81,14 @@ static enum arg_taken taken_or_failed(bool well)
 static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
 {
     int at = *i, left = call->argc - at - 1;
-    if (left >= 1 && !s->from_place && arg_is(call, at, "FROMMEMBER")) {
+    if (left >= 1 && !s->from_point && arg_is(call, at, "FROMMEMBER")) {
         *i += 1;
         return taken_or_failed(set_center_member(call, s, at + 1));
     }
     if (left >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
         *i += 2;
-        s->from_place = true;
-        return taken_or_failed(arg_place(call, at + 1, &s->shape.center));
+        s->from_point = true;
+        return taken_or_failed(arg_point(call, at + 1, &s->shape.center));
     }
     if (left >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
         *i += 2;
@@ -132,10 +132,10 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
 static bool check_search_options(struct call *call, const struct search *s)
 {
     bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;
-    if (s->destination != 0 && (s->with_distance || s->with_hash || s->with_place))
+    if (s->destination != 0 && (s->with_distance || s->with_hash || s->with_point))
         failf(call, ERR_GEO_STORE_WITH,
               s->form == SEARCH_STORE ? "GEOSEARCHSTORE" : "STORE option in GEORADIUS");
-    else if (is_search && !s->from_member && !s->from_place)
+    else if (is_search && !s->from_member && !s->from_point)
         failf(call, ERR_GEO_FROM, arg_width(call, 0), call->argv[0].data);
     else if (is_search && !s->by_radius && !s->by_box)
         failf(call, ERR_GEO_BY, arg_width(call, 0), call->argv[0].data);
@@ -152,7 +152,7 @@ static int parse_fixed_arguments(struct call *call, struct search *s)
 {
     switch (s->form) {
     case RADIUS:
-        if (!arg_place(call, 2, &s->shape.center)) return 0;
+        if (!arg_point(call, 2, &s->shape.center)) return 0;
         return arg_radius(call, 4, &s->shape) ? 6 : 0;
     case RADIUS_MEMBER:
         if (s->in == NULL) return 5;
@@ -168,15 +168,15 @@ static int parse_fixed_arguments(struct call *call, struct search *s)
 static void reply_found(struct call *call, const struct search *s, const struct geo_found *found,
                         size_t count)
 {
-    size_t extras = (size_t)s->with_distance + s->with_hash + s->with_place;
+    size_t extras = (size_t)s->with_distance + s->with_hash + s->with_point;
     resp_array(call->out, count);
     for (size_t i = 0; i < count; i++) {
-        const struct geo_place *place = &found->places[i];
+        const struct geo_match *match = &found->matches[i];
         if (extras > 0) resp_array(call->out, 1 + extras);
-        reply_bytes(call, place->member);
-        if (s->with_distance) reply_distance(call, place->distance / s->shape.unit);
-        if (s->with_hash) resp_integer(call->out, (int64_t)place->score);
-        if (s->with_place) reply_place(call, place->place);
+        reply_bytes(call, match->member);
+        if (s->with_distance) reply_distance(call, match->distance / s->shape.unit);
+        if (s->with_hash) resp_integer(call->out, (int64_t)match->score);
+        if (s->with_point) reply_point(call, match->point);
     }
 }
 
@@ -185,9 +185,9 @@ static void store_found(struct call *call, const struct search *s, const struct 
 {
     struct object result = object_new(TYPE_ZSET);
     for (size_t i = 0; i < count; i++) {
-        const struct geo_place *place = &found->places[i];
-        zset_put(result.zset, place->member,
-                 s->store_distance ? place->distance / s->shape.unit : place->score, NEVER);
+        const struct geo_match *match = &found->matches[i];
+        zset_put(result.zset, match->member,
+                 s->store_distance ? match->distance / s->shape.unit : match->score, NEVER);
     }
     enum event event = s->form == SEARCH_STORE ? EVENT_GEOSEARCHSTORE : EVENT_GEORADIUSSTORE;
     txn_key_store(call->txn, call->argv[s->destination], result, event);
@@ -218,7 +218,7 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
     }
     size_t count = found.count;
     if (s.count > 0 && (uint64_t)s.count < count) count = (size_t)s.count;
-    /* COUNT without ANY or an order means the nearest places. */
+    /* COUNT without ANY or an order means the nearest matches. */
     if (s.count > 0 && s.order == AS_FOUND && !s.any) s.order = NEAREST_FIRST;
     if (s.order != AS_FOUND) geo_found_sort(&found, count, s.order == FARTHEST_FIRST);
     if (s.destination != 0)

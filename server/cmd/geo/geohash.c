@@ -62,10 +62,10 @@ static double edge(uint32_t offset, struct axis axis, unsigned steps)
     return axis.min + ((double)offset / (double)(UINT64_C(1) << steps)) * (axis.max - axis.min);
 }
 
-static struct cell cell_of(struct place place, unsigned steps)
+static struct cell cell_of(struct geo_point point, unsigned steps)
 {
-    return (struct cell){ offset_of(place.longitude, longitudes, steps),
-                          offset_of(place.latitude, latitudes, steps), steps };
+    return (struct cell){ offset_of(point.longitude, longitudes, steps),
+                          offset_of(point.latitude, latitudes, steps), steps };
 }
 
 static uint64_t bits_of(struct cell cell)
@@ -82,17 +82,17 @@ static struct cell neighbour_of(struct cell cell, int east, int north)
     return cell;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- points ---------------------------------------------------------------------------------- */
 
-bool geohash_has(struct place place)
+bool geohash_has(struct geo_point point)
 {
-    return place.longitude >= longitudes.min && place.longitude <= longitudes.max &&
-           place.latitude >= latitudes.min && place.latitude <= latitudes.max;
+    return point.longitude >= longitudes.min && point.longitude <= longitudes.max &&
+           point.latitude >= latitudes.min && point.latitude <= latitudes.max;
 }
 
-uint64_t geohash_encode(struct place place)
+uint64_t geohash_encode(struct geo_point point)
 {
-    return bits_of(cell_of(place, STEPS));
+    return bits_of(cell_of(point, STEPS));
 }
 
 /* Converts any double as x86-64 does, on all processors, because a score may be out of range. */
@@ -112,28 +112,28 @@ static double middle_of(uint32_t offset, struct axis axis)
     return degrees < axis.min ? axis.min : degrees;
 }
 
-struct place geohash_decode(double score)
+struct geo_point geohash_decode(double score)
 {
     uint64_t bits = bits_of_score(score);
-    return (struct place){ middle_of(gather_even(bits >> 1), longitudes),
-                           middle_of(gather_even(bits), latitudes) };
+    return (struct geo_point){ middle_of(gather_even(bits >> 1), longitudes),
+                               middle_of(gather_even(bits), latitudes) };
 }
 
-/* Encodes the place again, because latitudes of the standard geohash reach the poles. The 52 bits
+/* Encodes the point again, because latitudes of the standard geohash reach the poles. The 52 bits
  * give ten characters; as in Redis, the eleventh is always the first of the alphabet. */
 void geohash_text(double score, char text[GEOHASH_TEXT_LEN])
 {
     static const char alphabet[] = "0123456789bcdefghjkmnpqrstuvwxyz";
     const struct axis to_the_poles = { -90, 90 };
-    struct place place = geohash_decode(score);
-    uint64_t bits = bits_of((struct cell){ offset_of(place.longitude, longitudes, STEPS),
-                                           offset_of(place.latitude, to_the_poles, STEPS), STEPS });
+    struct geo_point point = geohash_decode(score);
+    uint64_t bits = bits_of((struct cell){ offset_of(point.longitude, longitudes, STEPS),
+                                           offset_of(point.latitude, to_the_poles, STEPS), STEPS });
     for (int i = 0; i < GEOHASH_TEXT_LEN - 1; i++)
         text[i] = alphabet[bits >> (2 * STEPS - 5 * (i + 1)) & 31];
     text[GEOHASH_TEXT_LEN - 1] = alphabet[0];
 }
 
-double geohash_distance(struct place a, struct place b)
+double geohash_distance(struct geo_point a, struct geo_point b)
 {
     double latitude_a = a.latitude * RADIAN, latitude_b = b.latitude * RADIAN;
     double u = sin((latitude_b - latitude_a) / 2);
@@ -143,16 +143,16 @@ double geohash_distance(struct place a, struct place b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-bool geo_shape_has(const struct geo_shape *shape, struct place place, double *distance)
+bool geo_shape_has(const struct geo_shape *shape, struct geo_point point, double *distance)
 {
-    struct place center = shape->center;
+    struct geo_point center = shape->center;
     if (shape->is_box) {
-        struct place same_parallel = { center.longitude, place.latitude };
-        struct place same_meridian = { place.longitude, center.latitude };
-        if (geohash_distance(place, same_parallel) > shape->width * shape->unit / 2) return false;
-        if (geohash_distance(place, same_meridian) > shape->height * shape->unit / 2) return false;
+        struct geo_point same_parallel = { center.longitude, point.latitude };
+        struct geo_point same_meridian = { point.longitude, center.latitude };
+        if (geohash_distance(point, same_parallel) > shape->width * shape->unit / 2) return false;
+        if (geohash_distance(point, same_meridian) > shape->height * shape->unit / 2) return false;
     }
-    *distance = geohash_distance(center, place);
+    *distance = geohash_distance(center, point);
     return shape->is_box || !(*distance > shape->radius * shape->unit);
 }
 
@@ -163,7 +163,7 @@ struct box {
 
 static struct box box_around(const struct geo_shape *shape)
 {
-    struct place center = shape->center;
+    struct geo_point center = shape->center;
     double half_height = shape->unit * (shape->is_box ? shape->height / 2 : shape->radius);
     double half_width = shape->unit * (shape->is_box ? shape->width / 2 : shape->radius);
     double rows = half_height / EARTH_RADIUS / RADIAN;

@@ -1,8 +1,8 @@
-/* geohash: encodes places on the earth as 52-bit numbers, and finds the ranges of numbers that
+/* geohash: encodes points on the earth as 52-bit numbers, and finds the ranges of numbers that
  * cover a shape. Depends on arithmetic only.
  *
  * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857),
- * those of the longitude being the odd (higher) ones. Places close to each other mostly have close
+ * those of the longitude being the odd (higher) ones. Points close to each other mostly have close
  * numbers, and a cell of any size is one range of numbers. The idea is Gustavo Niemeyer's geohash
  * (2008) and G. M. Morton's order (1966). Distances use the haversine formula on a sphere. */
 #ifndef SERVER_CMD_GEO_GEOHASH_H
@@ -12,37 +12,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct place {
+struct geo_point {
     double longitude, latitude; /* degrees */
 };
 
-/* Returns whether the place can be encoded: longitude within 180 degrees, latitude within
+/* Returns whether the point can be encoded: longitude within 180 degrees, latitude within
  * 85.05112878 degrees. */
-bool geohash_has(struct place place);
-/* Encodes a place that geohash_has accepts. */
-uint64_t geohash_encode(struct place place);
-/* Returns the centre of the cell that the score denotes. Every score decodes to some place, even
+bool geohash_has(struct geo_point point);
+/* Encodes a point that geohash_has accepts. */
+uint64_t geohash_encode(struct geo_point point);
+/* Returns the centre of the cell that the score denotes. Every score decodes to some point, even
  * one that geohash_encode never returns. */
-struct place geohash_decode(double score);
+struct geo_point geohash_decode(double score);
 
-/* The standard geohash text (geohash.org) of a score's place. */
+/* The standard geohash text (geohash.org) of a score's point. */
 enum { GEOHASH_TEXT_LEN = 11 };
 void geohash_text(double score, char text[GEOHASH_TEXT_LEN]);
 
-double geohash_distance(struct place a, struct place b); /* metres */
+double geohash_distance(struct geo_point a, struct geo_point b); /* metres */
 
 /* A circle, or a box along the meridians and parallels. */
 struct geo_shape {
-    struct place center;
+    struct geo_point center;
     bool is_box;
     double radius;        /* of a circle */
     double width, height; /* of a box */
     double unit;          /* metres in one of the above */
 };
 
-/* Returns whether the place lies within the shape; *distance is then its distance from the centre
+/* Returns whether the point lies within the shape; *distance is then its distance from the centre
  * in metres. */
-bool geo_shape_has(const struct geo_shape *shape, struct place place, double *distance);
+bool geo_shape_has(const struct geo_shape *shape, struct geo_point point, double *distance);
 
 /* Scores in [min, max). */
 struct score_range {

@@ -13,12 +13,12 @@
 
 static struct geo_found distances(const double *values, size_t count)
 {
-    struct geo_found found = { .places = mem_zalloc(count * sizeof(*found.places)),
+    struct geo_found found = { .matches = mem_zalloc(count * sizeof(*found.matches)),
                                .count = count,
                                .room = count };
     for (size_t i = 0; i < count; i++) {
-        found.places[i].distance = values[i];
-        found.places[i].turn = i;
+        found.matches[i].distance = values[i];
+        found.matches[i].turn = i;
     }
     return found;
 }
@@ -33,20 +33,20 @@ static void has_each_turn_once(const struct geo_found *found)
 {
     bool *seen = mem_zalloc(found->count * sizeof(*seen));
     for (size_t i = 0; i < found->count; i++) {
-        ck_assert(!seen[found->places[i].turn]);
-        seen[found->places[i].turn] = true;
+        ck_assert(!seen[found->matches[i].turn]);
+        seen[found->matches[i].turn] = true;
     }
     mem_free(seen);
 }
 
-/* Sorts places with these distances, and the distances themselves. */
+/* Sorts matches with these distances, and the distances themselves. */
 static void check_sort(double *values, size_t count, size_t wanted, bool farthest_first)
 {
     struct geo_found found = distances(values, count);
     geo_found_sort(&found, wanted, farthest_first);
     qsort(values, count, sizeof(*values), ascending);
     for (size_t i = 0; i < wanted; i++)
-        ck_assert_double_eq(found.places[i].distance, values[farthest_first ? count - 1 - i : i]);
+        ck_assert_double_eq(found.matches[i].distance, values[farthest_first ? count - 1 - i : i]);
     has_each_turn_once(&found);
     geo_found_drop(&found);
 }
@@ -91,8 +91,8 @@ START_TEST(equal_distances_stay_as_found_when_all_are_wanted)
         struct geo_found found = distances(values, 100);
         geo_found_sort(&found, 100, farthest != 0);
         for (size_t i = 1; i < 100; i++)
-            if (found.places[i - 1].distance == found.places[i].distance)
-                ck_assert_uint_lt(found.places[i - 1].turn, found.places[i].turn);
+            if (found.matches[i - 1].distance == found.matches[i].distance)
+                ck_assert_uint_lt(found.matches[i - 1].turn, found.matches[i].turn);
         geo_found_drop(&found);
     }
 }
@@ -107,13 +107,13 @@ static double uniform(struct rng *rng, double low, double high)
     return low + (high - low) * (double)rng_below(rng, UINT64_C(1) << 40) / 0x1p40;
 }
 
-static struct zset *places_around(struct rng *rng, struct place center)
+static struct zset *points_around(struct rng *rng, struct geo_point center)
 {
     struct zset *zset = zset_new();
     for (size_t i = 0; i < PLACES; i++) {
-        struct place place = { remainder(center.longitude + uniform(rng, -9, 9), 360),
-                               center.latitude + uniform(rng, -5, 5) };
-        zset_put(zset, bytes_of((const char *)&i, sizeof(i)), (double)geohash_encode(place), NEVER);
+        struct geo_point point = { remainder(center.longitude + uniform(rng, -9, 9), 360),
+                                   center.latitude + uniform(rng, -5, 5) };
+        zset_put(zset, bytes_of((const char *)&i, sizeof(i)), (double)geohash_encode(point), NEVER);
     }
     return zset;
 }
@@ -138,11 +138,11 @@ static void check_find(const struct zset *zset, const struct geo_shape *shape, s
     ck_assert_uint_eq(found.count, limit > 0 && limit < within ? limit : within);
     for (size_t i = 0; i < found.count; i++) {
         double score, distance;
-        ck_assert(zset_score(zset, found.places[i].member, &score));
-        ck_assert_double_eq(score, found.places[i].score);
-        ck_assert(geo_shape_has(shape, found.places[i].place, &distance));
-        ck_assert_double_eq(distance, found.places[i].distance);
-        ck_assert_uint_eq(found.places[i].turn, i);
+        ck_assert(zset_score(zset, found.matches[i].member, &score));
+        ck_assert_double_eq(score, found.matches[i].score);
+        ck_assert(geo_shape_has(shape, found.matches[i].point, &distance));
+        ck_assert_double_eq(distance, found.matches[i].distance);
+        ck_assert_uint_eq(found.matches[i].turn, i);
     }
     geo_found_drop(&found);
 }
@@ -158,7 +158,7 @@ START_TEST(every_member_within_the_shape_is_found_up_to_the_limit)
                                    .width = uniform(&rng, 0, 800),
                                    .height = uniform(&rng, 0, 800),
                                    .unit = 1000 };
-        struct zset *zset = places_around(&rng, shape.center);
+        struct zset *zset = points_around(&rng, shape.center);
         check_find(zset, &shape, 0);
         check_find(zset, &shape, 1);
         check_find(zset, &shape, 1 + rng_below(&rng, PLACES));

@@ -3,7 +3,7 @@
 #include "tests/support/lines.h"
 #include "tests/support/suite.h"
 
-static void begin_with_places(void)
+static void begin_with_points(void)
 {
     begin();
     says("GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania 2.349014 48.864716 "
@@ -11,9 +11,9 @@ static void begin_with_places(void)
          ":3|");
 }
 
-START_TEST(found_members_have_their_distance_hash_and_place)
+START_TEST(found_members_have_their_distance_hash_and_point)
 {
-    begin_with_places();
+    begin_with_points();
     static const struct step steps[] = {
         { "GEOSEARCH g FROMLONLAT 15 37 BYBOX 400 400 km ASC WITHDIST WITHHASH",
           "*2|*3|$7|Catania|$7|56.4413|:3479447370796909|"
@@ -32,7 +32,7 @@ END_TEST
 
 START_TEST(count_means_the_nearest_places_unless_ordered_or_any)
 {
-    begin_with_places();
+    begin_with_points();
     static const struct step steps[] = {
         { "GEOSEARCH g FROMLONLAT 15 37 BYRADIUS 9000 km COUNT 1", "*1|$7|Catania|" },
         { "GEOSEARCH g FROMLONLAT 15 37 BYRADIUS 9000 km COUNT 1 DESC", "*1|$5|Paris|" },
@@ -48,7 +48,7 @@ START_TEST(stored_members_have_their_hash_as_score)
 {
     static const char *const stored = "*4|$7|Palermo|$16|3479099956230698|"
                                       "$7|Catania|$16|3479447370796909|";
-    begin_with_places();
+    begin_with_points();
     expect_reply_and_events("GEOSEARCHSTORE d g FROMLONLAT 15 37 BYRADIUS 200 km", ":2|",
                             "new:d geosearchstore:d ");
     says("ZRANGE d 0 -1 WITHSCORES", stored);
@@ -63,7 +63,7 @@ START_TEST(stored_members_have_their_distance_as_score_with_storedist)
 {
     static const char *const stored = "*4|$7|Catania|$18|56.441257870158204|"
                                       "$7|Palermo|$18|190.44242984775784|";
-    begin_with_places();
+    begin_with_points();
     static const struct step steps[] = {
         { "GEOSEARCHSTORE d g FROMLONLAT 15 37 BYRADIUS 200 km STOREDIST", ":2|" },
         { "GEORADIUS g 15 37 200 km STOREDIST e", ":2|" },
@@ -79,7 +79,7 @@ END_TEST
 
 START_TEST(the_last_of_store_and_storedist_counts)
 {
-    begin_with_places();
+    begin_with_points();
     static const struct step steps[] = {
         { "GEORADIUS g 15 37 200 km STORE e STOREDIST d", ":2|" },
         { "EXISTS e", ":0|" },
@@ -94,7 +94,7 @@ END_TEST
 
 START_TEST(an_empty_result_removes_the_destination)
 {
-    begin_with_places();
+    begin_with_points();
     says("SET d old", "+OK|");
     expect_reply_and_events("GEOSEARCHSTORE d g FROMLONLAT 15 0 BYRADIUS 1 km", ":0|", "del:d ");
     expect_reply_and_events("GEOSEARCHSTORE d g FROMLONLAT 15 0 BYRADIUS 1 km", ":0|", "");
@@ -130,7 +130,7 @@ START_TEST(options_that_do_not_fit_are_refused)
         { "GEOSEARCHSTORE d g FROMMEMBER Paris BYRADIUS 1 km WITHHASH",
           "ERR GEOSEARCHSTORE is not compatible with WITHDIST, WITHHASH and WITHCOORD options" },
     };
-    begin_with_places();
+    begin_with_points();
     REFUSED(refused);
     end();
 }
@@ -139,7 +139,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        found_members_have_their_distance_hash_and_place,
+        found_members_have_their_distance_hash_and_point,
         count_means_the_nearest_places_unless_ordered_or_any,
         stored_members_have_their_hash_as_score,
         stored_members_have_their_distance_as_score_with_storedist,

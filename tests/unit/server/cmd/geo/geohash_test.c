@@ -7,17 +7,17 @@
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
-static const struct place palermo = { 13.361389, 38.115556 };
-static const struct place catania = { 15.087269, 37.502669 };
+static const struct geo_point palermo = { 13.361389, 38.115556 };
+static const struct geo_point catania = { 15.087269, 37.502669 };
 
 static double uniform(struct rng *rng, double low, double high)
 {
     return low + (high - low) * (double)(rng_next(rng) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-static struct place random_place(struct rng *rng)
+static struct geo_point random_point(struct rng *rng)
 {
-    return (struct place){ uniform(rng, -180, 180), uniform(rng, -85.05, 85.05) };
+    return (struct geo_point){ uniform(rng, -180, 180), uniform(rng, -85.05, 85.05) };
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -34,9 +34,9 @@ END_TEST
 
 START_TEST(longitude_has_the_higher_bit_of_each_pair)
 {
-    ck_assert_uint_eq(geohash_encode((struct place){ -180, -85.05112878 }), 0);
-    ck_assert_uint_eq(geohash_encode((struct place){ 0, -85.05112878 }), UINT64_C(1) << 51);
-    ck_assert_uint_eq(geohash_encode((struct place){ -180, 0 }), UINT64_C(1) << 50);
+    ck_assert_uint_eq(geohash_encode((struct geo_point){ -180, -85.05112878 }), 0);
+    ck_assert_uint_eq(geohash_encode((struct geo_point){ 0, -85.05112878 }), UINT64_C(1) << 51);
+    ck_assert_uint_eq(geohash_encode((struct geo_point){ -180, 0 }), UINT64_C(1) << 50);
 }
 END_TEST
 
@@ -45,10 +45,10 @@ START_TEST(a_position_is_decoded_within_its_cell)
     struct rng rng;
     rng_init(&rng, test_seed());
     for (int i = 0; i < 20000; i++) {
-        struct place place = random_place(&rng);
-        struct place back = geohash_decode((double)geohash_encode(place));
-        ck_assert_double_le(fabs(back.longitude - place.longitude), 360 / 67108864.);
-        ck_assert_double_le(fabs(back.latitude - place.latitude), 171 / 67108864.);
+        struct geo_point point = random_point(&rng);
+        struct geo_point back = geohash_decode((double)geohash_encode(point));
+        ck_assert_double_le(fabs(back.longitude - point.longitude), 360 / 67108864.);
+        ck_assert_double_le(fabs(back.latitude - point.latitude), 171 / 67108864.);
     }
 }
 END_TEST
@@ -66,14 +66,14 @@ END_TEST
 
 START_TEST(the_limits_are_those_of_web_mercator)
 {
-    ck_assert(geohash_has((struct place){ 180, 85.05112878 }));
-    ck_assert(geohash_has((struct place){ -180, -85.05112878 }));
-    ck_assert(!geohash_has((struct place){ 180.000001, 0 }));
-    ck_assert(!geohash_has((struct place){ -180.000001, 0 }));
-    ck_assert(!geohash_has((struct place){ 0, 85.051129 }));
-    ck_assert(!geohash_has((struct place){ 0, -85.051129 }));
-    ck_assert(!geohash_has((struct place){ NAN, 0 }));
-    ck_assert(!geohash_has((struct place){ 0, NAN }));
+    ck_assert(geohash_has((struct geo_point){ 180, 85.05112878 }));
+    ck_assert(geohash_has((struct geo_point){ -180, -85.05112878 }));
+    ck_assert(!geohash_has((struct geo_point){ 180.000001, 0 }));
+    ck_assert(!geohash_has((struct geo_point){ -180.000001, 0 }));
+    ck_assert(!geohash_has((struct geo_point){ 0, 85.051129 }));
+    ck_assert(!geohash_has((struct geo_point){ 0, -85.051129 }));
+    ck_assert(!geohash_has((struct geo_point){ NAN, 0 }));
+    ck_assert(!geohash_has((struct geo_point){ 0, NAN }));
 }
 END_TEST
 
@@ -89,10 +89,10 @@ END_TEST
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void has_text(struct place place, const char *wanted)
+static void has_text(struct geo_point point, const char *wanted)
 {
     char text[GEOHASH_TEXT_LEN + 1] = "";
-    geohash_text((double)geohash_encode(place), text);
+    geohash_text((double)geohash_encode(point), text);
     ck_assert_str_eq(text, wanted);
 }
 
@@ -102,8 +102,8 @@ START_TEST(texts_are_standard_geohashes)
 {
     has_text(palermo, "sqc8b49rny0");
     has_text(catania, "sqdtr74hyu0");
-    has_text((struct place){ 10.40744, 57.64911 }, "u4pruydqqv0");
-    has_text((struct place){ 0, 0 }, "s0000000000");
+    has_text((struct geo_point){ 10.40744, 57.64911 }, "u4pruydqqv0");
+    has_text((struct geo_point){ 0, 0 }, "s0000000000");
 }
 END_TEST
 
@@ -111,8 +111,8 @@ END_TEST
 
 START_TEST(documented_distances_are_met)
 {
-    struct place from = geohash_decode((double)geohash_encode(palermo));
-    struct place to = geohash_decode((double)geohash_encode(catania));
+    struct geo_point from = geohash_decode((double)geohash_encode(palermo));
+    struct geo_point to = geohash_decode((double)geohash_encode(catania));
     ck_assert_double_eq_tol(geohash_distance(from, to), 166274.1516, 0.00005);
 }
 END_TEST
@@ -121,7 +121,7 @@ START_TEST(a_degree_of_a_meridian_is_its_part_of_the_circumference)
 {
     double degree = 6372797.560856 * M_PI / 180;
     for (int latitude = -80; latitude < 80; latitude++) {
-        struct place a = { 7, latitude }, b = { 7, latitude + 1 };
+        struct geo_point a = { 7, latitude }, b = { 7, latitude + 1 };
         ck_assert_double_eq_tol(geohash_distance(a, b), degree, 1e-6);
         ck_assert_double_eq(geohash_distance(a, b), geohash_distance(b, a));
         ck_assert_double_eq(geohash_distance(a, a), 0);
@@ -142,16 +142,16 @@ static struct geo_shape random_shape(struct rng *rng)
     return shape;
 }
 
-/* Returns a random place in or near the shape, wrapped around the earth. */
-static struct place place_near(struct rng *rng, const struct geo_shape *shape)
+/* Returns a random point in or near the shape, wrapped around the earth. */
+static struct geo_point point_near(struct rng *rng, const struct geo_shape *shape)
 {
     double span = shape->is_box ? fmax(shape->width, shape->height) : 2 * shape->radius;
     double degrees = span * shape->unit / 111000;
-    struct place place = shape->center;
-    place.latitude = fmax(-85, fmin(85, place.latitude + uniform(rng, -degrees, degrees)));
-    place.longitude += uniform(rng, -2 * degrees, 2 * degrees);
-    place.longitude = remainder(place.longitude, 360);
-    return geohash_decode((double)geohash_encode(place));
+    struct geo_point point = shape->center;
+    point.latitude = fmax(-85, fmin(85, point.latitude + uniform(rng, -degrees, degrees)));
+    point.longitude += uniform(rng, -2 * degrees, 2 * degrees);
+    point.longitude = remainder(point.longitude, 360);
+    return geohash_decode((double)geohash_encode(point));
 }
 
 static int cells_with(const struct score_range *cells, size_t count, double score)
@@ -174,14 +174,14 @@ START_TEST(the_cells_have_every_place_of_the_shape_once)
         ck_assert_uint_ge(count, 1);
         ck_assert_uint_le(count, GEO_CELLS_MAX);
         for (int j = 0; j < 20; j++) {
-            struct place place = place_near(&rng, &shape);
+            struct geo_point point = point_near(&rng, &shape);
             double distance;
-            int with = cells_with(cells, count, (double)geohash_encode(place));
-            bool has = geo_shape_has(&shape, place, &distance);
+            int with = cells_with(cells, count, (double)geohash_encode(point));
+            bool has = geo_shape_has(&shape, point, &distance);
             inside += has;
             ck_assert_msg(with == 1 || (with == 0 && !has),
-                          "(%.17g, %.17g) in %d cells of (%.17g, %.17g)", place.longitude,
-                          place.latitude, with, shape.center.longitude, shape.center.latitude);
+                          "(%.17g, %.17g) in %d cells of (%.17g, %.17g)", point.longitude,
+                          point.latitude, with, shape.center.longitude, shape.center.latitude);
         }
     }
     ck_assert_uint_gt(inside, 2000);
@@ -209,7 +209,7 @@ START_TEST(the_whole_earth_is_four_cells)
     rng_init(&rng, test_seed());
     ck_assert_uint_eq(geo_shape_cells(&shape, cells), 4);
     for (int i = 0; i < 1000; i++) {
-        double score = (double)geohash_encode(random_place(&rng));
+        double score = (double)geohash_encode(random_point(&rng));
         ck_assert_int_eq(cells_with(cells, 4, score), 1);
     }
 }
@@ -233,10 +233,10 @@ START_TEST(a_box_has_the_given_width_and_height)
     struct geo_shape shape = {
         .center = { 0, 0 }, .is_box = true, .width = 4 * degree, .height = 2 * degree, .unit = 1
     };
-    ck_assert(geo_shape_has(&shape, (struct place){ 1.99, 0.99 }, &distance));
-    ck_assert(geo_shape_has(&shape, (struct place){ -1.99, -0.99 }, &distance));
-    ck_assert(!geo_shape_has(&shape, (struct place){ 2.01, 0 }, &distance));
-    ck_assert(!geo_shape_has(&shape, (struct place){ 0, -1.01 }, &distance));
+    ck_assert(geo_shape_has(&shape, (struct geo_point){ 1.99, 0.99 }, &distance));
+    ck_assert(geo_shape_has(&shape, (struct geo_point){ -1.99, -0.99 }, &distance));
+    ck_assert(!geo_shape_has(&shape, (struct geo_point){ 2.01, 0 }, &distance));
+    ck_assert(!geo_shape_has(&shape, (struct geo_point){ 0, -1.01 }, &distance));
 }
 END_TEST
 
