@@ -113,10 +113,10 @@ static bool on_redis_command(void *ctx, unsigned *db, int argc, const struct byt
     return replay_call(&parts->engine, db, argc, argv);
 }
 
-static const struct stream_place *place_of_data(void *ctx)
+static const struct stream_position *position_of_data(void *ctx)
 {
     const struct parts *parts = ctx;
-    return parts->replication != NULL ? replication_place(parts->replication) : NULL;
+    return parts->replication != NULL ? replication_position(parts->replication) : NULL;
 }
 
 /* What was granted, claimed and acknowledged after the snapshot is unknown, even if that was
@@ -197,7 +197,7 @@ static bool make_event_side(struct parts *parts)
                                                            .progress = turn_loading,
                                                            .works = turn_working,
                                                            .command = on_redis_command,
-                                                           .place = place_of_data,
+                                                           .place = position_of_data,
                                                            .restored = on_restored,
                                                            .files_done = on_prepared,
                                                            .ctx = parts });
@@ -308,7 +308,7 @@ static void set_policies(struct parts *parts)
 {
     struct txn txn;
     bool follows = replication_report(parts->replication).follows;
-    if (follows && replication_place(parts->replication) != NULL) return;
+    if (follows && replication_position(parts->replication) != NULL) return;
     txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
     txn_call(&txn, 0);
     policy_lines_set(&txn, parts->conf.policy);

@@ -150,7 +150,7 @@ static bool has_open_transaction(const struct persist *persist)
 static void end_record(struct persist *persist)
 {
     char text[STREAM_MARK_MAX];
-    size_t len = place_marks_print(&persist->marks, persist->w.place(persist->w.ctx), text);
+    size_t len = position_marks_print(&persist->marks, persist->w.place(persist->w.ctx), text);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
     persist->committed = 0;
@@ -173,9 +173,9 @@ void persist_commit(struct persist *persist)
     persist->has_token = false;
 }
 
-static uint64_t bytes_since_mark(const struct persist *persist, const struct stream_place *place)
+static uint64_t bytes_since_mark(const struct persist *persist, const struct stream_position *place)
 {
-    const struct place_marks *marks = &persist->marks;
+    const struct position_marks *marks = &persist->marks;
     bool same = marks->known && strcmp(marks->last.history.id, place->history.id) == 0;
     return same ? place->offset - marks->last.offset : UINT64_MAX;
 }
@@ -183,13 +183,13 @@ static uint64_t bytes_since_mark(const struct persist *persist, const struct str
 void persist_mark_place(struct persist *persist, uint64_t bytes)
 {
     if (!persist->listens) return;
-    const struct stream_place *place = persist->w.place(persist->w.ctx);
+    const struct stream_position *place = persist->w.place(persist->w.ctx);
     if (place == NULL || has_open_transaction(persist)) return;
     persist_end_record(persist);
     if (bytes_since_mark(persist, place) >= bytes) end_record(persist);
 }
 
-const struct stream_place *persist_loaded_place(const struct persist *persist)
+const struct stream_position *persist_loaded_place(const struct persist *persist)
 {
     return persist->loaded.known ? &persist->loaded.last : NULL;
 }

@@ -25,7 +25,7 @@
 #include "store/store.h"
 
 struct persist;
-struct stream_place;
+struct stream_position;
 
 struct persist_wiring {
     struct loop *loop;
@@ -42,7 +42,7 @@ struct persist_wiring {
     /* The place of the data in a replication stream, with all transactions so far, or NULL if
      * unknown.
      */
-    const struct stream_place *(*place)(void *ctx);
+    const struct stream_position *(*place)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
      * journal begins with that data. True: it has changed the data, which then has no place in a
      * stream. May be NULL. */
@@ -63,7 +63,7 @@ bool persist_start(struct persist *persist, char *why, size_t size);
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
 /* The place in a replication stream that the loaded data has, or NULL if unknown. */
-const struct stream_place *persist_loaded_place(const struct persist *persist);
+const struct stream_position *persist_loaded_place(const struct persist *persist);
 
 /* ---- every turn ---- */
 

@@ -31,7 +31,7 @@ struct loading {
     bool cuts_torn_end;        /* cut off a torn end in the file itself */
     struct journal_end end;    /* of the last segment */
     struct journal_end before; /* of the segment before it; length 0: there is none */
-    struct place_marks marks;
+    struct position_marks marks;
     int64_t began_usec;
 };
 

@@ -5,7 +5,7 @@
 
 #include "server/disk/child.h"
 #include "server/disk/format/manifest.h"
-#include "server/disk/format/stream_place.h"
+#include "server/disk/format/stream_position.h"
 #include "server/disk/journal.h"
 #include "server/disk/persist.h"
 #include "server/disk/rewrite.h"
@@ -33,8 +33,8 @@ struct persist {
     struct journal *journal;
     struct rewrite *rewrite;
     struct effect_writer writer;
-    struct place_marks marks;  /* of the journal's records, to continue from */
-    struct place_marks loaded; /* of the files, at the start */
+    struct position_marks marks;  /* of the journal's records, to continue from */
+    struct position_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again, *task_again;
     bool listens;     /* effects go to the journal */

@@ -36,7 +36,7 @@ static void put(struct output *out, const void *data, size_t len)
     out->at += len;
 }
 
-int backlog_file_write(const char *path, const struct stream_place *place,
+int backlog_file_write(const char *path, const struct stream_position *place,
                        const struct backlog *backlog)
 {
     struct output out = { .fd = -1 };
@@ -44,10 +44,10 @@ int backlog_file_write(const char *path, const struct stream_place *place,
     if (error == 0) error = disk_create(path, &out.fd);
     if (error != 0) return error;
 
-    struct place_marks none = { .known = false };
+    struct position_marks none = { .known = false };
     char mark[STREAM_MARK_MAX], line[RECORD_SUM_LINE];
     put(&out, BACKLOG_FIRST_LINE, FIRST_LINE);
-    put(&out, mark, place_marks_print(&none, place, mark));
+    put(&out, mark, position_marks_print(&none, place, mark));
     for (uint64_t at = backlog_begin(backlog); at < backlog_end(backlog);) {
         struct bytes view = backlog_view(backlog, at);
         put(&out, view.data, view.len);
@@ -67,7 +67,7 @@ struct input {
     int fd;
     uint64_t size, bytes_at; /* of the file; where the stream's bytes begin */
     uint32_t sum;            /* of everything before bytes_at */
-    struct place_marks end;
+    struct position_marks end;
 };
 
 static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t at)
@@ -77,7 +77,7 @@ static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t 
 }
 
 /* Appends the bytes before `place` to the backlog. False: they are damaged. */
-static bool read_bytes(struct input *in, const struct stream_place *place, struct backlog *backlog)
+static bool read_bytes(struct input *in, const struct stream_position *place, struct backlog *backlog)
 {
     char piece[PIECE];
     uint32_t wanted;
@@ -86,7 +86,7 @@ static bool read_bytes(struct input *in, const struct stream_place *place, struc
         size_t len = end - at < PIECE ? (size_t)(end - at) : PIECE;
         if (!read_exactly(in, piece, len, at)) return false;
         in->sum = crc32c(in->sum, piece, len);
-        uint64_t room = place->offset - backlog_end(backlog);
+        uint64_t room = position->offset - backlog_end(backlog);
         backlog_append(backlog, piece, len < room ? len : (size_t)room);
         at += len;
     }
@@ -95,9 +95,10 @@ static bool read_bytes(struct input *in, const struct stream_place *place, struc
 }
 
 /* After a crash the data may end earlier than the stream in the file. Ignores the bytes after
- * `place`.
+ * `position`.
  */
-static bool read_open(struct input *in, const struct stream_place *place, struct backlog *backlog)
+static bool read_open(struct input *in, const struct stream_position *position,
+                      struct backlog *backlog)
 {
     char head[HEAD_MAX];
     struct stat status;
@@ -108,27 +109,29 @@ static bool read_open(struct input *in, const struct stream_place *place, struct
         memcmp(head, BACKLOG_FIRST_LINE, FIRST_LINE) != 0)
         return false;
     const char *mark = head + FIRST_LINE, *end = memchr(mark, '\n', got - FIRST_LINE);
-    if (end == NULL || !place_marks_read(&in->end, mark, (size_t)(end + 1 - mark))) return false;
+    if (end == NULL || !position_marks_read(&in->end, mark, (size_t)(end + 1 - mark))) return false;
     in->bytes_at = (uint64_t)(end + 1 - head);
     in->sum = crc32c(0, head, in->bytes_at);
     if (in->size < in->bytes_at + RECORD_SUM_LINE) return false;
 
-    const struct stream_place *last = &in->end.last;
+    const struct stream_position *last = &in->end.last;
     uint64_t len = in->size - RECORD_SUM_LINE - in->bytes_at;
-    if (strcasecmp(last->history.id, place->history.id) != 0 || last->offset < place->offset ||
-        len > last->offset || last->offset - len > place->offset)
+    if (strcasecmp(last->history.id, position->history.id) != 0 ||
+        last->offset < position->offset || len > last->offset ||
+        last->offset - len > position->offset)
         return false;
     backlog_restart(backlog, last->offset - len);
-    if (read_bytes(in, place, backlog)) return true;
-    backlog_restart(backlog, place->offset);
+    if (read_bytes(in, position, backlog)) return true;
+    backlog_restart(backlog, position->offset);
     return false;
 }
 
-bool backlog_file_read(const char *path, const struct stream_place *place, struct backlog *backlog)
+bool backlog_file_read(const char *path, const struct stream_position *position,
+                       struct backlog *backlog)
 {
     struct input in = { .fd = -1 };
     if (file_kind(path) != FILE_BACKLOG || disk_open_to_read(path, &in.fd) != 0) return false;
-    bool good = read_open(&in, place, backlog);
+    bool good = read_open(&in, position, backlog);
     disk_close(in.fd);
     return good;
 }

@@ -1,10 +1,10 @@
 /* backlog_file: keeps the backlog across a clean stop, for replicas that have not received all of
- * it. Depends on backlog, disk.h and stream_place.h.
+ * it. Depends on backlog, disk.h and stream_position.h.
  *
  * Layout, one part after the other:
  *
  *     BACKLOG_FIRST_LINE     the version of the layout; a new layout needs another first line
- *     a mark                 the place at the end of the bytes (stream_place.h), whole
+ *     a mark                 the place at the end of the bytes (stream_position.h), whole
  *     bytes of the stream
  *     #xxxxxxxx\r\n          CRC-32C of all of that, as at the end of a journal's record
  *
@@ -16,16 +16,17 @@
 
 #include <stdbool.h>
 
-#include "server/disk/format/stream_place.h"
+#include "server/disk/format/stream_position.h"
 #include "server/replica/stream/backlog.h"
 
 /* `place` is that of the backlog's end. Returns 0, or an errno and leaves no file; EEXIST if a file
  * of another program has the name. */
-int backlog_file_write(const char *path, const struct stream_place *place,
+int backlog_file_write(const char *path, const struct stream_position *place,
                        const struct backlog *backlog);
-/* Adds the bytes before `place` to the backlog, which must be empty and end there. False: the file
- * does not have them, and the backlog stays empty. */
-bool backlog_file_read(const char *path, const struct stream_place *place, struct backlog *backlog);
+/* Adds the bytes before `position` to the backlog, which must be empty and end there. False: the
+ * file does not have them, and the backlog stays empty. */
+bool backlog_file_read(const char *path, const struct stream_position *position,
+                       struct backlog *backlog);
 /* Removes the file, unless it is another program's. */
 void backlog_file_remove(const char *path);
 

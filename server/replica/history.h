@@ -2,14 +2,14 @@
  * have the same data. After a failover the new master continues under an id of its own, and
  * remembers the old one up to the offset at which it took over, so that other replicas of the old
  * master can continue with it without a full copy (Redis' PSYNC2). So does a master that restarts:
- * its files have id and offset (stream_place.h). */
+ * its files have id and offset (stream_position.h). */
 #ifndef SERVER_REPLICA_HISTORY_H
 #define SERVER_REPLICA_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/disk/format/stream_place.h"
+#include "server/disk/format/stream_position.h"
 
 /* Begins a new stream without earlier ids. False: no random numbers. */
 bool history_begin(struct history *history);

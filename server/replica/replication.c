@@ -48,15 +48,15 @@ void replication_begin_stream(struct replication *r)
     r->is_unshared = false;
     if (r->active) return;
     /* Earlier bytes are not in the backlog, so no replica can continue from them. */
-    if (!r->has_position) history_begin(&r->place.history);
+    if (!r->has_position) history_begin(&r->position.history);
     r->active = r->has_position = true;
     feed_restart(r->feed);
     replication_update_role(r);
 }
 
 /* A replica that has received PING or GETACK can continue after a restart of this server if the
- * journal has the place after them. */
-static void mark_place(struct replication *r, uint64_t bytes)
+ * journal has the position after them. */
+static void mark_position(struct replication *r, uint64_t bytes)
 {
     if (r->w.engine->persist != NULL) persist_mark_place(r->w.engine->persist, bytes);
 }
@@ -87,8 +87,8 @@ static void stop_being_master(struct replication *r)
 {
     clients_each(r->w.clients, end_blocked, r);
     follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
-    if (replication_is_unbranched(r)) r->place = r->loaded;
-    r->loaded = (struct stream_place){ .offset = 0 };
+    if (replication_is_unbranched(r)) r->position = r->loaded;
+    r->loaded = (struct stream_position){ .offset = 0 };
     r->is_unshared = false;
 }
 
@@ -120,16 +120,16 @@ bool replication_promote(struct replication *r)
     r->host[0] = '\0';
     remember_master(r, "");
     if (r->has_position)
-        history_branch(&r->place.history, backlog_end(r->backlog));
+        history_branch(&r->position.history, backlog_end(r->backlog));
     else
-        history_begin(&r->place.history);
+        history_begin(&r->position.history);
     r->active = r->has_position = true;
-    if (r->place.effects_from > backlog_end(r->backlog))
-        r->place.effects_from = backlog_end(r->backlog);
+    if (r->position.effects_from > backlog_end(r->backlog))
+        r->position.effects_from = backlog_end(r->backlog);
     feed_restart(r->feed);
     replicas_close_all(r->replicas, "this server is now a master");
     log_line(LOG_NOTICE, "This server is now a master, with the stream %s from offset %" PRIu64,
-             r->place.history.id, backlog_end(r->backlog));
+             r->position.history.id, backlog_end(r->backlog));
     /* The former master may have granted leases that did not arrive. */
     tokens_distrust(&r->w.engine->store->tokens);
     leases_hush(&r->w.engine->store->leases, clock_now(r->w.clock));
@@ -143,7 +143,7 @@ static bool position(void *ctx, const char **id, uint64_t *offset)
 {
     struct replication *r = ctx;
     if (!r->has_position) return false;
-    *id = r->place.history.id;
+    *id = r->position.history.id;
     *offset = backlog_end(r->backlog);
     return true;
 }
@@ -151,7 +151,7 @@ static bool position(void *ctx, const char **id, uint64_t *offset)
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db)
 {
     uint64_t from = link_effects_from(r->link), commands = from > offset ? from - offset : 0;
-    r->place.effects_from = from;
+    r->position.effects_from = from;
     follower_begin(r->follower, from == LINK_NO_EFFECTS ? FOLLOW_COMMANDS : commands, db);
 }
 
@@ -161,13 +161,13 @@ static void continues(void *ctx, const char *id)
     r->active = true;
     replication_stream_begins(r, backlog_end(r->backlog), follower_db(r->follower));
     replication_update_role(r);
-    if (id == NULL || strcmp(id, r->place.history.id) == 0) return;
+    if (id == NULL || strcmp(id, r->position.history.id) == 0) return;
     /* The master's id has changed, so ours changes too, and our replicas must learn it. */
     uint64_t end = backlog_end(r->backlog);
-    struct history old = r->place.history;
-    history_adopt(&r->place.history, id);
-    memcpy(r->place.history.old_id, old.id, sizeof(old.id));
-    r->place.history.old_end = end;
+    struct history old = r->position.history;
+    history_adopt(&r->position.history, id);
+    memcpy(r->position.history.old_id, old.id, sizeof(old.id));
+    r->position.history.old_end = end;
     replicas_close_all(r->replicas, "the master's stream has a new ID");
 }
 
@@ -194,7 +194,7 @@ static void take_back(void *ctx)
     replication_promote(r);
 }
 
-/* Before the commit, so that the unit's record in the journal has the place after it. */
+/* Before the commit, so that the unit's record in the journal has the position after it. */
 static void end_unit(void *ctx, struct bytes unit, bool good)
 {
     struct replication *r = ctx;
@@ -265,7 +265,7 @@ bool replication_turn(struct replication *r)
     if (r->asks && r->follows) replication_acknowledge(r);
     if (r->asks && !r->follows && r->active) {
         feed_command(r->feed, get_ack, 3);
-        mark_place(r, 1);
+        mark_position(r, 1);
     }
     r->asks = false;
     failover_turn(r->failover);
@@ -305,10 +305,10 @@ void replication_second(struct replication *r)
         r->active = r->has_position = false;
         feed_restart(r->feed);
         backlog_restart(r->backlog, backlog_end(r->backlog));
-        history_begin(&r->place.history);
+        history_begin(&r->position.history);
     }
-    /* Without replicas the place can wait for the next record or the end. */
-    if (!r->w.engine->busy) mark_place(r, replicas_count(r->replicas) > 0 ? 1 : MARK_BYTES);
+    /* Without replicas the position can wait for the next record or the end. */
+    if (!r->w.engine->busy) mark_position(r, replicas_count(r->replicas) > 0 ? 1 : MARK_BYTES);
     replication_update_role(r);
 }
 
@@ -336,7 +336,7 @@ static bool make_parts(struct replication *r)
                                                           .backlog = r->backlog,
                                                           .feed = r->feed,
                                                           .stats = w->engine->stats,
-                                                          .history = &r->place.history,
+                                                          .history = &r->position.history,
                                                           .stream_db = stream_db,
                                                           .ctx = r });
     r->link = link_new(&(struct link_wiring){ .loop = w->loop,
@@ -358,7 +358,7 @@ static bool make_parts(struct replication *r)
                                                           .hand_over = take_over_by,
                                                           .take_back = take_back,
                                                           .ctx = r });
-    return r->replicas != NULL && history_begin(&r->place.history);
+    return r->replicas != NULL && history_begin(&r->position.history);
 }
 
 struct replication *replication_new(const struct replication_wiring *wiring)
@@ -399,12 +399,12 @@ struct replicas *replication_replicas(const struct replication *r)
 
 const struct history *replication_history(const struct replication *r)
 {
-    return &r->place.history;
+    return &r->position.history;
 }
 
 bool replication_took_over(const struct replication *r, const char *id, uint64_t offset)
 {
-    return history_had(&r->place.history, id, offset) ||
+    return history_had(&r->position.history, id, offset) ||
            history_had(&r->loaded.history, id, offset);
 }
 
@@ -440,7 +440,7 @@ uint64_t replication_offset(const struct replication *r)
 
 uint64_t replication_effects_from(const struct replication *r)
 {
-    return r->place.effects_from;
+    return r->position.effects_from;
 }
 
 struct replication_report replication_report(const struct replication *r)

@@ -42,7 +42,7 @@ void replication_start(struct replication *replication);
 void replication_stop(struct replication *replication);
 /* The place of the data in its stream, with all transactions so far, or NULL if unknown. Valid
  * until the next call. */
-const struct stream_place *replication_place(struct replication *replication);
+const struct stream_position *replication_position(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
 /* Becomes a master with its current data. False: it is one already. */

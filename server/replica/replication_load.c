@@ -107,7 +107,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     if (engine->persist != NULL) persist_replaced(engine->persist);
     commit_hooks_replaced(engine->hooks);
     replicas_close_all(r->replicas, "the data was replaced with a full copy from the master");
-    history_adopt(&r->place.history, copy.id);
+    history_adopt(&r->position.history, copy.id);
     backlog_restart(r->backlog, copy.offset);
     r->active = r->has_position = true;
     r->synced = r->marked = 0;

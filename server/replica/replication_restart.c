@@ -1,5 +1,5 @@
-/* replication_restart: stores the place of the data in its stream, and continues from there after a
- * restart. See replication.h. Depends on persist and backlog_file. */
+/* replication_restart: stores the position of the data in its stream, and continues from there
+ * after a restart. See replication.h. Depends on persist and backlog_file. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,15 +14,15 @@ bool replication_is_unbranched(const struct replication *r)
     return r->is_unshared && backlog_end(r->backlog) == r->loaded.offset;
 }
 
-const struct stream_place *replication_place(struct replication *r)
+const struct stream_position *replication_position(struct replication *r)
 {
     /* The text of an open transaction will be part of the stream, its changes are in the data. */
     bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
     if (!known) return NULL;
     if (replication_is_unbranched(r)) return &r->loaded;
-    r->place.offset = backlog_end(r->backlog);
-    r->place.db = r->follows ? follower_db(r->follower) : feed_db(r->feed);
-    return &r->place;
+    r->position.offset = backlog_end(r->backlog);
+    r->position.db = r->follows ? follower_db(r->follower) : feed_db(r->feed);
+    return &r->position;
 }
 
 /* Of the file that keeps the backlog; false: the name is too long. */
@@ -31,18 +31,18 @@ static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
     return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;
 }
 
-/* Takes the place of the data from the files, and what they have of the stream before it. */
-static void take_place(struct replication *r, const struct stream_place *place)
+/* Takes the position of the data from the files, and what they have of the stream before it. */
+static void take_position(struct replication *r, const struct stream_position *position)
 {
     char path[DISK_PATH_MAX];
-    r->place = r->loaded = *place;
+    r->position = r->loaded = *position;
     r->has_position = r->active = true;
-    backlog_restart(r->backlog, place->offset);
-    if (backlog_path(r, path)) (void)backlog_file_read(path, place, r->backlog);
+    backlog_restart(r->backlog, position->offset);
+    if (backlog_path(r, path)) (void)backlog_file_read(path, position, r->backlog);
     log_line(LOG_NOTICE,
              "The data is that of the stream %s up to offset %" PRIu64 ", the backlog has %" PRIu64
              " bytes",
-             place->history.id, place->offset, place->offset - backlog_begin(r->backlog));
+             position->history.id, position->offset, position->offset - backlog_begin(r->backlog));
 }
 
 void replication_start(struct replication *r)
@@ -51,9 +51,9 @@ void replication_start(struct replication *r)
     int64_t port;
     bool follows = sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2;
     const struct persist *persist = r->w.engine->persist;
-    const struct stream_place *place = persist != NULL ? persist_loaded_place(persist) : NULL;
+    const struct stream_position *position = persist != NULL ? persist_loaded_place(persist) : NULL;
     char path[DISK_PATH_MAX];
-    if (place != NULL) take_place(r, place);
+    if (position != NULL) take_position(r, position);
     if (backlog_path(r, path)) backlog_file_remove(path);
 
     /* Other replicas may have more of the stream than the files, which then has another
@@ -67,18 +67,18 @@ void replication_start(struct replication *r)
     }
 
     if (follows) replication_follow(r, host, port);
-    if (follows && place != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, place->db);
+    if (follows && position != NULL) follower_begin(r->follower, FOLLOW_COMMANDS, position->db);
     replication_update_role(r);
 }
 
 void replication_stop(struct replication *r)
 {
     char path[DISK_PATH_MAX];
-    const struct stream_place *place = replication_place(r);
+    const struct stream_position *position = replication_position(r);
     bool keeps_data = replication_has_journal(r) || r->w.conf->save[0] != '\0';
     bool is_empty = backlog_begin(r->backlog) == backlog_end(r->backlog);
-    if (place == NULL || is_empty || !keeps_data || !backlog_path(r, path)) return;
-    int error = backlog_file_write(path, place, r->backlog);
+    if (position == NULL || is_empty || !keeps_data || !backlog_path(r, path)) return;
+    int error = backlog_file_write(path, position, r->backlog);
     if (error != 0)
         log_line(LOG_WARNING,
                  "Can't keep the backlog in %s/%s: %s. Replicas that have not received all of it "

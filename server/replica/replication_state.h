@@ -12,8 +12,8 @@ struct replication {
     struct replication_wiring w;
     struct backlog *backlog;
     struct feed *feed;
-    struct stream_place place;  /* of the data; replication_place updates offset and db */
-    struct stream_place loaded; /* `place` as loaded at the start; zeros after following */
+    struct stream_position position; /* of the data; replication_position updates offset and db */
+    struct stream_position loaded;   /* `position` as loaded at the start; zeros after following */
     struct replicas *replicas;
     struct link *link;
     struct follower *follower;
@@ -21,7 +21,7 @@ struct replication {
     struct failover *failover;
     bool active; /* the backlog has the stream up to now */
     bool follows;
-    bool has_position; /* the data is that of `place` at the backlog's end */
+    bool has_position; /* the data is that of `position` at the backlog's end */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
     bool loading;      /* a full copy */
     bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */

@@ -34,11 +34,11 @@ static void report_keys(void *ctx, uint64_t keys)
     if (options->report != NULL) options->report(options->ctx, keys);
 }
 
-static void write_mark(struct snapshot_writer *file, const struct stream_place *place)
+static void write_mark(struct snapshot_writer *file, const struct stream_position *position)
 {
     char text[STREAM_MARK_MAX];
-    struct place_marks none = { .known = false };
-    (void)snapshot_append(file, text, place_marks_print(&none, place, text));
+    struct position_marks none = { .known = false };
+    (void)snapshot_append(file, text, position_marks_print(&none, position, text));
 }
 
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
@@ -50,7 +50,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     int error = snapshot_create(path, options, &writing.file);
     if (error != 0) return error;
     struct store_text_sink sink = { append_piece, report_keys, &writing };
-    write_mark(writing.file, options->place); /* an error of the file comes again below */
+    write_mark(writing.file, options->position); /* an error of the file comes again below */
     if (store_text_write(store, &sink, &counts.keys)) {
         error = snapshot_finish(writing.file, &counts);
     } else {

@@ -1,6 +1,6 @@
 /* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
- * walk, the effects' text and snapshot_file. The text begins with a mark (stream_place.h), if the
- * data has a place in a replication stream. */
+ * walk, the effects' text and snapshot_file. The text begins with a mark (stream_position.h), if
+ * the data has a position in a replication stream. */
 #ifndef SERVER_DISK_FORMAT_BASE_H
 #define SERVER_DISK_FORMAT_BASE_H
 
@@ -23,11 +23,11 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
     struct base_size size;
-    uint64_t commands, effects; /* applied */
-    struct place_marks marks;   /* the place of the data */
-    uint64_t bad;               /* the offset of the error in the file */
-    bool unreadable;            /* a system call failed; the file itself may be good */
-    char why[256];              /* the error, with the offset */
+    uint64_t commands, effects;  /* applied */
+    struct position_marks marks; /* the position of the data */
+    uint64_t bad;                /* the offset of the error in the file */
+    bool unreadable;             /* a system call failed; the file itself may be good */
+    char why[256];               /* the error, with the offset */
 };
 
 /* Loads a file into a store; with store NULL, only checks it. False: `why` has the error, and the

@@ -13,7 +13,7 @@
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/record.h"
 #include "server/disk/format/snapshot_file.h"
-#include "server/disk/format/stream_place.h"
+#include "server/disk/format/stream_position.h"
 
 static bool head_begins_with(const char *head, size_t len, const char *text)
 {

@@ -70,7 +70,7 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
     struct journal_end before;
     uint32_t id;
     if (!segment_mark_read_begin(line, len, &id, &before)) {
-        replay->marked |= place_marks_read(&replay->marks, line, len);
+        replay->marked |= position_marks_read(&replay->marks, line, len);
         return true;
     }
     replay->id = id;

@@ -13,7 +13,7 @@
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/segment_mark.h"
-#include "server/disk/format/stream_place.h"
+#include "server/disk/format/stream_position.h"
 #include "store/mem/buffer.h"
 #include "store/txn/txn.h"
 
@@ -28,8 +28,8 @@ struct replay_progress {
 
 struct replay {
     uint64_t commands, effects;   /* applied so far */
-    struct place_marks marks;     /* last place in the stream; copy it from the previous file's
-                                     replay */
+    struct position_marks marks;  /* last position in the stream; copy it from the previous file's
+                                  replay */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* Set these before replay_records, if they are known: */
@@ -45,7 +45,7 @@ struct replay {
     struct request request;
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
     uint64_t record_at;                     /* where it begins in the file */
-    bool marked;                            /* the record has the mark of a place */
+    bool marked;                            /* the record has the mark of a position */
     uint32_t id;                            /* of the segment */
     struct request_progress carried;        /* of replay_carry's first command */
 };

@@ -48,7 +48,7 @@ enum {
     SNAPSHOT_BLOCK = BLOCK_RAW,
 };
 
-struct stream_place;
+struct stream_position;
 
 struct snapshot_info {
     int64_t created;
@@ -64,7 +64,7 @@ struct snapshot_options {
     int64_t created; /* milliseconds since 1970 */
     bool plain;      /* no LZ4 */
     /* For base_write: the place of the data in a replication stream, or NULL if unknown. */
-    const struct stream_place *place;
+    const struct stream_position *place;
     /* For base_write: called after each 128 KiB or so, with the number of keys; may be NULL.
      */
     void (*report)(void *ctx, uint64_t keys);

@@ -26,7 +26,7 @@ static void take_commit(void *ctx, const struct txn *txn)
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
     hooks->changed |= txn->changes > 0;
-    /* First the stream: the journal's record has the place in it that follows this transaction. */
+    /* First the stream: the journal's record has the position after this transaction in it. */
     if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);

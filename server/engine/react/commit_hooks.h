@@ -1,6 +1,6 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
  * watch, tracking and notify, in this order. At commit the stream comes before the journal, whose
- * record contains the stream's place after the transaction. The only listener of the store.
+ * record contains the stream's position after the transaction. The only listener of the store.
  * txn->caller is the session that runs the call, or NULL: the server itself. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H

@@ -20,7 +20,7 @@ static struct {
     struct persist_wiring wiring;
 } world;
 
-static const struct stream_place *no_place(void *ctx)
+static const struct stream_position *no_position(void *ctx)
 {
     (void)ctx;
     return NULL;
@@ -43,7 +43,7 @@ static void begin(void)
                                             .clock = &world.clock,
                                             .conf = &world.conf,
                                             .store = store_new(1),
-                                            .place = no_place };
+                                            .place = no_position };
     world.persist = persist_new(&world.wiring);
     ck_assert_ptr_nonnull(world.persist);
 }

@@ -197,7 +197,7 @@ END_TEST
 
 START_TEST(base_has_the_place_of_its_data)
 {
-    const struct stream_place place = {
+    const struct stream_position position = {
         .history = { .id = "0123456789012345678901234567890123456789",
                      .old_id = "0000000000000000000000000000000000000000" },
         .offset = 77,
@@ -208,7 +208,7 @@ START_TEST(base_has_the_place_of_its_data)
     struct run *run = run_new(test_seed());
     steps(run, 50);
     for (unsigned known = 0; known < 2; known++) {
-        options.place = known ? &place : NULL;
+        options.position = known ? &position : NULL;
         write_base(run, &options);
         struct store *store = store_new(DATABASES);
         struct base_load load = { .progress = { 0 } };

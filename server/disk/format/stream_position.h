@@ -1,5 +1,5 @@
-/* stream_place: the place of data in a replication stream, as comment lines of our files. Depends
- * on store/base alone.
+/* stream_position: the position of data in a replication stream, as comment lines of our files.
+ * Depends on store/base alone.
  *
  * After a restart, a server can continue with its master, or its replicas with it, if it knows to
  * which stream its data belongs, and up to which offset the data has all changes. A separate file
@@ -10,13 +10,13 @@
  *     #STREAM id offset old_id old_end effects_from db\r\n
  *     #+bytes\r\n
  *
- * The second form is the place of the last mark, that many bytes further on. A new segment's first
- * mark has the first form, because it may be read after the previous segment or after a base. After
- * a record with changes but no mark the place is unknown, because its writer did not know the
- * stream. Servers that know nothing of marks skip them, like all lines that begin with #,
- * and the records that they add have none. */
-#ifndef SERVER_DISK_FORMAT_STREAM_PLACE_H
-#define SERVER_DISK_FORMAT_STREAM_PLACE_H
+ * The second form is the position of the last mark, that many bytes further on. A new segment's
+ * first mark has the first form, because it may be read after the previous segment or after a base.
+ * After a record with changes but no mark the position is unknown, because its writer did not know
+ * the stream. Servers that know nothing of marks skip them, like all lines that begin with #, and
+ * the records that they add have none. */
+#ifndef SERVER_DISK_FORMAT_STREAM_POSITION_H
+#define SERVER_DISK_FORMAT_STREAM_POSITION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ struct history {
     uint64_t old_end;            /* offset of the first byte that is not part of old_id's stream */
 };
 
-struct stream_place {
+struct stream_position {
     struct history history;
     uint64_t offset;       /* the data has all changes before it */
     uint64_t effects_from; /* the stream before this offset is commands of a Redis */
@@ -46,16 +46,16 @@ struct stream_place {
 };
 
 /* The last mark that was read or written. Zeros: none. */
-struct place_marks {
+struct position_marks {
     bool known;
-    struct stream_place last;
+    struct stream_position last;
 };
 
-/* Prints the mark of the next record (no NUL) and returns its length. NULL: the place is unknown;
- * nothing is printed. */
-size_t place_marks_print(struct place_marks *marks, const struct stream_place *place,
-                         char to[STREAM_MARK_MAX]);
+/* Prints the mark of the next record (no NUL) and returns its length. NULL: the position is
+ * unknown; nothing is printed. */
+size_t position_marks_print(struct position_marks *marks, const struct stream_position *position,
+                            char to[STREAM_MARK_MAX]);
 /* Takes a line that begins with #, including its line end. False: it is not a mark. */
-bool place_marks_read(struct place_marks *marks, const char *line, size_t len);
+bool position_marks_read(struct position_marks *marks, const char *line, size_t len);
 
 #endif
