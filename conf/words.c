@@ -25,16 +25,16 @@ char *conf_copy(const char *text)
 
 struct memory_stream {
     char **text;
-    size_t *len, room;
+    size_t *len, cap;
 };
 
 static ssize_t memory_write(void *cookie, const char *bytes, size_t count)
 {
     struct memory_stream *memory = cookie;
     size_t used = *memory->len;
-    if (memory->room - used <= count) {
-        memory->room = 2 * memory->room + count;
-        *memory->text = conf_resize(*memory->text, memory->room);
+    if (memory->cap - used <= count) {
+        memory->cap = 2 * memory->cap + count;
+        *memory->text = conf_resize(*memory->text, memory->cap);
     }
     memcpy(*memory->text + used, bytes, count);
     (*memory->text)[used + count] = '\0';
@@ -53,8 +53,8 @@ FILE *conf_memory_stream(char **text, size_t *len)
 {
     static const cookie_io_functions_t calls = { .write = memory_write, .close = memory_close };
     struct memory_stream *memory = conf_resize(NULL, sizeof(*memory));
-    *memory = (struct memory_stream){ .text = text, .len = len, .room = 128 };
-    *text = conf_resize(NULL, memory->room);
+    *memory = (struct memory_stream){ .text = text, .len = len, .cap = 128 };
+    *text = conf_resize(NULL, memory->cap);
     **text = '\0';
     *len = 0;
     FILE *stream = fopencookie(memory, "w", calls);
@@ -66,10 +66,10 @@ FILE *conf_memory_stream(char **text, size_t *len)
 char *conf_read_stream(FILE *from, size_t *len)
 {
     char *text = NULL;
-    size_t used = 0, room = 0, got;
+    size_t used = 0, cap = 0, got;
     do {
-        if (room - used < 2) text = conf_resize(text, room = room * 2 + 4096);
-        got = fread(text + used, 1, room - used - 1, from);
+        if (cap - used < 2) text = conf_resize(text, cap = cap * 2 + 4096);
+        got = fread(text + used, 1, cap - used - 1, from);
         used += got;
     } while (got > 0 && used <= CONF_FILE_MAX);
     if (ferror(from) || used > CONF_FILE_MAX) {

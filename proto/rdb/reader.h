@@ -57,8 +57,8 @@ void rdb_show(char *to, size_t size, struct bytes text);
 
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
-/* *text is valid until `room` is used again. */
-bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes *text);
+/* *text is valid until `scratch` is used again. */
+bool rdb_get_string(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text);
 bool rdb_get_score(struct rdb_reader *reader, double *score);      /* 8 bytes */
 bool rdb_get_text_score(struct rdb_reader *reader, double *score); /* before version 8 */
 bool rdb_skip(struct rdb_reader *reader, uint64_t bytes);
@@ -108,7 +108,7 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* In an annotated value (since Redis 4.0), the number before each part is its kind. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
-bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *room,
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text);
 bool rdb_get_module_end(struct rdb_reader *reader, bool annotated);
 

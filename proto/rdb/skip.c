@@ -129,10 +129,10 @@ bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *
     return get_part(reader, annotated, PART_UNSIGNED) && rdb_get_length(reader, value);
 }
 
-bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *room,
+bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text)
 {
-    return get_part(reader, annotated, PART_STRING) && rdb_get_string(reader, room, text);
+    return get_part(reader, annotated, PART_STRING) && rdb_get_string(reader, scratch, text);
 }
 
 bool rdb_get_module_end(struct rdb_reader *reader, bool annotated)

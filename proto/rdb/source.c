@@ -101,23 +101,23 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *ro
     while (room->len < len) {
         size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len;
         size_t left = bytes_left(source);
-        if (piece > len - room->len) piece = (size_t)(len - room->len);
-        if (!buffer_try_reserve(room, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
+        if (piece > len - scratch->len) piece = (size_t)(len - scratch->len);
+        if (!buffer_try_reserve(scratch, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
         if (left > 0) {
             if (piece > left) piece = left;
-            memcpy(room->data + room->len, source->at, piece);
+            memcpy(scratch->data + scratch->len, source->at, piece);
             source->at += piece;
-            room->len += piece;
+            scratch->len += piece;
         } else if (piece < WINDOW) {
             if (!fill_window(source, 1)) return false;
         } else {
-            /* Read past the empty window, directly into the room. */
+            /* Read past the empty window, directly into the buffer. */
             rdb_source_crc(source);
-            size_t got = read_once(source, room->data + room->len, piece);
+            size_t got = read_once(source, scratch->data + scratch->len, piece);
             if (got == 0) return false;
-            source->crc = rdb_crc64(source->crc, room->data + room->len, got);
+            source->crc = rdb_crc64(source->crc, scratch->data + scratch->len, got);
             source->end_offset += got;
-            room->len += got;
+            scratch->len += got;
         }
     }
 

@@ -50,9 +50,9 @@ uint64_t rdb_source_crc(struct rdb_source *source);
 /* The next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. NULL: see state. */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
-/* The next `len` bytes: borrowed from the source if all is in memory, else copied to `room`, whose
- * contents they replace. */
-bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
+/* The next `len` bytes: borrowed from the source if all is in memory, else copied to `scratch`,
+ * whose contents they replace. */
+bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *scratch,
                       struct bytes *bytes);
 
 bool rdb_source_skip(struct rdb_source *source, uint64_t len);

@@ -118,17 +118,17 @@ static bool check_max_string(struct rdb_reader *reader, uint64_t len)
                     (unsigned long long)len, (unsigned long long)max);
 }
 
-static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct buffer *room,
+static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct buffer *scratch,
                              struct bytes *text)
 {
     size_t size = (size_t)1 << encoding;
     const unsigned char *at = take_bytes(reader, size);
     if (at == NULL) return false;
-    room->len = 0;
-    if (!buffer_try_reserve(room, NUMBER_INT64_MAX_CHARS))
+    scratch->len = 0;
+    if (!buffer_try_reserve(scratch, NUMBER_INT64_MAX_CHARS))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    room->len = number_print_int64(room->data, little_signed(at, size));
-    *text = buffer_bytes(room);
+    scratch->len = number_print_int64(scratch->data, little_signed(at, size));
+    *text = buffer_bytes(scratch);
     return true;
 }
 
@@ -142,7 +142,7 @@ static bool has_room_to_unpack(struct rdb_reader *reader, uint64_t len)
     return reader->unpacked / STEP == before / STEP || mem_has_room(2 * (STEP + (size_t)len));
 }
 
-static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
+static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text)
 {
     uint64_t packed_len, len, part_at = reader->part_at;
     struct bytes packed;
@@ -153,27 +153,27 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *room, struct 
         return rdb_damaged(reader, "a compressed string with an impossible length");
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
-    room->len = 0;
-    if (!has_room_to_unpack(reader, len) || !buffer_try_reserve(room, (size_t)len))
+    scratch->len = 0;
+    if (!has_room_to_unpack(reader, len) || !buffer_try_reserve(scratch, (size_t)len))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    if (!rdb_lzf_unpack(packed, room->data, (size_t)len))
+    if (!rdb_lzf_unpack(packed, scratch->data, (size_t)len))
         return rdb_damaged(reader, "a damaged compressed string");
-    room->len = (size_t)len;
-    *text = buffer_bytes(room);
+    scratch->len = (size_t)len;
+    *text = buffer_bytes(scratch);
     return true;
 }
 
-bool rdb_get_string(struct rdb_reader *reader, struct buffer *room, struct bytes *text)
+bool rdb_get_string(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text)
 {
     uint64_t len;
     bool is_encoding;
     if (!get_length_or_encoding(reader, &len, &is_encoding)) return false;
     if (!is_encoding) {
         if (!check_max_string(reader, len)) return false;
-        return rdb_source_fetch(reader->source, len, room, text) || rdb_no_bytes(reader);
+        return rdb_source_fetch(reader->source, len, scratch, text) || rdb_no_bytes(reader);
     }
-    if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, room, text);
-    if (len == ENCODED_LZF) return get_lzf_text(reader, room, text);
+    if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, scratch, text);
+    if (len == ENCODED_LZF) return get_lzf_text(reader, scratch, text);
     return rdb_damaged(reader, "a string with an unknown encoding");
 }
 

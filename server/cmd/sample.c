@@ -18,7 +18,7 @@ struct sampling {
     /* The elements drawn so far: a hash table with open addressing of the addresses of their
      * names. */
     const char **drawn;
-    size_t room; /* a power of two */
+    size_t cap; /* a power of two */
 };
 
 static void draw_element(const struct sampling *s, struct bytes *name, struct bytes *value)
@@ -42,8 +42,8 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
 static bool is_first_draw(struct sampling *s, struct bytes name)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(mixed >> 32) & (s->room - 1);
-    for (; s->drawn[at] != NULL; at = (at + 1) & (s->room - 1))
+    size_t at = (size_t)(mixed >> 32) & (s->cap - 1);
+    for (; s->drawn[at] != NULL; at = (at + 1) & (s->cap - 1))
         if (s->drawn[at] == name.data) return false;
     s->drawn[at] = name.data;
     return true;
@@ -52,10 +52,10 @@ static bool is_first_draw(struct sampling *s, struct bytes name)
 static void reply_distinct_draws(struct sampling *s)
 {
     struct bytes name, value;
-    s->room = 4;
-    while (s->room < 2 * s->left)
-        s->room *= 2;
-    s->drawn = mem_zalloc(s->room * sizeof(*s->drawn));
+    s->cap = 4;
+    while (s->cap < 2 * s->left)
+        s->cap *= 2;
+    s->drawn = mem_zalloc(s->cap * sizeof(*s->drawn));
     while (s->left > 0) {
         draw_element(s, &name, &value);
         if (is_first_draw(s, name)) reply_element(s, name, value);

@@ -3,7 +3,7 @@
 
 #include "server/cmd/call/error.h"
 
-enum { NAME_ROOM = 128 };
+enum { NAME_SIZE = 128 };
 
 enum error rights_error(enum acl_verdict verdict)
 {
@@ -22,7 +22,7 @@ void rights_fail(struct call *call, enum acl_verdict verdict)
 static void note_refusal(struct engine *engine, const struct call *call,
                          struct acl_refusal *refusal, enum acl_verdict verdict, int at)
 {
-    char name[NAME_ROOM];
+    char name[NAME_SIZE];
     refusal->session = call->session;
     refusal->user_name = blob_view(call->session->user->name);
     refusal->now = clock_now(engine->clock);

@@ -66,7 +66,7 @@ void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes
         blob_free(names->at[--names->count].key);
         names->omitted++;
     } else {
-        names->at = mem_grow(names->at, names->count, &names->room, sizeof(*names->at));
+        names->at = mem_grow(names->at, names->count, &names->cap, sizeof(*names->at));
     }
     memmove(&names->at[index + 1], &names->at[index], (names->count - index) * sizeof(*names->at));
     names->at[index] = (struct surveyed_name){ blob_new(key), db };

@@ -16,7 +16,7 @@ struct surveyed_name {
 struct surveyed_names {
     struct blob *pattern;
     struct surveyed_name *at; /* by key, then database */
-    size_t count, most, room;
+    size_t count, most, cap;
     size_t omitted; /* match the pattern but are not in the list */
 };
 

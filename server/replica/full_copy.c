@@ -34,7 +34,7 @@ struct full_copy {
     char refusal[FULL_COPY_REFUSAL];
     int64_t fork_usec;
     uint64_t copied_memory;
-    char room[READ];
+    char input[READ];
 };
 
 /* ---- in the child ---------------------------------------------------------------------------- */
@@ -216,10 +216,10 @@ static void end_copy(struct full_copy *copy)
 static bool take_refusal(struct full_copy *copy, size_t len)
 {
     static const size_t sign = sizeof("-ERR ") - 1, end = sizeof("\r\n") - 1;
-    if (copy->room[0] != '-') return false;
+    if (copy->input[0] != '-') return false;
     ensure(len > sign + end && len < sizeof(copy->refusal), "a refusal of %zu bytes", len);
     snprintf(copy->refusal, sizeof(copy->refusal), "%.*s", (int)(len - sign - end),
-             copy->room + sign);
+             copy->input + sign);
     return true;
 }
 
@@ -227,10 +227,10 @@ static void on_readable(void *ctx, unsigned what)
 {
     struct full_copy *copy = ctx;
     (void)what;
-    ssize_t got = read(copy->fd, copy->room, sizeof(copy->room));
+    ssize_t got = read(copy->fd, copy->input, sizeof(copy->input));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool is_first = backlog_end(copy->bytes) == 0;
-    if (got > 0) backlog_append(copy->bytes, copy->room, (size_t)got);
+    if (got > 0) backlog_append(copy->bytes, copy->input, (size_t)got);
     /* A client leaves when it reads a refusal, so do not wait for the end of the pipe. */
     if (got <= 0 || (is_first && take_refusal(copy, (size_t)got))) end_copy(copy);
     if (copy->io != NULL && !has_room(copy)) loop_io_want(copy->io, 0);

@@ -4,7 +4,7 @@
 #include <luajit-2.1/lauxlib.h>
 
 /* Tables with more or longer texts are not kept for the next script. */
-enum { ROOM_MIN = 8, KEPT_COUNT = 64, KEPT_BYTES = 16 * 1024 };
+enum { CAP_MIN = 8, KEPT_COUNT = 64, KEPT_BYTES = 16 * 1024 };
 
 void arguments_init(struct arguments *arguments, lua_State *lua, int globals)
 {
@@ -38,8 +38,8 @@ static void drop_table(lua_State *lua, struct argument_table *table)
 
 static void make_table(lua_State *lua, struct argument_table *table, int count)
 {
-    table->room = count > ROOM_MIN ? count : ROOM_MIN;
-    lua_createtable(lua, table->room, 0);
+    table->cap = count > CAP_MIN ? count : CAP_MIN;
+    lua_createtable(lua, table->cap, 0);
     table->ref = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
@@ -104,7 +104,7 @@ void arguments_show(struct arguments *arguments, const struct bytes *keys, int k
                     const struct bytes *argv, int argv_count)
 {
     lua_State *lua = arguments->lua;
-    bool fits = key_count <= arguments->keys.room && argv_count <= arguments->argv.room;
+    bool fits = key_count <= arguments->keys.cap && argv_count <= arguments->argv.cap;
     if (!fits || arguments->keys.ref == LUA_NOREF) {
         arguments_drop(arguments);
         make_table(lua, &arguments->keys, key_count);

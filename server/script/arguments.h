@@ -13,7 +13,7 @@
 /* A table of texts. */
 struct argument_table {
     int ref; /* Lua's reference; LUA_NOREF: none */
-    int room, count;
+    int cap, count;
 };
 
 struct arguments {

@@ -16,10 +16,10 @@
 #include "store/mem/mem.h"
 
 enum {
-    NUMBER_ROOM = 32,
+    NUMBER_SIZE = 32,
     PUSH_PLACES = 2 * LUA_REPLY_DEPTH + 8,
     FAST_MAX = 1 << 30, /* whole numbers up to this are printed without snprintf */
-    ROOM_KEPT = 64 * 1024,
+    SCRATCH_KEPT = 64 * 1024,
 };
 
 enum { REPL_NONE = 0, REPL_AOF = 1, REPL_REPLICA = 2, REPL_ALL = REPL_AOF | REPL_REPLICA };
@@ -38,14 +38,14 @@ static int raise_error(lua_State *lua, const char *text)
 /* ---- redis.call ---- */
 
 /* Room for `count` arguments and the texts of as many numbers. The list comes first. */
-static bool take_room(struct lib_redis *lib, size_t count)
+static bool reserve_scratch(struct lib_redis *lib, size_t count)
 {
-    size_t size = count * (sizeof(struct bytes) + NUMBER_ROOM);
-    if (size <= lib->room_size) return true;
-    char *room = mem_try_realloc(lib->room, size);
-    if (room == NULL) return false;
-    lib->room = room;
-    lib->room_size = size;
+    size_t size = count * (sizeof(struct bytes) + NUMBER_SIZE);
+    if (size <= lib->scratch_size) return true;
+    char *scratch = mem_try_realloc(lib->scratch, size);
+    if (scratch == NULL) return false;
+    lib->scratch = scratch;
+    lib->scratch_size = size;
     return true;
 }
 
@@ -55,18 +55,18 @@ static struct bytes number_argument(lua_Number number, char *to)
     bool is_small = number >= -FAST_MAX && number <= FAST_MAX;
     if (is_small && number == (int)number && (number != 0 || !signbit(number)))
         return bytes_of(to, number_print_int64(to, (int64_t)number));
-    return bytes_of(to, (size_t)snprintf(to, NUMBER_ROOM, "%.17g", number));
+    return bytes_of(to, (size_t)snprintf(to, NUMBER_SIZE, "%.17g", number));
 }
 
 /* False: an argument is neither a string nor a number. */
 static bool read_arguments(struct lib_redis *lib, lua_State *lua, int count)
 {
-    struct bytes *argv = (struct bytes *)(void *)lib->room;
-    char *texts = lib->room + (size_t)count * sizeof(*argv);
+    struct bytes *argv = (struct bytes *)(void *)lib->scratch;
+    char *texts = lib->scratch + (size_t)count * sizeof(*argv);
     for (int i = 0; i < count; i++) {
         int type = lua_type(lua, i + 1);
         if (type == LUA_TNUMBER) {
-            argv[i] = number_argument(lua_tonumber(lua, i + 1), texts + i * NUMBER_ROOM);
+            argv[i] = number_argument(lua_tonumber(lua, i + 1), texts + i * NUMBER_SIZE);
         } else if (type == LUA_TSTRING) {
             size_t len;
             const char *text = lua_tolstring(lua, i + 1, &len);
@@ -78,13 +78,13 @@ static bool read_arguments(struct lib_redis *lib, lua_State *lua, int count)
     return true;
 }
 
-/* Makes the list of arguments at lib->room. False: an error is pushed. */
+/* Makes the list of arguments at lib->scratch. False: an error is pushed. */
 static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
 {
     const char *error;
     if (count == 0)
         error = "Please specify at least one argument for this redis lib call";
-    else if (!take_room(lib, (size_t)count))
+    else if (!reserve_scratch(lib, (size_t)count))
         error = "not enough memory for the arguments of this call";
     else if (!read_arguments(lib, lua, count))
         error = "Lua redis lib command arguments must be strings or integers";
@@ -121,9 +121,9 @@ static bool run_command(lua_State *lua)
         luaL_error(lua, "not enough memory: script-memory-limit is exceeded");
     struct lua_reply reply;
     struct resp_writer out = lua_reply_begin(&reply, lib->interpreter, lua, lib->version);
-    bool good = host_call(lib->host, count, (const struct bytes *)(void *)lib->room, &out);
+    bool good = host_call(lib->host, count, (const struct bytes *)(void *)lib->scratch, &out);
     lua_reply_end(&reply);
-    if (lib->room_size > ROOM_KEPT) lib_redis_drop(lib);
+    if (lib->scratch_size > SCRATCH_KEPT) lib_redis_drop(lib);
     if (lib->interpreter->exceeded || interpreter_is_full(lib->interpreter)) {
         lib->interpreter->exceeded = false; /* the script may catch this, and go on */
         lua_settop(lua, 0);
@@ -250,7 +250,7 @@ static int redis_acl_check_cmd(lua_State *lua)
     struct lib_redis *lib = lib_of(lua);
     int count = lua_gettop(lua);
     if (!take_arguments(lib, lua, count)) return lua_error(lua);
-    const struct bytes *argv = (const struct bytes *)(void *)lib->room;
+    const struct bytes *argv = (const struct bytes *)(void *)lib->scratch;
     struct command_ref command = commands_match(lib->host->engine->commands, count, argv);
     if (command.row == NULL)
         return raise_error(lua, "Invalid command passed to redis.acl_check_cmd()");
@@ -305,7 +305,7 @@ void lib_redis_open(struct lib_redis *lib)
 
 void lib_redis_drop(struct lib_redis *lib)
 {
-    mem_free(lib->room);
-    lib->room = NULL;
-    lib->room_size = 0;
+    mem_free(lib->scratch);
+    lib->scratch = NULL;
+    lib->scratch_size = 0;
 }

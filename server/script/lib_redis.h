@@ -12,9 +12,9 @@ struct lib_redis {
     /* Called after each command; may raise a Lua error. */
     void (*on_command)(void *ctx, lua_State *lua);
     void *ctx;
-    int version; /* RESP inside the script: redis.setresp */
-    char *room;  /* a buffer for the arguments of a call and the texts of numbers; owned */
-    size_t room_size;
+    int version;   /* RESP inside the script: redis.setresp */
+    char *scratch; /* a buffer for the arguments of a call and the texts of numbers; owned */
+    size_t scratch_size;
 };
 
 /* Pushes the table; `lib` must live as long as the state. */

@@ -3,7 +3,7 @@
 
 #include "store/mem/mem.h"
 
-enum { MIN_ROOM = 256, KEPT_ROOM = 1024 * 1024 };
+enum { MIN_CAP = 256, KEPT_CAP = 1024 * 1024 };
 
 void buffer_drop(struct buffer *buffer)
 {
@@ -13,20 +13,20 @@ void buffer_drop(struct buffer *buffer)
 
 void buffer_clear(struct buffer *buffer)
 {
-    if (buffer->room > KEPT_ROOM) buffer_drop(buffer);
+    if (buffer->cap > KEPT_CAP) buffer_drop(buffer);
     buffer->len = 0;
 }
 
 bool buffer_try_reserve(struct buffer *buffer, size_t more)
 {
-    if (buffer->room - buffer->len >= more && buffer->data != NULL) return true;
+    if (buffer->cap - buffer->len >= more && buffer->data != NULL) return true;
     if (more > SIZE_MAX / 4 || buffer->len > SIZE_MAX / 4) return false;
-    size_t room = buffer->room < MIN_ROOM / 2 ? MIN_ROOM : 2 * buffer->room;
-    if (room < buffer->len + more) room = buffer->len + more;
-    char *data = mem_try_realloc(buffer->data, room);
+    size_t cap = buffer->cap < MIN_CAP / 2 ? MIN_CAP : 2 * buffer->cap;
+    if (cap < buffer->len + more) cap = buffer->len + more;
+    char *data = mem_try_realloc(buffer->data, cap);
     if (data == NULL) return false;
     buffer->data = data;
-    buffer->room = room;
+    buffer->cap = cap;
     return true;
 }
 
@@ -45,10 +45,10 @@ bool buffer_try_append(struct buffer *buffer, const void *data, size_t len)
 
 void buffer_append(struct buffer *buffer, const void *data, size_t len)
 {
-    if (buffer->room - buffer->len < len) {
-        size_t room = buffer->room < MIN_ROOM / 2 ? MIN_ROOM : 2 * buffer->room;
-        buffer->room = room < buffer->len + len ? buffer->len + len : room;
-        buffer->data = mem_realloc(buffer->data, buffer->room);
+    if (buffer->cap - buffer->len < len) {
+        size_t cap = buffer->cap < MIN_CAP / 2 ? MIN_CAP : 2 * buffer->cap;
+        buffer->cap = cap < buffer->len + len ? buffer->len + len : cap;
+        buffer->data = mem_realloc(buffer->data, buffer->cap);
     }
     put(buffer, data, len);
 }

@@ -9,7 +9,7 @@
 
 struct buffer {
     char *data;
-    size_t len, room;
+    size_t len, cap;
 };
 
 void buffer_drop(struct buffer *buffer);

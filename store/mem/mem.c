@@ -244,11 +244,11 @@ void *mem_realloc(void *old, size_t size)
     return block_need(old, size);
 }
 
-void *mem_grow(void *array, size_t count, size_t *room, size_t size)
+void *mem_grow(void *array, size_t count, size_t *cap, size_t size)
 {
-    if (count < *room) return array;
-    *room = *room > 0 ? 2 * *room : GROW_FIRST;
-    return mem_realloc(array, *room * size);
+    if (count < *cap) return array;
+    *cap = *cap > 0 ? 2 * *cap : GROW_FIRST;
+    return mem_realloc(array, *cap * size);
 }
 
 void mem_free(void *p)

@@ -36,7 +36,7 @@ void *mem_alloc_lines(size_t size);
 
 /* Makes room for one more element of `size` bytes in an array that has `count` and room for *room:
  * doubles it when it is full. Amortised O(1). */
-void *mem_grow(void *array, size_t count, size_t *room, size_t size);
+void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
 /* NULL if there is no memory: for sizes that a client chooses. While memory is short only small
  * blocks are given, so that the rest of the reserve is left for mem_alloc. */

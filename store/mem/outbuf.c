@@ -38,7 +38,7 @@ static size_t chunk_size(const struct outbuf_chunk *chunk)
 
 static size_t shared_size(const struct outbuf_chunk *chunk)
 {
-    return is_shared(chunk) ? chunk->room : 0;
+    return is_shared(chunk) ? chunk->cap : 0;
 }
 
 static void free_chunk(struct outbuf_chunk *chunk)
@@ -77,7 +77,7 @@ static bool add_chunk(struct outbuf *out, size_t size)
     chunk->next = NULL;
     chunk->data = chunk->own;
     chunk->start = chunk->end = 0;
-    chunk->room = size - sizeof(*chunk);
+    chunk->cap = size - sizeof(*chunk);
     if (out->last == NULL)
         out->first = chunk;
     else
@@ -88,15 +88,15 @@ static bool add_chunk(struct outbuf *out, size_t size)
     return true;
 }
 
-/* Appends a chunk with at least `room` bytes. False: no memory, output is lost. */
-static bool add_chunk_for(struct outbuf *out, size_t room)
+/* Appends a chunk with at least `cap` bytes. False: no memory, output is lost. */
+static bool add_chunk_for(struct outbuf *out, size_t cap)
 {
     /* Chunks double in size. */
     size_t size = MIN_CHUNK;
     if (out->last != NULL && !is_shared(out->last)) size = 2 * chunk_size(out->last);
     if (size > MAX_CHUNK) size = MAX_CHUNK;
-    size_t needed = sizeof(struct outbuf_chunk) + room;
-    if (room > OWN_CHUNK)
+    size_t needed = sizeof(struct outbuf_chunk) + cap;
+    if (cap > OWN_CHUNK)
         size = needed + OWN_CHUNK_SLACK;
     else if (size < needed)
         size = needed;
@@ -133,7 +133,7 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
     struct outbuf_chunk *chunk = out->last;
     memcpy(chunk->own, &kept, sizeof(kept));
     chunk->data = (char *)(uintptr_t)data;
-    chunk->end = chunk->room = len;
+    chunk->end = chunk->cap = len;
     out->len += len;
     out->shared += len;
 }
@@ -264,8 +264,8 @@ void outbuf_check(const struct outbuf *out)
     size_t len = 0, bytes = 0, shared = 0, chunks = 0;
     const struct outbuf_chunk *last = NULL;
     for (const struct outbuf_chunk *chunk = out->first; chunk != NULL; chunk = chunk->next) {
-        ensure(chunk->start <= chunk->end && chunk->end <= chunk->room, "%zu to %zu of %zu",
-               chunk->start, chunk->end, chunk->room);
+        ensure(chunk->start <= chunk->end && chunk->end <= chunk->cap, "%zu to %zu of %zu",
+               chunk->start, chunk->end, chunk->cap);
         len += chunk->end - chunk->start;
         bytes += chunk_size(chunk);
         shared += shared_size(chunk);

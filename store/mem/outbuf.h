@@ -13,7 +13,7 @@ struct outbuf_chunk {
     struct outbuf_chunk *next;
     char *data;        /* `own`, or bytes of another owner */
     size_t start, end; /* unsent bytes: data[start..end) */
-    size_t room;       /* size of data */
+    size_t cap;        /* size of data */
     char own[];
 };
 
@@ -81,7 +81,7 @@ void outbuf_commit_other(struct outbuf *out, size_t used);
 
 static inline size_t outbuf_tail_room(const struct outbuf *out)
 {
-    return out->last == NULL ? 0 : out->last->room - out->last->end;
+    return out->last == NULL ? 0 : out->last->cap - out->last->end;
 }
 
 static inline char *outbuf_reserve(struct outbuf *out, size_t size)

@@ -76,16 +76,16 @@ static bool is_going(unsigned state)
 
 static unsigned bin_of(const struct slab *slab)
 {
-    return slab->used == slab->room ? FULL : 1 + slab->used * (unsigned)BINS / slab->room;
+    return slab->used == slab->blocks ? FULL : 1 + slab->used * (unsigned)BINS / slab->blocks;
 }
 
 /* The smallest number of used blocks with which a slab stays in this state. Slabs being emptied are
  * checked at every free. */
-static unsigned floor_of(unsigned state, unsigned room)
+static unsigned floor_of(unsigned state, unsigned blocks)
 {
     if (state == NOWHERE || state == CURRENT) return 0;
-    if (state > BINS) return room;
-    return state == 1 ? 1 : ((state - 1) * room + BINS - 1) / BINS;
+    if (state > BINS) return blocks;
+    return state == 1 ? 1 : ((state - 1) * blocks + BINS - 1) / BINS;
 }
 
 static void flush_recent(size_t class)
@@ -116,7 +116,7 @@ static void slab_put(struct slab *slab, unsigned state)
     slab->state = (uint8_t)state;
     /* Blocks of sparse slabs are not recycled, so that these become empty. */
     slab->recycles = is_staying(state) && state > BINS / 2 && slab->class <= POOL_TABLES;
-    slab->floor = (uint16_t)floor_of(state, slab->room);
+    slab->floor = (uint16_t)floor_of(state, slab->blocks);
     if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
@@ -176,7 +176,7 @@ static struct slab *slab_new(size_t class)
     struct slab *slab = slab_at(number);
     slab->class = (uint16_t) class;
     slab->words = (uint16_t)words_of(class);
-    slab->room = (uint16_t)(SLAB_WORDS / slab->words);
+    slab->blocks = (uint16_t)(SLAB_WORDS / slab->words);
     return slab;
 }
 
@@ -188,7 +188,7 @@ static bool next_slab(struct pool_class *class)
     if (slab == NULL) return false;
     slab_put(slab, CURRENT);
     class->slab = slab;
-    class->end = (size_t)slab->room * slab->words;
+    class->end = (size_t)slab->blocks * slab->words;
     class->memory = (char *)slab_range.base + (size_t)number_of(slab) * SLAB_BYTES - POOL_WORD;
     return true;
 }
@@ -252,7 +252,7 @@ static bool leaves_class(struct slab *slab)
     if (class->slab->used < slab->used) retire_current(class);
     if (slab->state == CURRENT) return false;
     size_t blocks = class->blocks - class->leaving;
-    size_t others = (class->staying - 1) * slab->room;
+    size_t others = (class->staying - 1) * slab->blocks;
     if (blocks + class->leaving > others) return false;
     if (slab->used * class->staying > blocks) return false;
     slab_put(slab, LEAVING);
@@ -313,22 +313,22 @@ bool pool_trim(void)
 static void check_free_list(uint32_t number, const struct slab *slab)
 {
     const char *memory = (const char *)slab_range.base + (size_t)number * SLAB_BYTES - POOL_WORD;
-    unsigned count = 0, never = slab->room - slab->fresh / (unsigned)slab->words;
+    unsigned count = 0, never = slab->blocks - slab->fresh / (unsigned)slab->words;
     for (unsigned at = slab->free; at != 0;
          at = *(const uint16_t *)(const void *)(memory + (size_t)at * POOL_WORD)) {
         ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "slab %u: free block at %u",
                number, at);
-        ensure(count++ < slab->room, "slab %u: cycle in the free list", number);
+        ensure(count++ < slab->blocks, "slab %u: cycle in the free list", number);
     }
-    ensure(slab->used + count + never == slab->room, "slab %u: %u, %u and %u of %u", number,
-           slab->used, count, never, slab->room);
+    ensure(slab->used + count + never == slab->blocks, "slab %u: %u, %u and %u of %u", number,
+           slab->used, count, never, slab->blocks);
 }
 
 static void check_state(uint32_t number, const struct slab *slab)
 {
     const struct pool_class *class = class_of(slab);
     ensure((slab->state == CURRENT) == (class->slab == slab), "slab %u", number);
-    ensure(slab->floor == floor_of(slab->state, slab->room), "slab %u", number);
+    ensure(slab->floor == floor_of(slab->state, slab->blocks), "slab %u", number);
     if (slab->state != CURRENT && !is_going(slab->state))
         ensure(slab->state == bin_of(slab), "slab %u of %u in %u", number, slab->used, slab->state);
     ensure(slab->state == CURRENT || slab->used > 0, "slab %u", number);

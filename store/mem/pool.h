@@ -36,11 +36,11 @@ struct slab {
     uint16_t class;
     bool recycles; /* its freed blocks may go to the recent ones */
     uint8_t state;
-    uint16_t free;  /* first of the list of freed blocks, linked through their first bytes */
-    uint16_t fresh; /* blocks after this position were never used */
-    uint16_t used;  /* blocks in use, counting recent ones */
-    uint16_t floor; /* a free that finds at most this many in use changes the slab's state */
-    uint16_t room;  /* number of blocks, used or not */
+    uint16_t free;   /* first of the list of freed blocks, linked through their first bytes */
+    uint16_t fresh;  /* blocks after this position were never used */
+    uint16_t used;   /* blocks in use, counting recent ones */
+    uint16_t floor;  /* a free that finds at most this many in use changes the slab's state */
+    uint16_t blocks; /* number of blocks, used or not */
     char unused[RING_ROW - sizeof(struct ring_link) - 8 * sizeof(uint16_t)];
 };
 

@@ -7,7 +7,7 @@
  * The range ends at the first address that another mapping uses.
  *
  * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` counts the
- * steps in the rings 1 to 31, and `room` the free slabs in them. */
+ * steps in the rings 1 to 31, and `unused` the free slabs in them. */
 #include "store/mem/slabs.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static struct {
     uint32_t trimmed; /* the step trimmed last */
     struct rings rings;
     size_t taken, backed; /* slabs */
-    size_t partial, room;
+    size_t partial, unused;
     size_t spare, small; /* steps */
     size_t leaving;      /* taken slabs in vacated steps */
 } all;
@@ -223,8 +223,8 @@ static bool is_partial(unsigned state)
 static void step_requeue(struct step *step, unsigned had)
 {
     unsigned old = step->state, new = state_of(step), has = count_bits(step->taken);
-    all.room += is_partial(new) ? STEP_SLABS - has : 0;
-    all.room -= is_partial(old) ? STEP_SLABS - had : 0;
+    all.unused += is_partial(new) ? STEP_SLABS - has : 0;
+    all.unused -= is_partial(old) ? STEP_SLABS - had : 0;
     all.leaving += new == VACATED ? has : 0;
     all.leaving -= old == VACATED ? had : 0;
     if (new == old) return;
@@ -361,8 +361,8 @@ bool slabs_vacate(uint32_t slab, struct slab_set *leaving)
     struct step *step = step_at(slab / STEP_SLABS);
     if (!is_partial(step->state)) return false;
     size_t count = count_bits(step->taken);
-    size_t elsewhere = all.room - (STEP_SLABS - count);
-    size_t taken = STEP_SLABS * all.partial - all.room;
+    size_t elsewhere = all.unused - (STEP_SLABS - count);
+    size_t taken = STEP_SLABS * all.partial - all.unused;
     if (count + all.leaving > elsewhere || count * all.partial > taken) return false;
     *leaving = taken_in(step);
     step->vacated = true;
@@ -418,14 +418,14 @@ static void check_step(uint32_t number)
 
 void slabs_check(void)
 {
-    size_t taken = 0, backed = 0, partial = 0, room = 0, spare = 0, small = 0, leaving = 0;
+    size_t taken = 0, backed = 0, partial = 0, unused = 0, spare = 0, small = 0, leaving = 0;
     for (uint32_t number = 0; number < all.entered; number++) {
         const struct step *step = step_at(number);
         check_step(number);
         taken += count_bits(step->taken);
         backed += count_bits(step->backed);
         partial += is_partial(step->state);
-        room += is_partial(step->state) ? STEP_SLABS - count_bits(step->taken) : 0;
+        unused += is_partial(step->state) ? STEP_SLABS - count_bits(step->taken) : 0;
         spare += step->state == 0;
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;
@@ -434,7 +434,7 @@ void slabs_check(void)
            backed);
     ensure(all.entered <= all.planned && all.planned <= all.entered + AHEAD_MOST + PLANNED_MOST,
            "%u steps, %u planned", all.entered, all.planned);
-    ensure(partial == all.partial && room == all.room, "%zu free slabs in %zu steps", room,
+    ensure(partial == all.partial && unused == all.unused, "%zu free slabs in %zu steps", unused,
            partial);
     ensure(spare == all.spare && small == all.small && leaving == all.leaving,
            "%zu spare steps, %zu small ones, %zu slabs leaving", spare, small, leaving);

@@ -16,7 +16,7 @@ enum {
     SEGMENT_SHIFT = 9,   /* 8 KB; jemalloc adds a page to each larger block */
     SEGMENT = 1 << SEGMENT_SHIFT,
     SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* so that no slot equals DEADLINE_IDLE */
-    FIRST_ROOM = 8,
+    FIRST_CAP = 8,
 };
 
 /* Rare cases are not inlined, so that the common path stays short. */
@@ -111,7 +111,7 @@ static inline size_t cells(const struct agenda *ag)
  * most an eighth once a segment is full; rounded to sizes that allocators have. */
 static uint32_t growth_step(size_t all)
 {
-    if (all < FIRST_ROOM) return FIRST_ROOM;
+    if (all < FIRST_CAP) return FIRST_CAP;
     if (all >= 8 * SEGMENT) return SEGMENT;
     uint32_t power = UINT32_C(1) << (31 - __builtin_clz((unsigned)all));
     return all < SEGMENT ? power / 4 : power / 8;
@@ -189,7 +189,7 @@ static void heap_shrink(struct agenda *ag)
         if (taken + SEGMENT + SEGMENT / 2 > all) return;
         segment_free(ag);
         if (ag->segment_count < ag->segment_cap / 4) resize_directory(ag, ag->segment_cap / 2);
-    } else if (all > FIRST_ROOM && taken <= all / 4) {
+    } else if (all > FIRST_CAP && taken <= all / 4) {
         last_segment_resize(ag, (uint32_t)all / 2);
     }
 }

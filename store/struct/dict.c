@@ -69,32 +69,32 @@ static size_t segments_for(size_t buckets)
 }
 
 /* Buckets to allocate in the first segment, which doubles while it is the only one. */
-static size_t first_room(size_t buckets)
+static size_t first_cap(size_t buckets)
 {
-    size_t room = 1;
-    while (room < buckets && room < SEGMENT)
-        room *= 2;
-    return room;
+    size_t cap = 1;
+    while (cap < buckets && cap < SEGMENT)
+        cap *= 2;
+    return cap;
 }
 
-static struct dict_bucket *segment_new(size_t room)
+static struct dict_bucket *segment_new(size_t cap)
 {
-    size_t size = room * sizeof(struct dict_bucket);
+    size_t size = cap * sizeof(struct dict_bucket);
     return memset(mem_alloc_lines(size), 0, size);
 }
 
-static void first_segment_resize(struct dict *dict, size_t keep, size_t room)
+static void first_segment_resize(struct dict *dict, size_t keep, size_t cap)
 {
-    struct dict_bucket *segment = segment_new(room);
+    struct dict_bucket *segment = segment_new(cap);
     memcpy(segment, dict->segments[0], keep * sizeof(*segment));
     mem_free(dict->segments[0]);
     dict->segments[0] = segment;
 }
 
-static void directory_resize(struct dict *dict, size_t room)
+static void directory_resize(struct dict *dict, size_t cap)
 {
-    dict->segments = mem_realloc(dict->segments, room * sizeof(struct dict_bucket *));
-    dict->segment_cap = (uint32_t)room;
+    dict->segments = mem_realloc(dict->segments, cap * sizeof(struct dict_bucket *));
+    dict->segment_cap = (uint32_t)cap;
 }
 
 /* Appends an empty bucket. */
@@ -105,7 +105,7 @@ static struct dict_bucket *table_append(struct dict *dict)
     if (segments == dict->segment_cap) directory_resize(dict, segments > 0 ? 2 * segments : 1);
     if (i % SEGMENT == 0)
         dict->segments[segments] = segment_new(i == 0 ? 1 : SEGMENT);
-    else if (i < SEGMENT && i == first_room(i))
+    else if (i < SEGMENT && i == first_cap(i))
         first_segment_resize(dict, i, 2 * i);
     dict->buckets++;
     if (dict->buckets == 2 * round_size(dict)) dict->level++;
@@ -122,7 +122,7 @@ static void table_drop_last(struct dict *dict)
         size_t segments = i / SEGMENT;
         mem_free(dict->segments[segments]);
         if (segments < dict->segment_cap / 4) directory_resize(dict, dict->segment_cap / 2);
-    } else if (i < SEGMENT && i == first_room(i)) {
+    } else if (i < SEGMENT && i == first_cap(i)) {
         first_segment_resize(dict, i, i);
     }
 }
@@ -145,9 +145,9 @@ void dict_drop(struct dict *dict)
 size_t dict_bytes(const struct dict *dict)
 {
     size_t segments = segments_for(dict->buckets);
-    size_t room = segments > 1 ? segments * SEGMENT : first_room(dict->buckets);
-    if (segments == 0) room = 0;
-    return room * sizeof(struct dict_bucket) + dict->overflow_bytes +
+    size_t cap = segments > 1 ? segments * SEGMENT : first_cap(dict->buckets);
+    if (segments == 0) cap = 0;
+    return cap * sizeof(struct dict_bucket) + dict->overflow_bytes +
            dict->segment_cap * sizeof(struct dict_bucket *);
 }
 

@@ -1,6 +1,6 @@
 /* packed: see packed.h.
  *
- * `room` is the usable size that the allocator reports, which is often more than was asked for, so
+ * `cap` is the usable size that the allocator reports, which is often more than was asked for, so
  * that most changes do not reallocate. */
 #include "store/struct/packed.h"
 
@@ -97,9 +97,9 @@ static char *block_of(const struct packed *packed)
 
 static void set_block(struct packed *packed, char *block, size_t front)
 {
-    size_t room = mem_size(block) - front;
+    size_t cap = mem_size(block) - front;
     packed->data = block + front;
-    packed->room = room < UINT16_MAX ? (uint16_t)room : UINT16_MAX;
+    packed->cap = cap < UINT16_MAX ? (uint16_t)cap : UINT16_MAX;
 }
 
 static void resize(struct packed *packed, uint32_t size)
@@ -112,7 +112,7 @@ static void shrink_if_sparse(struct packed *packed)
 {
     if (packed->len == 0)
         packed_drop(packed);
-    else if (packed->room > 2 * packed->len + SLACK)
+    else if (packed->cap > 2 * packed->len + SLACK)
         resize(packed, packed->len);
 }
 
@@ -121,7 +121,7 @@ static void resize_at(struct packed *packed, uint32_t offset, uint32_t from, uin
 {
     ensure(offset + from <= packed->len, "%u bytes at %u of %u", from, offset, packed->len);
     uint32_t behind = packed->len - offset - from, len = packed->len - from + to;
-    if (len > packed->room) resize(packed, len);
+    if (len > packed->cap) resize(packed, len);
     if (behind > 0) memmove(packed->data + offset + to, packed->data + offset + from, behind);
     packed->len = (uint16_t)len;
 }
@@ -132,11 +132,11 @@ void packed_drop(struct packed *packed)
     packed_init(packed);
 }
 
-void packed_begin(struct packed *packed, struct bytes front, uint32_t room)
+void packed_begin(struct packed *packed, struct bytes front, uint32_t cap)
 {
     ensure(packed->data == NULL, "%u records precede the front", packed->count);
     ensure(front.len < PACKED_MAX_FRONT, "a front of %zu bytes", front.len);
-    char *block = mem_alloc(front.len + 1 + room);
+    char *block = mem_alloc(front.len + 1 + cap);
     *bytes_put(block, front) = (char)(front.len + 1);
     packed->has_front = true;
     set_block(packed, block, front.len + 1);
@@ -387,9 +387,9 @@ void packed_check(const struct packed *packed)
     struct packed_record record;
     ensure((packed->data == NULL) == (packed->len == 0), "%u bytes at %p", packed->len,
            (void *)packed->data);
-    ensure(packed->len <= packed->room &&
-               packed->room + front_size(packed) <= mem_size(block_of(packed)),
-           "%u bytes, room for %u, a block of %zu", packed->len, packed->room,
+    ensure(packed->len <= packed->cap &&
+               packed->cap + front_size(packed) <= mem_size(block_of(packed)),
+           "%u bytes, room for %u, a block of %zu", packed->len, packed->cap,
            mem_size(block_of(packed)));
     ensure(packed->len <= PACKED_MAX_BYTES && packed->count <= PACKED_MAX_COUNT,
            "%u bytes, %u records", packed->len, packed->count);

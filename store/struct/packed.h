@@ -44,7 +44,7 @@ enum {
 struct packed {
     char *data;                 /* the records; NULL if empty */
     uint16_t len;               /* bytes of records */
-    uint16_t room;              /* usable bytes for records */
+    uint16_t cap;               /* usable bytes for records */
     uint16_t last;              /* offset of the last record; 0 if empty */
     uint8_t count;              /* records */
     uint8_t count_expiring : 7; /* records with a deadline */
@@ -64,7 +64,7 @@ void packed_drop(struct packed *packed); /* frees records and front; it is empty
 
 /* Gives an empty packed a front, and room for this many bytes of records. The next call must insert
  * a record. The front is freed with the last record. */
-void packed_begin(struct packed *packed, struct bytes front, uint32_t room);
+void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
 /* The caller's bytes of the front; only if has_front. Valid as views into records are. */
 static inline struct bytes packed_front(const struct packed *packed)
 {

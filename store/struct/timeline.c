@@ -26,7 +26,7 @@ void timeline_init(struct timeline *tl)
 
 size_t timeline_bytes(const struct timeline *tl)
 {
-    return tl->room * sizeof(struct timeline_slot) + tl->number_cap * sizeof(struct timeline_leaf) +
+    return tl->cap * sizeof(struct timeline_slot) + tl->number_cap * sizeof(struct timeline_leaf) +
            tl->segment_cap * sizeof(*tl->leaves) + tl->tree.bytes;
 }
 
@@ -314,7 +314,7 @@ void timeline_walk_end(struct timeline_walk *walk)
 
 struct tally {
     const struct timeline *tl;
-    uint64_t room;
+    uint64_t cap;
     uint32_t prev; /* number of the leaf before */
     uint32_t leaves, count;
     msec last;
@@ -340,7 +340,7 @@ static void check_leaf(void *ctx, const struct counted_node *node)
         tally->last = slot->at;
     }
     tally->prev = number;
-    tally->room += leaf->cap;
+    tally->cap += leaf->cap;
     tally->leaves++;
     tally->count += count;
 }
@@ -365,8 +365,8 @@ void timeline_check(const struct timeline *tl)
     ensure(tally.prev == tl->last, "last leaf is %u, not %u", tally.prev, tl->last);
     ensure(tally.prev == TIMELINE_NONE || timeline_leaf_of(tl, tally.prev)->next == TIMELINE_NONE,
            "the last leaf has a next one");
-    ensure(tally.room == tl->room, "%llu slots allocated, counted %llu",
-           (unsigned long long)tally.room, (unsigned long long)tl->room);
+    ensure(tally.cap == tl->cap, "%llu slots allocated, counted %llu",
+           (unsigned long long)tally.cap, (unsigned long long)tl->cap);
     ensure(tally.leaves + unused == tl->numbers && tl->numbers <= tl->number_cap,
            "%u leaves, %u free, %u numbers", tally.leaves, unused, tl->numbers);
     ensure(tl->count > 0 || timeline_bytes(tl) == 0, "empty, but has %zu bytes",

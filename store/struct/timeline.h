@@ -44,7 +44,7 @@ struct timeline_leaf;
 struct timeline {
     struct timeline_leaf **leaves; /* by number, in segments */
     struct counted tree;           /* of the leaves */
-    uint64_t room;                 /* slots allocated in all leaves */
+    uint64_t cap;                  /* slots allocated in all leaves */
     uint32_t count;
     uint32_t first, last;         /* numbers of leaves; no leaf is empty */
     uint32_t numbers, number_cap; /* leaf numbers used so far; allocated */

@@ -64,7 +64,7 @@ static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigne
         memmove(leaf->slots, timeline_slots(leaf), leaf->node.total * sizeof(struct timeline_slot));
         leaf->begin = 0;
     }
-    tl->room = tl->room - leaf->cap + cap;
+    tl->cap = tl->cap - leaf->cap + cap;
     leaf->slots = mem_realloc(leaf->slots, cap * sizeof(struct timeline_slot));
     leaf->cap = (uint16_t)cap;
 }
@@ -73,7 +73,7 @@ void timeline_leaf_drop_first(struct timeline *tl)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
     tl->count -= (uint32_t)leaf->node.total;
-    tl->room -= leaf->cap;
+    tl->cap -= leaf->cap;
     tl->first = leaf->next;
     counted_remove(&tl->tree, &leaf->node);
     mem_free(leaf->slots);
@@ -123,7 +123,7 @@ void timeline_leaf_remove(struct timeline *tl, uint32_t number)
         timeline_leaf_of(tl, leaf->next)->prev = leaf->prev;
     mem_free(leaf->slots);
     leaf->slots = NULL;
-    tl->room -= leaf->cap;
+    tl->cap -= leaf->cap;
     leaf->next = tl->free_number;
     tl->free_number = number;
     counted_remove(&tl->tree, &leaf->node);

@@ -32,7 +32,7 @@ static void put_and_enlarge(struct zset *zset, struct bytes member, double score
     struct packed records = zset->packed;
     const struct zset_front front = zset_front_of(&records);
     struct zset_member found;
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     zset->table = zset_table_new();
     zset->is_large = true;
     for (uint32_t offset = 0; offset < records.len;) {

@@ -54,7 +54,7 @@ struct zset_iter {
     uint16_t offsets[PACKED_MAX_COUNT]; /* if small: of all records */
     msec at;                            /* deadline of the member returned last, or NEVER */
     struct zset_front front;            /* if small */
-    char text[ZSET_TEXT_ROOM];          /* if small: may have that member */
+    char text[ZSET_TEXT_SIZE];          /* if small: may have that member */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* `score` may be NULL. */

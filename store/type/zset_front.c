@@ -25,7 +25,7 @@ static bool is_plain(const struct zset_front *front)
     return front->letters == ZSET_TEXT && front->prefix.len == 0 && front->base == 0;
 }
 
-void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t room)
+void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap)
 {
     char text[PACKED_MAX_PART + TAIL];
     uint64_t base = htole64((uint64_t)front->base);
@@ -34,7 +34,7 @@ void zset_front_begin(struct packed *packed, const struct zset_front *front, uin
     if (len > 0) memcpy(text, front->prefix.data, len);
     memcpy(text + len, &base, sizeof(base));
     text[len + LETTERS_AT] = (char)front->letters;
-    packed_begin(packed, bytes_of(text, len + TAIL), room);
+    packed_begin(packed, bytes_of(text, len + TAIL), cap);
 }
 
 /* ---- letters -------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static bool store_digits(struct bytes rest, enum zset_letters letters, char *to)
 }
 
 bool zset_front_store(const struct zset_front *front, struct bytes member,
-                      char text[ZSET_TEXT_ROOM], struct bytes *stored)
+                      char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {
     size_t skipped = front->prefix.len;
     if (member.len > PACKED_MAX_PART || member.len < skipped ||
@@ -107,7 +107,7 @@ bool zset_front_store(const struct zset_front *front, struct bytes member,
 }
 
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
-                                  char text[ZSET_TEXT_ROOM])
+                                  char text[ZSET_TEXT_SIZE])
 {
     size_t skipped = front->prefix.len, len = 2 * stored.len;
     if (skipped > 0) memcpy(text, front->prefix.data, skipped);

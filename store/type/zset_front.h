@@ -26,7 +26,7 @@
 enum {
     ZSET_FRONT_BASE = 10,                  /* bytes from the base to the records */
     ZSET_SPELLED = 8,                      /* bytes that are spelled at a time */
-    ZSET_TEXT_ROOM = PACKED_MAX_PART + 16, /* bytes behind a member are written, too */
+    ZSET_TEXT_SIZE = PACKED_MAX_PART + 16, /* bytes behind a member are written, too */
 };
 
 enum zset_letters { ZSET_TEXT, ZSET_DECIMAL, ZSET_HEX };
@@ -48,11 +48,11 @@ static inline int64_t zset_front_base(const struct packed *packed)
 /* The front of these records; without one: text without prefix, base 0. Its prefix is a view. */
 struct zset_front zset_front_of(const struct packed *packed);
 /* Begins an empty packed with this front, unless it is plain. */
-void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t room);
+void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
 
 /* The stored form of a member: a view of it or of `text`. False if the front does not suit it. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
-                      char text[ZSET_TEXT_ROOM], struct bytes *stored);
+                      char text[ZSET_TEXT_SIZE], struct bytes *stored);
 /* The longest prefix after which this member can be stored with these letters; it may be the whole
  * member. A view of it. */
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
@@ -81,11 +81,11 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
 
 /* For all that zset_front_spell does not do in line. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
-                                  char text[ZSET_TEXT_ROOM]);
+                                  char text[ZSET_TEXT_SIZE]);
 /* Writes the member of a stored form to `text`, always, so that a caller may change the records
  * while it uses the member. May read past `stored`, up to `end`. */
 static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
-                                            const char *end, char text[ZSET_TEXT_ROOM])
+                                            const char *end, char text[ZSET_TEXT_SIZE])
 {
     bool is_short = stored.len - 1 < ZSET_SPELLED && stored.data + ZSET_SPELLED <= end;
     if (!is_short || front->letters == ZSET_TEXT || front->prefix.len > ZSET_SPELLED)

@@ -53,7 +53,7 @@ static struct score_text text_of(double score, int64_t base)
 /* ---- reading -------------------------------------------------------------------------------- */
 
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
-                         uint32_t offset, char text[ZSET_TEXT_ROOM], struct zset_member *found)
+                         uint32_t offset, char text[ZSET_TEXT_SIZE], struct zset_member *found)
 {
     struct packed_record record;
     uint32_t next = packed_get(packed, offset, &record);
@@ -64,7 +64,7 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
 }
 
 /* The stored form of a member; false if the front does not suit it, so that it is absent. */
-static bool stored_form(const struct packed *packed, struct bytes member, char text[ZSET_TEXT_ROOM],
+static bool stored_form(const struct packed *packed, struct bytes member, char text[ZSET_TEXT_SIZE],
                         struct bytes *stored)
 {
     *stored = member;
@@ -75,7 +75,7 @@ static bool stored_form(const struct packed *packed, struct bytes member, char t
 
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct bytes stored;
     return stored_form(packed, member, text, &stored) ? packed_find(packed, stored) : packed->len;
 }
@@ -129,7 +129,7 @@ size_t zset_packed_below_score(const struct packed *packed, double score, bool o
 /* Spells the members: what is searched for need not be one, and may not suit the front. */
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     const struct zset_front front = zset_front_of(packed);
     struct zset_member found;
     size_t below = 0;
@@ -158,7 +158,7 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
 static bool make_with_front(const struct packed *packed, const struct zset_front *front,
                             struct packed *made)
 {
-    char text[ZSET_TEXT_ROOM], stored[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE], stored[ZSET_TEXT_SIZE];
     const struct zset_front old = zset_front_of(packed);
     struct zset_member found;
     packed_init(made);
@@ -195,7 +195,7 @@ static bool change_front(struct packed *packed, const struct zset_front *front)
 /* Do all members, of a set without a front, suit this one? */
 static bool suits_all(const struct packed *packed, const struct zset_front *front)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct packed_record record;
     bool suits = true;
     for (uint32_t offset = 0; suits && offset < packed->len;) {
@@ -232,7 +232,7 @@ static void add_front(struct packed *packed)
 /* The stored form of a member that gets this deadline. Changes a front that does not suit it.
  * False: the result does not fit. */
 static bool suit_member(struct packed *packed, struct bytes member, msec at,
-                        char text[ZSET_TEXT_ROOM], struct bytes *stored)
+                        char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {
     bool suits = stored_form(packed, member, text, stored);
     if (suits && (at == NEVER || !packed->has_front)) return true;
@@ -288,7 +288,7 @@ static bool insert(struct packed *packed, struct bytes stored, double score, mse
 
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct bytes stored;
     return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
@@ -314,7 +314,7 @@ static bool move_record(struct packed *packed, uint32_t offset, struct bytes mem
 
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct bytes stored;
     struct packed_record old;
     if (!suit_member(packed, member, at, text, &stored)) return false;
@@ -329,7 +329,7 @@ bool zset_packed_put(struct packed *packed, struct bytes member, double score, m
 
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct bytes stored;
     return suit_member(packed, member, at, text, &stored) &&
            packed_expire(packed, packed_find(packed, stored), at);
@@ -340,7 +340,7 @@ bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
 static void check_member(const struct packed *packed, const struct packed_record *record,
                          const struct zset_member *member)
 {
-    char text[ZSET_TEXT_ROOM];
+    char text[ZSET_TEXT_SIZE];
     struct zset_front front = zset_front_of(packed);
     struct score_text score = text_of(member->score, front.base);
     struct bytes stored;
@@ -357,7 +357,7 @@ static void check_member(const struct packed *packed, const struct packed_record
 void zset_packed_check(const struct packed *packed)
 {
     const struct zset_front front = zset_front_of(packed);
-    char texts[2][ZSET_TEXT_ROOM];
+    char texts[2][ZSET_TEXT_SIZE];
     struct packed_record record;
     struct zset_member found, last = { .at = NEVER };
     packed_check(packed);

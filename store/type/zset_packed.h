@@ -46,7 +46,7 @@ static inline double zset_packed_score(const struct packed_record *record, int64
 /* The member that a record stores; a view of the record, or of `text`. */
 static inline struct bytes zset_packed_member(const struct packed *packed,
                                               const struct zset_front *front, struct bytes stored,
-                                              char text[ZSET_TEXT_ROOM])
+                                              char text[ZSET_TEXT_SIZE])
 {
     return packed->has_front ? zset_front_spell(front, stored, packed->data + packed->len, text)
                              : stored;
@@ -61,7 +61,7 @@ struct zset_member {
 /* Reads the record at an offset, and returns the next offset. `front` is that of the records
  * (zset_front_of). */
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
-                         uint32_t offset, char text[ZSET_TEXT_ROOM], struct zset_member *found);
+                         uint32_t offset, char text[ZSET_TEXT_SIZE], struct zset_member *found);
 /* The member's offset, or len if it is absent. O(bytes) */
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 

@@ -9,7 +9,7 @@
 #include "store/base/bytes.h"
 
 /* The bulk strings of a reply, in order, at any depth; returns how many. */
-static inline size_t items_of(struct bytes reply, struct bytes *items, size_t room)
+static inline size_t items_of(struct bytes reply, struct bytes *items, size_t cap)
 {
     size_t count = 0, at = 0;
     while (at < reply.len) {
@@ -19,7 +19,7 @@ static inline size_t items_of(struct bytes reply, struct bytes *items, size_t ro
         ck_assert_msg(strchr("*~%$", *line) != NULL, "%.*s", (int)reply.len, reply.data);
         at += (size_t)(end + 1 - line);
         if (*line != '$') continue;
-        ck_assert_uint_lt(count, room);
+        ck_assert_uint_lt(count, cap);
         items[count] = bytes_of(end + 1, strtoul(line + 1, NULL, 10));
         at += items[count++].len + strlen("\r\n");
     }

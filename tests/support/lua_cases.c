@@ -65,10 +65,10 @@ lua_State *lua_cases_open(lua_Alloc allocate, void *ctx)
 const char *lua_cases_result(lua_State *L, const char *text)
 {
     bool statements = strstr(text, "return ") != NULL;
-    size_t room = sizeof(prelude) + strlen(text) + 100;
-    char *chunk = malloc(room);
+    size_t cap = sizeof(prelude) + strlen(text) + 100;
+    char *chunk = malloc(cap);
     int len =
-        snprintf(chunk, room, "%s return show_all(pcall(function() return keep(%s%s%s) end))",
+        snprintf(chunk, cap, "%s return show_all(pcall(function() return keep(%s%s%s) end))",
                  prelude, statements ? "(function() " : "", text, statements ? " end)()" : "");
     lua_settop(L, 0);
     ck_assert_msg(luaL_loadbuffer(L, chunk, (size_t)len, "@user_script") == 0, "%s: %s", text,

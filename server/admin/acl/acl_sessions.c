@@ -6,14 +6,14 @@
 /* Sessions are collected first, because closing them changes the list of connections. */
 struct found {
     struct session **at;
-    size_t count, room;
+    size_t count, cap;
     const struct acl_user *user; /* NULL: any */
     bool lost_channels;          /* the user has fewer rules about channels than before */
 };
 
 static void add_found(struct found *found, struct session *session)
 {
-    found->at = mem_grow(found->at, found->count, &found->room, sizeof(struct session *));
+    found->at = mem_grow(found->at, found->count, &found->cap, sizeof(struct session *));
     found->at[found->count++] = session;
 }
 

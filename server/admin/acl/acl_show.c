@@ -7,7 +7,7 @@
 #include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 
-enum { LOG_COUNT = 10, NAME_ROOM = 128 };
+enum { LOG_COUNT = 10, NAME_SIZE = 128 };
 
 static struct acl *acl_of(const struct call *call)
 {
@@ -104,7 +104,7 @@ void acl_show_caller(struct call *call)
 static void append_name(struct resp_writer *out, struct command_ref ref, unsigned category,
                         size_t *count)
 {
-    char name[NAME_ROOM];
+    char name[NAME_SIZE];
     if (!category_has(category, ref)) return;
     size_t len = command_full_name(ref, name, sizeof(name));
     resp_bulk(out, name, len);

@@ -32,7 +32,7 @@ struct commands {
     struct slot **buckets; /* a power of two of them, at least twice `count`; NULL: free */
     size_t bucket_mask;
     struct slot **slots; /* in order of addition; disabled ones after `count` */
-    size_t count, disabled, room;
+    size_t count, disabled, cap;
     unsigned ids; /* ids given to rows and subcommands so far */
 };
 
@@ -178,10 +178,10 @@ static void add_row(struct commands *commands, const struct command *row, const 
     ensure(find_slot(commands, name) == NULL, "two rows for %s", row->name);
     ensure(row->run != NULL || row->subcommands != NULL, "%s does nothing", row->name);
     ensure(commands->disabled == 0, "%s is added after a command was disabled", row->name);
-    if (commands->count == commands->room) {
-        commands->room = commands->room > 0 ? 2 * commands->room : 64;
-        commands->slots = mem_realloc(commands->slots, commands->room * sizeof(*commands->slots));
-        make_buckets(commands, 4 * commands->room);
+    if (commands->count == commands->cap) {
+        commands->cap = commands->cap > 0 ? 2 * commands->cap : 64;
+        commands->slots = mem_realloc(commands->slots, commands->cap * sizeof(*commands->slots));
+        make_buckets(commands, 4 * commands->cap);
     }
     struct slot *slot = mem_alloc(sizeof(*slot));
     *slot = (struct slot){ .key = key_of(name), .row = row, .group = group, .context = context };

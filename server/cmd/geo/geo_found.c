@@ -11,8 +11,8 @@
 /* Before the array grows: is there memory for twice as many matches and copies? */
 static bool can_grow(const struct geo_found *found)
 {
-    if (found->count < found->room) return true;
-    return call_has_room(2 * (found->room * sizeof(*found->matches) + found->texts.len));
+    if (found->count < found->cap) return true;
+    return call_has_room(2 * (found->cap * sizeof(*found->matches) + found->texts.len));
 }
 
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
@@ -34,7 +34,7 @@ bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo
             match.turn = found->count;
             match.member = zset_iter_keep(&iter, match.member, &found->texts);
             found->matches =
-                mem_grow(found->matches, found->count, &found->room, sizeof(*found->matches));
+                mem_grow(found->matches, found->count, &found->cap, sizeof(*found->matches));
             found->matches[found->count++] = match;
         }
     }

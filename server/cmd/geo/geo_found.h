@@ -20,7 +20,7 @@ struct geo_match {
 
 struct geo_found {
     struct geo_match *matches;
-    size_t count, room;
+    size_t count, cap;
     struct outbuf texts; /* copies of members */
 };
 

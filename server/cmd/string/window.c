@@ -185,7 +185,7 @@ static bool read_window(struct call *call, struct window *window)
 }
 
 /* When will the window have room for the quantity? */
-static msec room_at(const struct log *log, const struct window *window)
+static msec allowed_at(const struct log *log, const struct window *window)
 {
     struct log rest = *log;
     struct request first = { .at = log->last };
@@ -202,7 +202,7 @@ static void reply_window(struct call *call, const struct window *window, const s
     resp_integer(call->out, is_limited);
     resp_integer(call->out, window->limit);
     resp_integer(call->out, log->total < window->limit ? window->limit - log->total : 0);
-    resp_integer(call->out, is_limited ? room_at(log, window) - now : -1);
+    resp_integer(call->out, is_limited ? allowed_at(log, window) - now : -1);
     resp_integer(call->out, log->total > 0 ? log->last + window->span - now : 0);
 }
 

@@ -152,13 +152,13 @@ static const struct dict_type sums_type = { .key = sum_key };
 
 static void unite_zsets(const struct algebra *a, struct zset *result)
 {
-    size_t room = 0;
+    size_t most = 0;
     for (size_t i = 0; i < a->count; i++)
-        room += a->sources[i].count;
-    if (room == 0) return;
+        most += a->sources[i].count;
+    if (most == 0) return;
     struct dict found;
     struct outbuf texts;
-    struct sum *sums = mem_alloc(room * sizeof(*sums)), *last = sums;
+    struct sum *sums = mem_alloc(most * sizeof(*sums)), *last = sums;
     dict_init(&found, &sums_type);
     outbuf_init(&texts);
     for (size_t i = 0; i < a->count; i++) {

@@ -175,15 +175,15 @@ static bool read_varint(struct effect_unpacker *unpacker, uint64_t *value)
 static bool grow(struct effect_unpacker *unpacker)
 {
     enum { FIRST = 32 };
-    size_t room = unpacker->room > 0 ? 2 * unpacker->room : FIRST;
-    struct bytes *argv = mem_try_alloc(room * sizeof(*argv));
-    char(*digits)[NUMBER_INT64_MAX_CHARS] = mem_try_alloc(room * sizeof(*digits));
+    size_t cap = unpacker->cap > 0 ? 2 * unpacker->cap : FIRST;
+    struct bytes *argv = mem_try_alloc(cap * sizeof(*argv));
+    char(*digits)[NUMBER_INT64_MAX_CHARS] = mem_try_alloc(cap * sizeof(*digits));
     if (argv == NULL || digits == NULL) {
         mem_free(argv);
         mem_free(digits);
         return false;
     }
-    for (size_t i = 0; i < unpacker->room; i++) {
+    for (size_t i = 0; i < unpacker->cap; i++) {
         argv[i] = unpacker->argv[i];
         if (argv[i].data != unpacker->digits[i]) continue;
         memcpy(digits[i], unpacker->digits[i], sizeof(digits[i]));
@@ -192,7 +192,7 @@ static bool grow(struct effect_unpacker *unpacker)
     effect_unpacker_drop(unpacker);
     unpacker->argv = argv;
     unpacker->digits = digits;
-    unpacker->room = room;
+    unpacker->cap = cap;
     return true;
 }
 
@@ -236,7 +236,7 @@ bool effect_unpacker_next(struct effect_unpacker *unpacker)
         struct packed_word *word = argc < EFFECT_PACK_SAME ? &unpacker->words[argc] : &none;
         if (!read_varint(unpacker, &head)) return false;
         if (head == 0) break;
-        if (argc >= INT_MAX || (argc == unpacker->room && !grow(unpacker))) return false;
+        if (argc >= INT_MAX || (argc == unpacker->cap && !grow(unpacker))) return false;
         if ((head & TEXT) != 0) {
             if (!read_text(unpacker, argc++, head >> 1, word)) return false;
         } else if ((head & NUMBER) != 0) {

@@ -55,9 +55,9 @@ struct effect_unpacker {
 
     /* private */
     struct bytes packed;
-    size_t at, room;
+    size_t at, cap;
     struct packed_word words[EFFECT_PACK_SAME];
-    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers, one for each of `room` words */
+    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers, one for each of `cap` words */
 };
 
 /* Borrows the bytes. */

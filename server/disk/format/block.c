@@ -50,10 +50,11 @@ bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *
     return *sum == sizes->sum;
 }
 
-const char *block_unpack(const char *block, const struct block_sizes *sizes, char room[BLOCK_RAW])
+const char *block_unpack(const char *block, const struct block_sizes *sizes,
+                         char scratch[BLOCK_RAW])
 {
     const char *stored = block + BLOCK_HEADER;
     if (sizes->stored == sizes->raw) return stored;
-    int raw = LZ4_decompress_safe(stored, room, (int)sizes->stored, BLOCK_RAW);
-    return raw == (int)sizes->raw ? room : NULL;
+    int raw = LZ4_decompress_safe(stored, scratch, (int)sizes->stored, BLOCK_RAW);
+    return raw == (int)sizes->raw ? scratch : NULL;
 }

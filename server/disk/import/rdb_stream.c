@@ -147,14 +147,14 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
 {
     struct stream_walk walk;
     struct stream_entry entry;
-    size_t room = FIRST_PARTS;
-    struct bytes *parts = mem_alloc(room * sizeof(*parts));
+    size_t cap = FIRST_PARTS;
+    struct bytes *parts = mem_alloc(cap * sizeof(*parts));
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
         struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
-        if (theirs.count > room) {
-            room = 2 * theirs.count;
-            parts = mem_realloc(parts, room * sizeof(*parts));
+        if (theirs.count > cap) {
+            cap = 2 * theirs.count;
+            parts = mem_realloc(parts, cap * sizeof(*parts));
         }
         theirs.parts = parts;
         for (size_t i = 0; i < theirs.count; i += 2)
@@ -200,8 +200,8 @@ static void owned_drop(struct owned *owned)
 static void owned_init(struct owned *owned, const struct stream_group *group)
 {
     struct stream_consumer *consumer = NULL;
-    size_t pending = 0, room = group_count_consumers(group) + 1;
-    *owned = (struct owned){ .owners = mem_try_alloc(room * sizeof(*owned->owners)) };
+    size_t pending = 0, cap = group_count_consumers(group) + 1;
+    *owned = (struct owned){ .owners = mem_try_alloc(cap * sizeof(*owned->owners)) };
     if (owned->owners == NULL) return;
     while ((consumer = consumer_next(group, consumer)) != NULL)
         owned->owners[owned->count++].consumer = consumer;

@@ -14,8 +14,8 @@ struct question {
     int key_count; /* -1: not found yet */
     int *positions;
     unsigned *flags;
-    int position_room[FEW_ARGS];
-    unsigned flag_room[FEW_ARGS];
+    int few_positions[FEW_ARGS];
+    unsigned few_flags[FEW_ARGS];
 };
 
 static void begin_question(struct question *question, struct command_ref command, int argc,
@@ -25,13 +25,13 @@ static void begin_question(struct question *question, struct command_ref command
     question->argc = argc;
     question->argv = argv;
     question->key_count = -1;
-    question->positions = question->position_room;
-    question->flags = question->flag_room;
+    question->positions = question->few_positions;
+    question->flags = question->few_flags;
 }
 
 static void end_question(struct question *question)
 {
-    if (question->positions == question->position_room) return;
+    if (question->positions == question->few_positions) return;
     mem_free(question->positions);
     mem_free(question->flags);
 }
@@ -39,11 +39,11 @@ static void end_question(struct question *question)
 static void find_keys(struct question *question)
 {
     const struct command *row = question->command.row;
-    size_t room = (size_t)question->argc;
+    size_t cap = (size_t)question->argc;
     if (question->key_count >= 0) return;
-    if (room > FEW_ARGS) {
-        question->positions = mem_alloc(room * sizeof(*question->positions));
-        question->flags = mem_alloc(room * sizeof(*question->flags));
+    if (cap > FEW_ARGS) {
+        question->positions = mem_alloc(cap * sizeof(*question->positions));
+        question->flags = mem_alloc(cap * sizeof(*question->flags));
     }
     int count = command_keys(row, question->argc, question->argv, question->positions);
     question->key_count = count < 0 ? 0 : count;

@@ -50,12 +50,12 @@ static void drop_selectors(struct acl_user *user, size_t left)
 }
 
 /* The capacity for this many: a power of two. */
-static size_t room_for(size_t count)
+static size_t cap_for(size_t count)
 {
-    size_t room = 1;
-    while (room < count)
-        room *= 2;
-    return room;
+    size_t cap = 1;
+    while (cap < count)
+        cap *= 2;
+    return cap;
 }
 
 struct acl_user *acl_user_copy(const struct acl_user *user)
@@ -65,7 +65,7 @@ struct acl_user *acl_user_copy(const struct acl_user *user)
     copy->holders = 1;
     copy->name = blob_new(blob_view(user->name));
     copy->hashes = acl_items_copy(&user->hashes);
-    copy->selectors = mem_alloc(room_for(user->selector_count) * sizeof(*copy->selectors));
+    copy->selectors = mem_alloc(cap_for(user->selector_count) * sizeof(*copy->selectors));
     for (size_t i = 0; i < user->selector_count; i++)
         copy->selectors[i] = acl_selector_copy(&user->selectors[i]);
     return copy;
@@ -178,9 +178,9 @@ static enum acl_fault add_selector(struct acl_user *user, const struct acl_conte
         return fault;
     }
     size_t count = user->selector_count++;
-    if (room_for(count + 1) > room_for(count))
+    if (cap_for(count + 1) > cap_for(count))
         user->selectors =
-            mem_realloc(user->selectors, room_for(count + 1) * sizeof(*user->selectors));
+            mem_realloc(user->selectors, cap_for(count + 1) * sizeof(*user->selectors));
     user->selectors[count] = selector;
     user->has_full_selector |= is_full(&selector);
     return ACL_NO_FAULT;

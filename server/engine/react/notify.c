@@ -139,7 +139,7 @@ static void append_measured(struct buffer *buffer, struct bytes bytes)
 static void empty_buffer(struct buffer *buffer)
 {
     buffer->len = 0;
-    if (buffer->room > KEPT_BUFFER) buffer_drop(buffer);
+    if (buffer->cap > KEPT_BUFFER) buffer_drop(buffer);
 }
 
 /* Records in a buffer may be unaligned, so they are copied. */

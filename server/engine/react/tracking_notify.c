@@ -101,7 +101,7 @@ void tracking_flush(struct tracking *tracking)
         notify_tracker(tracker, &message);
     }
     tracking->queue.len = 0;
-    if (tracking->queue.room > KEPT_QUEUE) buffer_drop(&tracking->queue);
+    if (tracking->queue.cap > KEPT_QUEUE) buffer_drop(&tracking->queue);
 }
 
 /* ---- at the end of a turn ------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { NAME_ROOM = 64 };
+enum { NAME_SIZE = 64 };
 
 static struct api_key_spec host_spec_of(const struct key_spec *spec)
 {
@@ -61,7 +61,7 @@ static bool describe(RedisModuleCommand *command, const struct command *row)
 
 bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_command run)
 {
-    char flags[96], name[NAME_ROOM];
+    char flags[96], name[NAME_SIZE];
     struct key_range keys = row->keys;
     const char *kind = row->flags & WRITE ? "write" : "readonly";
     if (row->flags & ADMIN) kind = "admin";
@@ -70,7 +70,7 @@ bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_c
              row->flags & MOVABLE_KEYS ? " getkeys-api" : "");
     /* In lower case, as the host's own names: it shows names as they are registered. */
     size_t len = strlen(row->name);
-    ensure(len < NAME_ROOM, "a command of %zu bytes", len);
+    ensure(len < NAME_SIZE, "a command of %zu bytes", len);
     for (size_t i = 0; i <= len; i++) {
         char c = row->name[i];
         name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -13,26 +13,26 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->slot = lua_gettop(L);
     out->data = out->small;
     out->len = 0;
-    out->room = sizeof(out->small);
+    out->cap = sizeof(out->small);
 }
 
 /* Kept out of lua_output_extend, so that the common case stays short. */
 static void grow(struct lua_output *out, size_t len)
 {
     if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");
-    size_t room = out->room * 2;
-    if (room > MAX_OUTPUT) room = MAX_OUTPUT;
-    if (room < out->len + len) room = out->len + len;
-    char *data = lua_newuserdata(out->L, room);
+    size_t cap = out->cap * 2;
+    if (cap > MAX_OUTPUT) cap = MAX_OUTPUT;
+    if (cap < out->len + len) cap = out->len + len;
+    char *data = lua_newuserdata(out->L, cap);
     memcpy(data, out->data, out->len);
     lua_replace(out->L, out->slot);
     out->data = data;
-    out->room = room;
+    out->cap = cap;
 }
 
 char *lua_output_extend(struct lua_output *out, size_t len)
 {
-    if (len > out->room - out->len) grow(out, len);
+    if (len > out->cap - out->len) grow(out, len);
     char *at = out->data + out->len;
     out->len += len;
     return at;

@@ -12,7 +12,7 @@ struct lua_output {
     lua_State *L;
     int slot; /* of the userdata, or of nil while the bytes fit into `small` */
     char *data;
-    size_t len, room;
+    size_t len, cap;
     char small[LUA_OUTPUT_SMALL];
 };
 

@@ -8,7 +8,7 @@
 
 enum form { FORM_NARROW, FORM_WIDE, FORM_HUGE };
 
-enum { DELIVERIES_BITS = 12, CONSUMER_BITS = 20, ROOM_STEP = 8 };
+enum { DELIVERIES_BITS = 12, CONSUMER_BITS = 20, CAP_STEP = 8 };
 
 struct narrow {
     uint64_t key; /* milliseconds since the leaf's base, then the sequence number in 32 bits */
@@ -203,22 +203,21 @@ static void choose_form(struct pending_leaf *leaf, const struct pending_record *
 /* ---- memory ---- */
 
 /* The size of a leaf with room for `count` records and a few more. */
-static unsigned room_for(unsigned count)
+static unsigned cap_for(unsigned count)
 {
     if (count <= 2) return 2;
     if (count <= 4) return 4;
-    unsigned room = (count + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
-    return room < PENDING_LEAF_MAX ? room : PENDING_LEAF_MAX;
+    unsigned cap = (count + CAP_STEP - 1) / CAP_STEP * CAP_STEP;
+    return cap < PENDING_LEAF_MAX ? cap : PENDING_LEAF_MAX;
 }
 
 /* A leaf without records, of the form and with the bases of `like`. */
-static struct pending_leaf *leaf_alloc(const struct pending_leaf *like, unsigned room,
-                                       size_t *bytes)
+static struct pending_leaf *leaf_alloc(const struct pending_leaf *like, unsigned cap, size_t *bytes)
 {
-    struct pending_leaf *leaf = mem_alloc(sizeof(*leaf) + (size_t)room * form_sizes[like->form]);
+    struct pending_leaf *leaf = mem_alloc(sizeof(*leaf) + (size_t)cap * form_sizes[like->form]);
     *leaf = *like;
     leaf->begin = leaf->count = 0;
-    leaf->cap = (uint8_t)room;
+    leaf->cap = (uint8_t)cap;
     *bytes += mem_size(leaf);
     return leaf;
 }
@@ -229,7 +228,7 @@ struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsi
     struct pending_leaf like = { 0 };
     ensure(count > 0 && count <= PENDING_LEAF_MAX, "%u records", count);
     choose_form(&like, records, count);
-    struct pending_leaf *leaf = leaf_alloc(&like, room_for(count), bytes);
+    struct pending_leaf *leaf = leaf_alloc(&like, cap_for(count), bytes);
     for (unsigned i = 0; i < count; i++)
         record_store(leaf, i, &records[i]);
     leaf->count = (uint8_t)count;
@@ -242,9 +241,9 @@ void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes)
     mem_free(leaf);
 }
 
-static struct pending_leaf *leaf_resize(struct pending_leaf *old, unsigned room, size_t *bytes)
+static struct pending_leaf *leaf_resize(struct pending_leaf *old, unsigned cap, size_t *bytes)
 {
-    struct pending_leaf *leaf = leaf_alloc(old, room, bytes);
+    struct pending_leaf *leaf = leaf_alloc(old, cap, bytes);
     memcpy(leaf->records, record_at(old, 0), (size_t)old->count * form_sizes[old->form]);
     leaf->count = old->count;
     pending_leaf_free(old, bytes);
@@ -346,7 +345,7 @@ struct pending_leaf *pending_leaf_insert(struct pending_leaf *leaf, unsigned i,
 {
     ensure(leaf->count < PENDING_LEAF_MAX && i <= leaf->count, "%u of %u", i, leaf->count);
     if (!fits(leaf, record)) return leaf_convert(leaf, i, record, false, bytes);
-    if (leaf->count == leaf->cap) leaf = leaf_resize(leaf, room_for(leaf->count + 1U), bytes);
+    if (leaf->count == leaf->cap) leaf = leaf_resize(leaf, cap_for(leaf->count + 1U), bytes);
     gap_open(leaf, i);
     record_store(leaf, i, record);
     return leaf;
@@ -365,8 +364,8 @@ struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, 
     gap_close(leaf, i);
     /* With hysteresis, so that alternating adds and removals do not reallocate each time. */
     unsigned count = leaf->count;
-    if (count == 0 || leaf->cap <= room_for(count + count / 4 + 2)) return leaf;
-    return leaf_resize(leaf, room_for(count), bytes);
+    if (count == 0 || leaf->cap <= cap_for(count + count / 4 + 2)) return leaf;
+    return leaf_resize(leaf, cap_for(count), bytes);
 }
 
 /* ---- checking ---- */

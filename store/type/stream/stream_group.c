@@ -65,7 +65,7 @@ static bool group_clear_some(struct stream_group *group, size_t *work)
     }
     mem_free(group->numbered);
     group->numbered = NULL;
-    group->room = 0;
+    group->cap = 0;
     return true;
 }
 
@@ -184,9 +184,9 @@ static uint32_t number_take(struct stream_group *group, struct stream_consumer *
     } else {
         number = group->numbers++;
         ensure(number != 0, "2^32 consumers");
-        if (number >= group->room) {
-            group->room = group->room == 0 ? 2 : group->room * 2;
-            group->numbered = mem_realloc(group->numbered, group->room * sizeof(*group->numbered));
+        if (number >= group->cap) {
+            group->cap = group->cap == 0 ? 2 : group->cap * 2;
+            group->numbered = mem_realloc(group->numbered, group->cap * sizeof(*group->numbered));
             group->numbered[0].next_free = 0;
         }
     }
@@ -204,7 +204,7 @@ static void number_free(struct stream_group *group, uint32_t number)
     mem_free(group->numbered);
     group->numbered = NULL;
     group->numbers = 1;
-    group->room = group->free_number = 0;
+    group->cap = group->free_number = 0;
 }
 
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now)

@@ -65,7 +65,7 @@ static inline struct stream_consumer *consumer_of(const struct ranked_member *me
 static inline size_t group_bytes(const struct stream_group *group)
 {
     return group->names + pending_tree_bytes(&group->pending) +
-           ranked_bytes_used(&group->consumers) + group->room * sizeof(*group->numbered);
+           ranked_bytes_used(&group->consumers) + group->cap * sizeof(*group->numbered);
 }
 
 /* Call after the group's own memory has changed. */

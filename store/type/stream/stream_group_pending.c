@@ -195,7 +195,7 @@ static void check_consumers(const struct stream_group *group, const size_t *pend
                "free number %u of %u", number, group->numbers);
         number = (uint32_t)(group->numbered[number].next_free >> 1);
     }
-    ensure(count + 1 == group->numbers && group->numbers <= (group->room > 0 ? group->room : 1),
+    ensure(count + 1 == group->numbers && group->numbers <= (group->cap > 0 ? group->cap : 1),
            "%zu consumers and free numbers of %u", count, group->numbers);
     ensure(names == group->names && pending[0] == group->released,
            "%zu bytes of names, counted %zu; %zu released, counted %zu", names, group->names,

@@ -90,7 +90,7 @@ START_TEST(scores_of_all_widths_round_trip_in_order)
         zset_packed_check(&packed);
         for (int n = 0; n < PACKED_MAX_COUNT; n++) {
             char text[16];
-            char spelled[ZSET_TEXT_ROOM];
+            char spelled[ZSET_TEXT_SIZE];
             const struct zset_front front = zset_front_of(&packed);
             struct zset_member found;
             size_t below = 0, rank;

@@ -15,7 +15,7 @@ static struct geo_found distances(const double *values, size_t count)
 {
     struct geo_found found = { .matches = mem_zalloc(count * sizeof(*found.matches)),
                                .count = count,
-                               .room = count };
+                               .cap = count };
     for (size_t i = 0; i < count; i++) {
         found.matches[i].distance = values[i];
         found.matches[i].turn = i;
