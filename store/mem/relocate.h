@@ -19,12 +19,12 @@ struct relocation {
 /* Where to continue in a structure of many blocks. All zero: at the beginning, or done. */
 struct relocation_cursor {
     uint64_t at;
-    unsigned part;
+    unsigned phase;
 };
 
 static inline bool relocation_begins(const struct relocation_cursor *cursor)
 {
-    return cursor->at == 0 && cursor->part == 0;
+    return cursor->at == 0 && cursor->phase == 0;
 }
 
 /* A copy of the block if that saves memory, else NULL. The caller must redirect all pointers to the

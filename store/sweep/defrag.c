@@ -19,7 +19,7 @@ enum {
     USELESS_SHIFT = 7, /* do not repeat if fewer than this share of the blocks moved */
 };
 
-enum { PART_ENTRIES, PART_AGENDAS, PARTS = PART_AGENDAS + KEY_KINDS };
+enum { PHASE_ENTRIES, PHASE_AGENDAS, PHASES = PHASE_AGENDAS + KEY_KINDS };
 
 void defrag_init(struct defrag *defrag, struct store *store)
 {
@@ -141,14 +141,14 @@ static void continue_value(struct defrag *defrag, struct keyspace *ks)
 static void continue_database(struct defrag *defrag, struct keyspace *ks)
 {
     struct relocation_cursor *cursor = &defrag->cursor;
-    if (cursor->part == PART_ENTRIES) {
+    if (cursor->phase == PHASE_ENTRIES) {
         cursor->at = keyspace_relocate(ks, cursor->at, &defrag->relocation, visit, defrag);
-        if (cursor->at == 0) cursor->part = PART_AGENDAS;
+        if (cursor->at == 0) cursor->phase = PHASE_AGENDAS;
         return;
     }
-    agenda_relocate(&ks->agendas[cursor->part - PART_AGENDAS], cursor, &defrag->relocation);
-    if (cursor->at != 0 || ++cursor->part < PARTS) return;
-    cursor->part = PART_ENTRIES;
+    agenda_relocate(&ks->agendas[cursor->phase - PHASE_AGENDAS], cursor, &defrag->relocation);
+    if (cursor->at != 0 || ++cursor->phase < PHASES) return;
+    cursor->phase = PHASE_ENTRIES;
     defrag->db++;
 }
 

@@ -531,7 +531,7 @@ uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
 
 /* ---- relocating ------------------------------------------------------------------------------ */
 
-enum { PART_ELEMENTS, PART_TIMELINE, PART_LEASES };
+enum { PHASE_ELEMENTS, PHASE_TIMELINE, PHASE_LEASES };
 
 struct mover {
     struct dehydrator *dehydrator;
@@ -558,19 +558,19 @@ struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
     if (relocation_begins(cursor)) dehydrator = relocation_block(relocation, dehydrator);
     struct mover mover = { dehydrator, relocation };
     do {
-        switch (cursor->part) {
-        case PART_ELEMENTS:
+        switch (cursor->phase) {
+        case PHASE_ELEMENTS:
             cursor->at = dict_relocate(&dehydrator->elements, cursor->at, relocation,
                                        element_relocate, &mover);
             break;
-        case PART_TIMELINE:
+        case PHASE_TIMELINE:
             cursor->at = timeline_relocate(&dehydrator->timeline, (uint32_t)cursor->at, relocation);
             break;
         default:
             cursor->at = timeline_relocate(&dehydrator->leases, (uint32_t)cursor->at, relocation);
             break;
         }
-        if (cursor->at == 0) cursor->part = (cursor->part + 1) % (PART_LEASES + 1);
+        if (cursor->at == 0) cursor->phase = (cursor->phase + 1) % (PHASE_LEASES + 1);
     } while (!relocation_begins(cursor) && relocation->left > 0);
     return dehydrator;
 }

@@ -195,7 +195,7 @@ static bool hash_table_set(struct hash_table *table, const struct packed_record 
 
 /* ---- relocating ---------------------------------------------------------------------------- */
 
-enum { PART_PAIRS, PART_DEADLINES };
+enum { PHASE_PAIRS, PHASE_DEADLINES };
 
 struct mover {
     struct hash_table *table;
@@ -224,16 +224,16 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
     }
     if (begins) hash->table = relocation_block(relocation, hash->table);
     struct hash_table *table = hash->table;
-    if (cursor->part == PART_DEADLINES) {
+    if (cursor->phase == PHASE_DEADLINES) {
         deadlines_relocate(&table->deadlines, cursor, relocation);
-        if (cursor->at == 0) cursor->part = PART_PAIRS;
+        if (cursor->at == 0) cursor->phase = PHASE_PAIRS;
         return hash;
     }
     struct mover mover = { table, relocation };
     do
         cursor->at = dict_relocate(&table->pairs, cursor->at, relocation, pair_relocate, &mover);
     while (cursor->at != 0 && relocation->left > 0);
-    if (cursor->at == 0) cursor->part = PART_DEADLINES;
+    if (cursor->at == 0) cursor->phase = PHASE_DEADLINES;
     return hash;
 }
 

@@ -7,9 +7,9 @@
 #include "store/struct/packed.h"
 
 enum {
-    SMALL_MAX = 16,       /* holders of the small form */
-    TOKEN_BYTES = 8,      /* little-endian */
-    PART_BY_TOKEN = 1000, /* of a relocation; smaller numbers are those of hash_relocate */
+    SMALL_MAX = 16,        /* holders of the small form */
+    TOKEN_BYTES = 8,       /* little-endian */
+    PHASE_BY_TOKEN = 1000, /* of a relocation; smaller numbers are those of hash_relocate */
 };
 
 /* A lock has one holder, so most leases are small: one allocation for the lease and one for its
@@ -249,14 +249,14 @@ struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *curs
         *cursor = (struct relocation_cursor){ 0 };
         return lease;
     }
-    if (cursor->part < PART_BY_TOKEN) {
+    if (cursor->phase < PHASE_BY_TOKEN) {
         lease->by_owner = hash_relocate(lease->by_owner, cursor, relocation);
-        if (relocation_begins(cursor)) cursor->part = PART_BY_TOKEN;
+        if (relocation_begins(cursor)) cursor->phase = PHASE_BY_TOKEN;
         return lease;
     }
-    cursor->part -= PART_BY_TOKEN;
+    cursor->phase -= PHASE_BY_TOKEN;
     lease->by_token = hash_relocate(lease->by_token, cursor, relocation);
-    if (!relocation_begins(cursor)) cursor->part += PART_BY_TOKEN;
+    if (!relocation_begins(cursor)) cursor->phase += PHASE_BY_TOKEN;
     return lease;
 }
 

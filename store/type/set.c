@@ -115,7 +115,7 @@ static bool set_table_free_some(struct set_table *table, size_t *work)
 
 /* ---- relocating ---- */
 
-enum { PART_MEMBERS, PART_DEADLINES };
+enum { PHASE_MEMBERS, PHASE_DEADLINES };
 
 struct mover {
     struct set_table *table;
@@ -144,9 +144,9 @@ struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
     }
     if (begins) set->table = relocation_block(relocation, set->table);
     struct set_table *table = set->table;
-    if (cursor->part == PART_DEADLINES) {
+    if (cursor->phase == PHASE_DEADLINES) {
         deadlines_relocate(&table->deadlines, cursor, relocation);
-        if (cursor->at == 0) cursor->part = PART_MEMBERS;
+        if (cursor->at == 0) cursor->phase = PHASE_MEMBERS;
         return set;
     }
     struct mover mover = { table, relocation };
@@ -154,7 +154,7 @@ struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
         cursor->at =
             dict_relocate(&table->members, cursor->at, relocation, set_member_relocate, &mover);
     while (cursor->at != 0 && relocation->left > 0);
-    if (cursor->at == 0) cursor->part = PART_DEADLINES;
+    if (cursor->at == 0) cursor->phase = PHASE_DEADLINES;
     return set;
 }
 

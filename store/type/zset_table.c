@@ -114,7 +114,7 @@ void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to)
     }
 }
 
-enum { PART_TREE, PART_TABLE, PART_DEADLINES };
+enum { PHASE_TREE, PHASE_TABLE, PHASE_DEADLINES };
 
 struct mover {
     struct zset_table *table;
@@ -137,17 +137,17 @@ void zset_table_relocate(struct zset_table *table, struct relocation_cursor *cur
 {
     struct mover mover = { table, relocation };
     do {
-        switch (cursor->part) {
-        case PART_TREE:
+        switch (cursor->phase) {
+        case PHASE_TREE:
             cursor->at =
                 ranked_relocate(&table->ranked, cursor->at, relocation, member_relocate, &mover);
             break;
-        case PART_TABLE:
+        case PHASE_TABLE:
             cursor->at = dict_relocate(&table->members, cursor->at, relocation, NULL, NULL);
             break;
         default: deadlines_relocate(&table->deadlines, cursor, relocation); break;
         }
-        if (cursor->at == 0) cursor->part = (cursor->part + 1) % (PART_DEADLINES + 1);
+        if (cursor->at == 0) cursor->phase = (cursor->phase + 1) % (PHASE_DEADLINES + 1);
     } while (!relocation_begins(cursor) && relocation->left > 0);
 }
 

@@ -16,8 +16,8 @@ enum {
     LIMIT_MAX = 32 * 1024, /* bytes of a block, even if encoding_limits allow more */
     SHRINK_SHARE = 4,      /* a block in the tree shrinks when a quarter of it is unused, */
     KEEP_SHARE = 4,        /* the last one when only a quarter is used */
-    PART_BLOCKS = 0,
-    PART_GROUPS = 1,
+    PHASE_BLOCKS = 0,
+    PHASE_GROUPS = 1,
 };
 
 struct branch {
@@ -504,17 +504,17 @@ struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *
                                struct relocation *relocation)
 {
     if (relocation_begins(cursor)) stream = relocation_block(relocation, stream);
-    if (cursor->part == PART_BLOCKS) {
+    if (cursor->phase == PHASE_BLOCKS) {
         while (cursor->at < stream->count) {
             relocate_block(stream, cursor, relocation);
             if (cursor->at < stream->count && relocation->left == 0) return stream;
         }
-        *cursor = (struct relocation_cursor){ .part = PART_GROUPS };
+        *cursor = (struct relocation_cursor){ .phase = PHASE_GROUPS };
     }
-    /* The part may be any other: an earlier value of the key had it. */
+    /* The phase may be any other: an earlier value of the key had it. */
     struct relocation_cursor within = { .at = cursor->at };
     stream->groups = stream_groups_relocate(stream->groups, &within, relocation);
-    *cursor = (struct relocation_cursor){ within.at, within.at != 0 ? PART_GROUPS : PART_BLOCKS };
+    *cursor = (struct relocation_cursor){ within.at, within.at != 0 ? PHASE_GROUPS : PHASE_BLOCKS };
     return stream;
 }
 

@@ -475,7 +475,7 @@ static uint64_t relocate_all(struct model *model, size_t slice)
         model->groups = stream_groups_relocate(model->groups, &cursor, &relocation);
     } while (cursor.at != 0);
     mem_all_sparse(false);
-    ck_assert_uint_eq(cursor.part, 0);
+    ck_assert_uint_eq(cursor.phase, 0);
     ck_assert_uint_eq(relocation.kept, 0);
     model->group = group_find(model->groups, LIT("group"));
     for (unsigned n = 0; n < model->names; n++) {
