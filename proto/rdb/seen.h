@@ -3,9 +3,9 @@
  * billion members, two different ones collide with a probability of about 2^-68. A zeroed table is
  * empty.
  *
- * Uses extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a part that is half full
- * is split in two. So no single call does much work, while an ordinary hash table would rehash all
- * members at once. */
+ * Uses extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a bucket that is half
+ * full is split in two. So no single call does much work, while an ordinary hash table would rehash
+ * all members at once. */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
 
@@ -15,10 +15,10 @@
 
 #include "store/base/bytes.h"
 
-struct rdb_seen_part;
+struct rdb_seen_bucket;
 
 struct rdb_seen {
-    struct rdb_seen_part **parts; /* 2^depth pointers, several of which may be equal */
+    struct rdb_seen_bucket **buckets; /* 2^depth pointers, several of which may be equal */
     uint32_t depth;
     uint8_t key[16];
     bool keyed;

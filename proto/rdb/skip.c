@@ -6,14 +6,14 @@
 
 enum { MODULE_NAME = 9, ENCODING_VERSION_BITS = 10 };
 
-/* The kind that precedes each part of a module's value. */
-enum module_part {
-    PART_END,
-    PART_SIGNED,
-    PART_UNSIGNED,
-    PART_FLOAT,
-    PART_DOUBLE,
-    PART_STRING,
+/* The opcode that precedes each part of a module's value. */
+enum module_opcode {
+    OPCODE_END,
+    OPCODE_SIGNED,
+    OPCODE_UNSIGNED,
+    OPCODE_FLOAT,
+    OPCODE_DOUBLE,
+    OPCODE_STRING,
 };
 
 /* A module type's id: nine characters of six bits, and a version, which is returned. */
@@ -28,18 +28,18 @@ static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
     return (int)(id & ((1 << ENCODING_VERSION_BITS) - 1));
 }
 
-static bool skip_parts(struct rdb_reader *reader)
+static bool skip_opcodes(struct rdb_reader *reader)
 {
-    uint64_t part;
+    uint64_t opcode;
     bool ok = true;
-    while (ok && rdb_get_length(reader, &part)) {
-        switch (part) {
-        case PART_END: return true;
-        case PART_SIGNED:
-        case PART_UNSIGNED: ok = rdb_skip_lengths(reader, 1); break;
-        case PART_FLOAT: ok = rdb_skip(reader, 4); break;
-        case PART_DOUBLE: ok = rdb_skip(reader, 8); break;
-        case PART_STRING: ok = rdb_skip_string(reader); break;
+    while (ok && rdb_get_length(reader, &opcode)) {
+        switch (opcode) {
+        case OPCODE_END: return true;
+        case OPCODE_SIGNED:
+        case OPCODE_UNSIGNED: ok = rdb_skip_lengths(reader, 1); break;
+        case OPCODE_FLOAT: ok = rdb_skip(reader, 4); break;
+        case OPCODE_DOUBLE: ok = rdb_skip(reader, 8); break;
+        case OPCODE_STRING: ok = rdb_skip_string(reader); break;
         default: return rdb_damaged(reader, "an unknown part of a module's value");
         }
     }
@@ -58,7 +58,7 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
     if (!annotated)
         return rdb_fail(reader, RDB_FOREIGN,
                         "a value of the module type %s, whose end only the module can find", name);
-    if (!skip_parts(reader)) return false;
+    if (!skip_opcodes(reader)) return false;
     struct rdb_unsupported what = { .key = reader->key.name,
                                     .database = reader->key.database,
                                     .type = "module",
@@ -70,11 +70,11 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
 bool rdb_skip_module_aux(struct rdb_reader *reader)
 {
     char name[MODULE_NAME + 1];
-    uint64_t id, part;
+    uint64_t id, opcode;
     /* The first part is when to load the data: before or after the keys. */
-    if (!rdb_get_length(reader, &id) || !rdb_get_length(reader, &part)) return false;
-    if (part != PART_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
-    if (!rdb_skip_lengths(reader, 1) || !skip_parts(reader)) return false;
+    if (!rdb_get_length(reader, &id) || !rdb_get_length(reader, &opcode)) return false;
+    if (opcode != OPCODE_UNSIGNED) return rdb_damaged(reader, "an unknown part of a module's data");
+    if (!rdb_skip_lengths(reader, 1) || !skip_opcodes(reader)) return false;
     int version = parse_module_id(id, name);
     return RDB_VISIT(reader, module_aux, name, version);
 }
@@ -90,7 +90,7 @@ bool rdb_skip_key_metadata(struct rdb_reader *reader)
     uint64_t classes;
     if (!rdb_get_length(reader, &classes)) return false;
     for (; classes > 0; classes--)
-        if (!rdb_skip(reader, CLASS_ID) || !skip_parts(reader)) return false;
+        if (!rdb_skip(reader, CLASS_ID) || !skip_opcodes(reader)) return false;
     what.key = (struct bytes){ "", 0 };
     return RDB_VISIT(reader, unsupported, &what);
 }
@@ -116,26 +116,26 @@ bool rdb_skip_array(struct rdb_reader *reader)
     return RDB_VISIT(reader, unsupported, &what);
 }
 
-static bool get_part(struct rdb_reader *reader, bool annotated, uint64_t wanted)
+static bool get_opcode(struct rdb_reader *reader, bool annotated, uint64_t wanted)
 {
-    uint64_t part;
+    uint64_t opcode;
     if (!annotated) return true;
-    if (!rdb_get_length(reader, &part)) return false;
-    return part == wanted || rdb_damaged(reader, "an unexpected part of a module's value");
+    if (!rdb_get_length(reader, &opcode)) return false;
+    return opcode == wanted || rdb_damaged(reader, "an unexpected part of a module's value");
 }
 
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value)
 {
-    return get_part(reader, annotated, PART_UNSIGNED) && rdb_get_length(reader, value);
+    return get_opcode(reader, annotated, OPCODE_UNSIGNED) && rdb_get_length(reader, value);
 }
 
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text)
 {
-    return get_part(reader, annotated, PART_STRING) && rdb_get_string(reader, scratch, text);
+    return get_opcode(reader, annotated, OPCODE_STRING) && rdb_get_string(reader, scratch, text);
 }
 
 bool rdb_get_module_end(struct rdb_reader *reader, bool annotated)
 {
-    return get_part(reader, annotated, PART_END);
+    return get_opcode(reader, annotated, OPCODE_END);
 }

@@ -18,7 +18,7 @@ enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_CHECK = 16, LOG_USEC = 60 * 1000 * 
 
 /* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
  * more arrives. */
-struct part {
+struct arrived {
     size_t len; /* bytes; 0: none has arrived */
     bool bracketed, multi;
 };
@@ -28,8 +28,8 @@ struct follower {
     struct effect_reader reader; /* of our own kind of stream; its db is the selected one */
     struct request request;
     struct txn txn;
-    struct part part;
-    struct request_progress progress; /* of the part's first command that is not in it */
+    struct arrived arrived;
+    struct request_progress progress; /* of the first command after it */
     uint64_t commands; /* bytes of the stream before effects begin, or FOLLOW_COMMANDS */
     unsigned db;       /* the database that commands have selected */
     bool skips;        /* an effect of the command did not fit the data of a writable replica */
@@ -58,7 +58,7 @@ void follower_begin(struct follower *follower, uint64_t commands, unsigned db)
 {
     follower->commands = commands;
     follower->db = follower->reader.db = db;
-    follower->part = (struct part){ 0 };
+    follower->arrived = (struct arrived){ 0 };
     follower->progress = (struct request_progress){ 0 };
 }
 
@@ -189,16 +189,16 @@ static bool is_text(const char *data, size_t size, const char *text)
 }
 
 /* Begins a unit with its first command, or with an empty line. */
-static enum measured begin_part(struct follower *follower, const char *data, size_t len)
+static enum measured begin_unit(struct follower *follower, const char *data, size_t len)
 {
     size_t size;
     bool empty;
     enum measured result = measure(&follower->progress, data, len, &size, &empty);
     if (result != MEASURED) return result;
-    follower->part =
-        (struct part){ .len = size,
-                       .bracketed = empty && size == 2 && reads_effects(follower),
-                       .multi = !empty && is_text(data, size, "*1\r\n$5\r\nMULTI\r\n") };
+    follower->arrived =
+        (struct arrived){ .len = size,
+                          .bracketed = empty && size == 2 && reads_effects(follower),
+                          .multi = !empty && is_text(data, size, "*1\r\n$5\r\nMULTI\r\n") };
     return MEASURED;
 }
 
@@ -207,21 +207,22 @@ static enum measured begin_part(struct follower *follower, const char *data, siz
 static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
                                   size_t *whole)
 {
-    struct part *part = &follower->part;
-    enum measured result = part->len > 0 ? MEASURED : begin_part(follower, data, len);
-    while (result == MEASURED && (part->bracketed || part->multi)) {
+    struct arrived *arrived = &follower->arrived;
+    enum measured result = arrived->len > 0 ? MEASURED : begin_unit(follower, data, len);
+    while (result == MEASURED && (arrived->bracketed || arrived->multi)) {
         size_t size;
         bool empty;
-        result = measure(&follower->progress, data + part->len, len - part->len, &size, &empty);
+        result =
+            measure(&follower->progress, data + arrived->len, len - arrived->len, &size, &empty);
         if (result != MEASURED) break;
-        if (part->bracketed && empty) part->bracketed = false;
-        if (part->multi && is_text(data + part->len, size, "*1\r\n$4\r\nEXEC\r\n"))
-            part->multi = false;
-        part->len += size;
+        if (arrived->bracketed && empty) arrived->bracketed = false;
+        if (arrived->multi && is_text(data + arrived->len, size, "*1\r\n$4\r\nEXEC\r\n"))
+            arrived->multi = false;
+        arrived->len += size;
     }
     if (result != MEASURED) return result;
-    *whole = part->len;
-    *part = (struct part){ 0 };
+    *whole = arrived->len;
+    *arrived = (struct arrived){ 0 };
     return MEASURED;
 }
 

@@ -130,12 +130,12 @@ static struct geo_match *choose_pivot(struct geo_match *matches, size_t count, b
 
 /* The result of a partition: the first `before` matches sort before the pivot, the last `after`
  * after it, and the matches in between are equal to it. */
-struct parts {
+struct split {
     size_t before, after;
 };
 
 /* Partitions around the pivot matches[0]. */
-static struct parts partition(struct geo_match *matches, size_t count, bool farthest)
+static struct split partition(struct geo_match *matches, size_t count, bool farthest)
 {
     /* Collect equal matches at both ends first: in [0, low_end) and [high_end, count). */
     size_t low_end = 1, low = 1, high = count, high_end = count;
@@ -150,13 +150,13 @@ static struct parts partition(struct geo_match *matches, size_t count, bool fart
         if (low >= high) break;
         swap_matches(&matches[low++], &matches[--high]);
     }
-    struct parts parts = { low - low_end, high_end - high };
+    struct split split = { low - low_end, high_end - high };
     size_t equal = count - high_end;
-    size_t run = low_end < parts.before ? low_end : parts.before;
+    size_t run = low_end < split.before ? low_end : split.before;
     swap_match_runs(matches, matches + low - run, run);
-    run = parts.after < equal ? parts.after : equal;
+    run = split.after < equal ? split.after : equal;
     swap_match_runs(matches + low, matches + count - run, run);
-    return parts;
+    return split;
 }
 
 /* After `patience` rounds it falls back to qsort, which bounds the cost for adverse input. */
@@ -169,11 +169,11 @@ static void sort_first(struct geo_match *matches, size_t count, size_t wanted, b
             return;
         }
         swap_matches(matches, choose_pivot(matches, count, farthest));
-        struct parts parts = partition(matches, count, farthest);
-        sort_first(matches, parts.before, wanted, farthest, patience);
-        size_t done = count - parts.after;
+        struct split split = partition(matches, count, farthest);
+        sort_first(matches, split.before, wanted, farthest, patience);
+        size_t done = count - split.after;
         matches += done;
-        count = parts.after;
+        count = split.after;
         wanted = wanted > done ? wanted - done : 0;
     }
     if (wanted > 0) sort_by_insertion(matches, count, farthest);

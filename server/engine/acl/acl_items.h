@@ -16,8 +16,8 @@ struct acl_item {
     struct blob *text;
     unsigned tag; /* a number that the owner of the list defines */
     /* For a rule about a part of a command (acl_rules.c): */
-    struct acl_parts *parts; /* the list that `part` links it into; or NULL */
-    LIST_ENTRY(acl_item) part;
+    struct acl_subrules *subrules; /* the list that `of_command` links it into; or NULL */
+    LIST_ENTRY(acl_item) of_command;
 };
 
 /* All zero: empty. */

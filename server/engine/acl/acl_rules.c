@@ -13,7 +13,7 @@ enum {
 
 /* The rules about parts of a command. Those with COUNTS come first, so that ending them does not
  * visit the others. */
-struct acl_parts {
+struct acl_subrules {
     const struct command *command;
     LIST_HEAD(, acl_item) rules;
 };
@@ -23,27 +23,30 @@ bool acl_rule_allows(const struct acl_item *rule)
     return rule->tag & ALLOWS;
 }
 
-/* ---- parts of commands ---------------------------------------------------------------------- */
+/* ---- rules about parts of commands ----------------------------------------------------------- */
 
-static struct acl_parts *find_parts(const struct acl_rules *rules, const struct command *command)
+static struct acl_subrules *find_subrules(const struct acl_rules *rules,
+                                          const struct command *command)
 {
-    for (size_t i = 0; i < rules->part_count; i++)
-        if (rules->parts[i]->command == command) return rules->parts[i];
+    for (size_t i = 0; i < rules->subrule_count; i++)
+        if (rules->subrules[i]->command == command) return rules->subrules[i];
     return NULL;
 }
 
-static void add_part(struct acl_rules *rules, const struct command *command, struct acl_item *rule)
+static void add_subrule(struct acl_rules *rules, const struct command *command,
+                        struct acl_item *rule)
 {
-    struct acl_parts *parts = find_parts(rules, command);
-    if (parts == NULL) {
-        parts = mem_alloc(sizeof(*parts));
-        parts->command = command;
-        LIST_INIT(&parts->rules);
-        rules->parts = mem_realloc(rules->parts, (rules->part_count + 1) * sizeof(parts));
-        rules->parts[rules->part_count++] = parts;
+    struct acl_subrules *subrules = find_subrules(rules, command);
+    if (subrules == NULL) {
+        subrules = mem_alloc(sizeof(*subrules));
+        subrules->command = command;
+        LIST_INIT(&subrules->rules);
+        rules->subrules =
+            mem_realloc(rules->subrules, (rules->subrule_count + 1) * sizeof(subrules));
+        rules->subrules[rules->subrule_count++] = subrules;
     }
-    LIST_INSERT_HEAD(&parts->rules, rule, part);
-    rule->parts = parts;
+    LIST_INSERT_HEAD(&subrules->rules, rule, of_command);
+    rule->subrules = subrules;
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -57,9 +60,9 @@ void acl_rules_reset(struct acl_rules *rules, bool from_all)
 void acl_rules_drop(struct acl_rules *rules)
 {
     acl_items_clear(&rules->items);
-    for (size_t i = 0; i < rules->part_count; i++)
-        mem_free(rules->parts[i]);
-    mem_free(rules->parts);
+    for (size_t i = 0; i < rules->subrule_count; i++)
+        mem_free(rules->subrules[i]);
+    mem_free(rules->subrules);
     *rules = (struct acl_rules){ 0 };
 }
 
@@ -70,7 +73,7 @@ struct acl_rules acl_rules_copy(const struct acl_rules *rules)
     for (const struct acl_item *rule = rules->items.first; rule != NULL; rule = rule->next) {
         struct acl_item *added = acl_items_add(&copy.items, rule->tag, blob_view(rule->text));
         if (rule == rules->first_category) copy.first_category = added;
-        if (rule->parts != NULL) add_part(&copy, rule->parts->command, added);
+        if (rule->subrules != NULL) add_subrule(&copy, rule->subrules->command, added);
     }
     return copy;
 }
@@ -95,7 +98,7 @@ static bool is_needless(const struct acl_rules *rules, const struct acl_item *ru
 
 static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
 {
-    if (rule->parts != NULL) LIST_REMOVE(rule, part);
+    if (rule->subrules != NULL) LIST_REMOVE(rule, of_command);
     acl_items_remove(&rules->items, rule);
 }
 
@@ -134,16 +137,17 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
     if (kind == ACL_RULE_CATEGORY) tag |= IS_CATEGORY;
     if (kind == ACL_RULE_FIRST_ARG) tag |= COUNTS;
     /* Remove the rules that this one covers. */
-    struct acl_parts *parts = kind == ACL_RULE_COMMAND ? find_parts(rules, command) : NULL;
-    while (parts != NULL && !LIST_EMPTY(&parts->rules))
-        remove_rule(rules, LIST_FIRST(&parts->rules));
+    struct acl_subrules *subrules = kind == ACL_RULE_COMMAND ? find_subrules(rules, command) : NULL;
+    while (subrules != NULL && !LIST_EMPTY(&subrules->rules))
+        remove_rule(rules, LIST_FIRST(&subrules->rules));
     struct acl_item *same = acl_items_find(&rules->items, name);
     if (same != NULL && kind == ACL_RULE_CATEGORY)
         remove_category(rules, same);
     else if (same != NULL)
         remove_rule(rules, same);
     struct acl_item *rule = acl_items_add(&rules->items, tag, name);
-    if (kind == ACL_RULE_SUBCOMMAND || kind == ACL_RULE_FIRST_ARG) add_part(rules, command, rule);
+    if (kind == ACL_RULE_SUBCOMMAND || kind == ACL_RULE_FIRST_ARG)
+        add_subrule(rules, command, rule);
     if (rules->first_category != NULL) return;
     if (kind == ACL_RULE_CATEGORY)
         rules->first_category = rule;
@@ -166,9 +170,9 @@ bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct comma
 
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command)
 {
-    const struct acl_parts *parts = find_parts(rules, command);
-    if (parts == NULL) return;
-    for (struct acl_item *rule = LIST_FIRST(&parts->rules); rule != NULL && (rule->tag & COUNTS);
-         rule = LIST_NEXT(rule, part))
+    const struct acl_subrules *subrules = find_subrules(rules, command);
+    if (subrules == NULL) return;
+    for (struct acl_item *rule = LIST_FIRST(&subrules->rules); rule != NULL && (rule->tag & COUNTS);
+         rule = LIST_NEXT(rule, of_command))
         rule->tag &= ~(unsigned)COUNTS;
 }

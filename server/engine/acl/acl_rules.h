@@ -27,8 +27,8 @@ struct acl_rules {
     struct acl_items items; /* their texts have no sign, and are in lower case */
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */
-    struct acl_parts **parts;        /* for each command: the rules about parts of it */
-    size_t part_count;
+    struct acl_subrules **subrules;  /* for each command: the rules about parts of it */
+    size_t subrule_count;
 };
 
 void acl_rules_reset(struct acl_rules *rules, bool from_all);

@@ -10,20 +10,20 @@
 #include "store/walk.h"
 
 /* The numbers are in files: never change one. */
-enum held_part {
-    PART_ELEMENT,
-    PART_OPTIONS,
-    PART_SUCCESSOR,
-    PART_REMEMBERED,
-    PART_PAUSE,
-    PART_RATE,
-    PARTS
+enum held_record {
+    RECORD_ELEMENT,
+    RECORD_OPTIONS,
+    RECORD_SUCCESSOR,
+    RECORD_REMEMBERED,
+    RECORD_PAUSE,
+    RECORD_RATE,
+    RECORDS
 };
 
-static const enum effect_kind kinds[PARTS] = {
-    [PART_ELEMENT] = EFFECT_REDE_PUSH,     [PART_OPTIONS] = EFFECT_REDE_OPTIONS,
-    [PART_SUCCESSOR] = EFFECT_REDE_FOLLOW, [PART_REMEMBERED] = EFFECT_REDE_REMEMBER,
-    [PART_PAUSE] = EFFECT_REDE_PAUSE,      [PART_RATE] = EFFECT_REDE_RATE,
+static const enum effect_kind kinds[RECORDS] = {
+    [RECORD_ELEMENT] = EFFECT_REDE_PUSH,     [RECORD_OPTIONS] = EFFECT_REDE_OPTIONS,
+    [RECORD_SUCCESSOR] = EFFECT_REDE_FOLLOW, [RECORD_REMEMBERED] = EFFECT_REDE_REMEMBER,
+    [RECORD_PAUSE] = EFFECT_REDE_PAUSE,      [RECORD_RATE] = EFFECT_REDE_RATE,
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static bool load_instant(RedisModuleIO *io, msec *at)
 }
 
 /* What an element is, or what is more than an element. */
-static bool load_part(RedisModuleIO *io, int encoding, struct effect *effect)
+static bool load_record(RedisModuleIO *io, int encoding, struct effect *effect)
 {
     uint64_t part = encoding == 1 ? PART_ELEMENT : redis.LoadUnsigned(io);
     if (part >= PARTS) return false;
@@ -152,7 +152,7 @@ static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
     enum type type = object->type;
     bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
     bool good =
-        type == TYPE_DEHYDRATOR ? load_part(io, encoding, &effect) : load_deadline(io, &effect);
+        type == TYPE_DEHYDRATOR ? load_record(io, encoding, &effect) : load_deadline(io, &effect);
     if (type == TYPE_ZSET) {
         effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
         good = good && !isnan(effect.score);
