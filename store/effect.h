@@ -69,7 +69,7 @@ enum effect_kind {
     EFFECT_REDE_FORGET,   /* it forgets the id a */
     EFFECT_REDE_RATE,     /* its next delivery is not before the microsecond `from`; 0: any time */
     EFFECT_REDE_PAUSE,    /* it delivers nothing before `at`; 0: it is not paused any more */
-    EFFECT_STREAM_ADD,    /* entry `id` with the fields `parts` is added to stream key */
+    EFFECT_STREAM_ADD,    /* entry `id` with the fields `texts` is added to stream key */
     EFFECT_STREAM_DROP,   /* its entry `id` is removed */
     EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* it gets `marks` */
@@ -114,8 +114,8 @@ struct effect {
     const struct policy *policy;
     struct stage stage;
     struct stream_id id;
-    const struct bytes *parts; /* names and values in turn, part_count of them */
-    size_t part_count;
+    const struct bytes *texts; /* names and values in turn, text_count of them */
+    size_t text_count;
     struct stream_marks marks;
     struct group_position position;
 };

@@ -113,32 +113,32 @@ static void walk_entries(const struct stream *stream, const struct visitor *to)
 {
     struct stream_walk walk;
     struct stream_entry entry;
-    struct bytes *parts = NULL;
+    struct bytes *texts = NULL;
     size_t cap = 0;
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
         size_t count = 2 * entry.count;
         if (count > cap) {
             cap = 2 * count;
-            parts = mem_realloc(parts, cap * sizeof(*parts));
+            texts = mem_realloc(texts, cap * sizeof(*texts));
         }
         struct effect effect = {
-            .kind = EFFECT_STREAM_ADD, .id = entry.id, .parts = parts, .part_count = count
+            .kind = EFFECT_STREAM_ADD, .id = entry.id, .texts = texts, .text_count = count
         };
         for (size_t i = 0; i < count; i += 2)
-            stream_entry_next(&entry, &parts[i], &parts[i + 1]);
+            stream_entry_next(&entry, &texts[i], &texts[i + 1]);
         visit_effect(to, effect);
     }
-    mem_free(parts);
+    mem_free(texts);
 }
 
 /* Only an entry makes a stream, so an empty one begins with an entry that is removed. */
 static void walk_no_entries(const struct visitor *to)
 {
-    const struct bytes parts[] = { LIT("x"), LIT("y") };
+    const struct bytes texts[] = { LIT("x"), LIT("y") };
     visit_effect(to,
                  (struct effect){
-                     .kind = EFFECT_STREAM_ADD, .id = { 0, 1 }, .parts = parts, .part_count = 2 });
+                     .kind = EFFECT_STREAM_ADD, .id = { 0, 1 }, .texts = texts, .text_count = 2 });
     visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_TRIM, .id = { 0, 2 } });
 }
 
@@ -260,7 +260,7 @@ static bool put_stream(struct object *to, const struct effect *effect)
     switch (effect->kind) {
     case EFFECT_STREAM_ADD:
         if (!stream_id_before(stream_marks(stream).last, effect->id)) return false;
-        stream_append(stream, effect->id, effect->parts, effect->part_count);
+        stream_append(stream, effect->id, effect->texts, effect->text_count);
         return true;
     case EFFECT_STREAM_TRIM: stream_cut(stream, stream_rank(stream, effect->id)); return true;
     case EFFECT_STREAM_MARKS:

@@ -55,8 +55,8 @@ static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_strea
 
 struct rdb_stream_entry {
     struct rdb_stream_id id; /* greater than those before it */
-    const struct bytes *parts;
-    size_t count; /* of parts: names and values in turn; 2 or more */
+    const struct bytes *texts;
+    size_t count; /* of texts: names and values in turn; 2 or more */
 };
 
 /* What a stream records about its entries, including deleted ones. */

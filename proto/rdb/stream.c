@@ -85,7 +85,7 @@ static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entr
         return RDB_VISIT(in->reader, stream_entry, entry);
     }
     for (size_t i = 0; i < entry->count; i++)
-        in->unpacked += entry->parts[i].len;
+        in->unpacked += entry->texts[i].len;
     return in->unpacked <= in->unpacked_max ||
            rdb_fail(in->reader, RDB_TOO_LARGE, "entries of more than %zu bytes in one node",
                     in->unpacked_max);

@@ -149,7 +149,7 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     if (!next_fields(node, same_names, &count) || !next_count(node, &items)) return false;
     if (items != (same_names ? count + 3 : 2 * count + 4))
         return node_broken(node, "a stream entry with a wrong number of items");
-    entry->parts = texts_array(&node->parts);
+    entry->texts = texts_array(&node->parts);
     entry->count = 2 * (size_t)count;
     bool is_deleted = (*flags & RDB_ENTRY_DELETED) != 0;
     uint64_t *left = is_deleted ? &node->deleted : &node->live;

@@ -70,7 +70,7 @@ static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_
         size_t len;
         memcpy(&len, at, sizeof(len));
         at += sizeof(len);
-        if (len != entry->parts[i].len || memcmp(at, entry->parts[i].data, len) != 0) return false;
+        if (len != entry->texts[i].len || memcmp(at, entry->texts[i].data, len) != 0) return false;
         at += len;
     }
     return true;
@@ -96,7 +96,7 @@ static bool fits_node(const struct rdb_writer *writer, const struct rdb_stream_e
 {
     size_t bytes = writer->staged.len + NODE_END;
     for (size_t i = 0; i < entry->count; i++)
-        bytes += entry->parts[i].len;
+        bytes += entry->texts[i].len;
     return bytes < MAX_NODE && writer->in_node < MAX_ENTRIES;
 }
 
@@ -110,7 +110,7 @@ static void put_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     put_integer(writer, entry->id.seq - master->seq);
     if (!same_names) put_integer(writer, entry->count / 2);
     for (size_t i = 0; i < entry->count; i++)
-        if (i % 2 == 1 || !same_names) put_item(writer, entry->parts[i]);
+        if (i % 2 == 1 || !same_names) put_item(writer, entry->texts[i]);
     put_integer(writer, writer->stream.items - before);
     writer->in_node++;
 }

@@ -84,9 +84,9 @@ int64_t histogram_percentile(const struct histogram *histogram, double percent)
     if (histogram->total == 0) return 0;
     /* `percent` of the total, rounded up; at least 1. The factor cancels the rounding error of the
      * product: 99.9% of 1000 is 999. */
-    double part = (double)histogram->total * percent / 100 * (1 - 1e-12);
-    uint64_t wanted = part > 0 ? (uint64_t)part : 0, seen = histogram->counts[0];
-    if ((double)wanted < part) wanted++;
+    double share = (double)histogram->total * percent / 100 * (1 - 1e-12);
+    uint64_t wanted = share > 0 ? (uint64_t)share : 0, seen = histogram->counts[0];
+    if ((double)wanted < share) wanted++;
     if (wanted == 0) wanted = 1;
     if (wanted > histogram->total) wanted = histogram->total;
     unsigned bucket = 0;

@@ -35,11 +35,11 @@ enum {
     TABLE_PAGE = 65536, /* tables grow by this much, a multiple of any page size */
 };
 #define RANGE_LARGEST (UINT64_C(1) << 40)
-#define PART_SMALLEST (UINT64_C(1) << 30)
+#define SPAN_SMALLEST (UINT64_C(1) << 30)
 #ifdef __SANITIZE_THREAD__ /* it has most addresses from 2^39 for itself */
-#define PART_LARGEST (UINT64_C(1) << 38)
+#define SPAN_LARGEST (UINT64_C(1) << 38)
 #else
-#define PART_LARGEST UINT64_MAX
+#define SPAN_LARGEST UINT64_MAX
 #endif
 #define ALL_TAKEN UINT32_MAX
 
@@ -137,14 +137,14 @@ static void find_range(void)
     uint64_t random = 0;
     ssize_t got = getrandom(&random, sizeof(random), GRND_NONBLOCK);
     (void)got; /* without random numbers, use the first address */
-    uint64_t part = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
-    if (part > PART_LARGEST) part = PART_LARGEST;
-    for (; part >= PART_SMALLEST; part /= 2) {
-        size_t size = part / 2 < RANGE_LARGEST ? part / 2 : RANGE_LARGEST;
+    uint64_t span = (UINT64_C(1) << (63 - __builtin_clzll((uintptr_t)&random))) / 4;
+    if (span > SPAN_LARGEST) span = SPAN_LARGEST;
+    for (; span >= SPAN_SMALLEST; span /= 2) {
+        size_t size = span / 2 < RANGE_LARGEST ? span / 2 : RANGE_LARGEST;
         /* Two tables, then the slabs, aligned so that a step can be one huge page. */
         size_t steps = round_up(size / STEP_BYTES * RING_ROW, STEP_BYTES);
         size_t rows = round_up(size / SLAB_BYTES * RING_ROW, STEP_BYTES);
-        char *from = (char *)(part + random % (part / 4) / STEP_BYTES * STEP_BYTES);
+        char *from = (char *)(span + random % (span / 4) / STEP_BYTES * STEP_BYTES);
         all.steps = (struct table){ .at = from, .size = steps };
         all.rows = (struct table){ .at = from + steps, .size = rows };
         all.slabs = (struct table){ .at = from + steps + rows, .size = size };

@@ -13,7 +13,7 @@
 enum {
     BRIEF_MEMBER = 15, /* the greatest lengths in a head of one byte */
     BRIEF_VALUE = 7,
-    RECORD_MAX = 2 + sizeof(msec) + 2 * PACKED_MAX_PART,
+    RECORD_MAX = 2 + sizeof(msec) + 2 * PACKED_MAX_TEXT,
     SLACK = 32, /* shrink only if room exceeds twice the records plus this */
     LINE = 64,  /* bytes of a cache line */
 };
@@ -21,7 +21,7 @@ enum {
 _Static_assert(PACKED_MAX_BYTES <= UINT16_MAX, "an offset has 16 bits");
 _Static_assert(PACKED_MAX_COUNT < 1 << 7, "count_expiring has 7 bits");
 _Static_assert(PACKED_MAX_FRONT <= UINT8_MAX, "the length of a front is 8 bits");
-_Static_assert(PACKED_MAX_PART < 0x80, "a part's length is 7 bits");
+_Static_assert(PACKED_MAX_TEXT < 0x80, "a text's length is 7 bits");
 
 /* ---- one record ---- */
 
@@ -32,7 +32,7 @@ static inline bool has_expiry(const struct packed_record *record)
 
 static bool is_small(const struct packed_record *record)
 {
-    return record->member.len <= PACKED_MAX_PART && record->value.len <= PACKED_MAX_PART;
+    return record->member.len <= PACKED_MAX_TEXT && record->value.len <= PACKED_MAX_TEXT;
 }
 
 static bool is_brief(const struct packed_record *record)
@@ -41,7 +41,7 @@ static bool is_brief(const struct packed_record *record)
            !has_expiry(record);
 }
 
-/* The parts must be within PACKED_MAX_PART. */
+/* Member and value must be within PACKED_MAX_TEXT. */
 static uint32_t record_size(const struct packed_record *record)
 {
     uint32_t texts = (uint32_t)(record->member.len + record->value.len);
@@ -205,7 +205,7 @@ static inline uint64_t tail_of(const char *text, size_t len)
 uint32_t packed_find(const struct packed *packed, struct bytes member)
 {
     /* If empty, data is NULL, and NULL + 0 is undefined. */
-    if (member.len > PACKED_MAX_PART || packed->len == 0) return packed->len;
+    if (member.len > PACKED_MAX_TEXT || packed->len == 0) return packed->len;
     const char *p = packed->data, *end = p + packed->len;
     uint64_t tail = tail_of(member.data, member.len);
     size_t ahead = member.len > sizeof(tail) ? member.len - sizeof(tail) : 0; /* before the tail */

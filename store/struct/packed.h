@@ -36,7 +36,7 @@
 
 enum {
     PACKED_MAX_COUNT = 64,   /* records; a collection that exceeds any limit takes its large form */
-    PACKED_MAX_PART = 64,    /* bytes of one member or value */
+    PACKED_MAX_TEXT = 64,    /* bytes of one member or value */
     PACKED_MAX_BYTES = 2048, /* bytes of all records */
     PACKED_MAX_FRONT = 96,   /* bytes of the front, with its length */
 };

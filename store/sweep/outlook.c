@@ -37,7 +37,7 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
         if (due_at_come(next_due, now)) continue;
         struct due first = { entry_key(entry), entry_expires_at(ks, entry), "key" };
         if (!due_at_equal(next_due, due_at_expiry(first.at))) {
-            first.what = type_rows[entry->object.type].part;
+            first.what = type_rows[entry->object.type].item;
             first.at = txn_type_of(entry)->due_stays ? next_due.at : due_at_deadline(next_due);
         }
         due[found++] = first;

@@ -44,7 +44,7 @@ static const struct policy *policy_for(const struct store *store, const struct e
 struct seek {
     const struct object *object;
     struct bytes member;
-    char text[PACKED_MAX_PART]; /* a packed member, which its walk may spell in memory of its own */
+    char text[PACKED_MAX_TEXT]; /* a packed member, which its walk may spell in memory of its own */
     bool found;
 };
 

@@ -358,13 +358,13 @@ bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effe
 
 bool apply_stream_add(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
-    if (effect->part_count == 0 || effect->part_count % 2 != 0) return false;
+    if (effect->text_count == 0 || effect->text_count % 2 != 0) return false;
     if (entry == NULL) {
         if (stream_id_equal(effect->id, STREAM_ID_MIN)) return false;
         entry = txn_create(txn, effect->key, TYPE_STREAM);
     }
     if (!stream_id_before(stream_marks(entry->object.stream).last, effect->id)) return false;
-    txn_stream_append(txn, entry, effect->id, effect->parts, effect->part_count);
+    txn_stream_append(txn, entry, effect->id, effect->texts, effect->text_count);
     return true;
 }
 

@@ -57,16 +57,16 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
     char number[NUMBER_INT64_MAX_CHARS];
     size_t count = 0;
-    struct bytes *parts = mem_alloc((2 * source.count + 6) * sizeof(*parts));
-    while (stream_entry_next(&source, &parts[count], &parts[count + 1]))
+    struct bytes *texts = mem_alloc((2 * source.count + 6) * sizeof(*texts));
+    while (stream_entry_next(&source, &texts[count], &texts[count + 1]))
         count += 2;
     const struct bytes added[] = {
         LIT("origin"),     entry_key(entry),  LIT("group"),
         group_name(group), LIT("deliveries"), print_number(number, pending->deliveries),
     };
-    memcpy(parts + count, added, sizeof(added));
-    txn_stream_append(txn, target, id, parts, count + sizeof(added) / sizeof(added[0]));
-    mem_free(parts);
+    memcpy(texts + count, added, sizeof(added));
+    txn_stream_append(txn, target, id, texts, count + sizeof(added) / sizeof(added[0]));
+    mem_free(texts);
     txn_pending_remove(txn, entry, group, pending->id);
     return DEAD_LETTER_MOVED;
 }
@@ -79,13 +79,13 @@ static bool add_to_stream(struct txn *txn, struct entry *target, const struct en
     char number[NUMBER_INT64_MAX_CHARS];
     struct stream_id id;
     if (!takes_entry(txn, target, &id)) return false;
-    const struct bytes parts[] = {
+    const struct bytes texts[] = {
         LIT("payload"),    element_payload(element),
         LIT("origin"),     entry_key(entry),
         LIT("id"),         element_id(element),
         LIT("deliveries"), print_number(number, deliveries),
     };
-    txn_stream_append(txn, target, id, parts, sizeof(parts) / sizeof(parts[0]));
+    txn_stream_append(txn, target, id, texts, sizeof(texts) / sizeof(texts[0]));
     return true;
 }
 

@@ -28,7 +28,7 @@ enum word_type {
     WORD_CODE, /* `a`, whose first line has the key: "#!lua name=key" */
 
     /* The following stand for any number of words, and may only be the last of a head: */
-    WORD_PARTS,
+    WORD_TEXTS,
     WORD_POLICY,   /* the options that differ from the defaults (policy_words.h) */
     WORD_DEADLINE, /* PXAT and `at`, or nothing if that is NEVER */
     WORD_IMPLIED,  /* nothing: the command means that the number is `least` */

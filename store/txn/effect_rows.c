@@ -42,7 +42,7 @@
 #define RANGE    OF_TYPE(FIRST, FIELD(from)), OF_TYPE(LAST, FIELD(to))
 #define PXAT     WORD("PXAT"), INSTANT(at)
 #define DEADLINE OF_TYPE(DEADLINE)
-#define PARTS    OF_TYPE(PARTS)
+#define TEXTS    OF_TYPE(TEXTS)
 #define POLICY   OF_TYPE(POLICY)
 #define CODE     OF_TYPE(CODE)
 #define STAGE                                                                                      \
@@ -195,7 +195,7 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
 
     /* streams */
     ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), SERVES, IN_PAYLOAD,
-                        FORM("XADD", HEAD(KEY, ID(id), PARTS)) },
+                        FORM("XADD", HEAD(KEY, ID(id), TEXTS)) },
     ROW(STREAM_DROP) = { apply_stream_drop, EXISTS(STREAM), FORM("XDEL", HEAD(KEY), EACH(ID(id))) },
     ROW(STREAM_TRIM) = { apply_stream_trim, EXISTS(STREAM), IN_PAYLOAD,
                          FORM("XTRIM", HEAD(KEY, WORD("MINID"), WORD("="), ID(id))) },

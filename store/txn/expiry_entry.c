@@ -51,7 +51,7 @@ void expiry_writer_forget(struct expiry_writer *writer)
 
 void expiry_writer_drop(struct expiry_writer *writer)
 {
-    mem_free(writer->parts);
+    mem_free(writer->texts);
     mem_free(writer->names);
 }
 
@@ -84,20 +84,20 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most)
 
 /* ---- entries of a stream --------------------------------------------------------------------- */
 
-static void add_part(struct expiry_writer *writer, struct bytes name, struct bytes value)
+static void add_field(struct expiry_writer *writer, struct bytes name, struct bytes value)
 {
     if (writer->count + 2 > writer->cap) {
         writer->cap = writer->cap > 0 ? 2 * writer->cap : 16;
-        writer->parts = mem_realloc(writer->parts, writer->cap * sizeof(*writer->parts));
+        writer->texts = mem_realloc(writer->texts, writer->cap * sizeof(*writer->texts));
     }
-    writer->parts[writer->count++] = name;
-    writer->parts[writer->count++] = value;
+    writer->texts[writer->count++] = name;
+    writer->texts[writer->count++] = value;
 }
 
 static void add_number(struct expiry_writer *writer, struct bytes name, uint64_t number,
                        char text[static NUMBER_CHARS])
 {
-    add_part(writer, name, bytes_of(text, number_print_uint64(text, number)));
+    add_field(writer, name, bytes_of(text, number_print_uint64(text, number)));
 }
 
 static void add_fields(struct expiry_writer *writer, const struct hash *hash)
@@ -118,7 +118,7 @@ static void add_fields(struct expiry_writer *writer, const struct hash *hash)
     while (hash_iter_next(&iter, &field, &value)) {
         memcpy(to, prefix.data, prefix.len);
         if (field.len > 0) memcpy(to + prefix.len, field.data, field.len);
-        add_part(writer, bytes_of(to, prefix.len + field.len), value);
+        add_field(writer, bytes_of(to, prefix.len + field.len), value);
         to += prefix.len + field.len;
     }
 }
@@ -127,7 +127,7 @@ static void append(struct txn *txn, const struct expiry_writer *writer)
 {
     struct stream_id id;
     if (txn_stream_next_id(txn, writer->target, &id))
-        txn_stream_append(txn, writer->target, id, writer->parts, writer->count);
+        txn_stream_append(txn, writer->target, id, writer->texts, writer->count);
     else
         txn->store->stats.expired_log_errors++;
 }
@@ -145,7 +145,7 @@ static void append_dump(void *ctx, struct bytes payload)
 {
     struct adding *adding = ctx;
     if (payload.len > adding->most) return;
-    add_part(adding->writer, LIT("dump"), payload);
+    add_field(adding->writer, LIT("dump"), payload);
     append(adding->txn, adding->writer);
     adding->done = true;
 }
@@ -160,7 +160,7 @@ static bool add_object(struct adding *adding, char size[static NUMBER_CHARS])
 {
     const struct object *object = adding->item->object;
     if (object->type == TYPE_STRING) {
-        add_part(adding->writer, LIT("value"), object_text(object));
+        add_field(adding->writer, LIT("value"), object_text(object));
     } else if (object->type == TYPE_HASH) {
         add_fields(adding->writer, object->hash);
     } else {
@@ -178,15 +178,15 @@ static void write_to_stream(struct adding *adding)
     const char *type = type_name(item->type);
     char at[NUMBER_CHARS], size[NUMBER_CHARS], score[NUMBER_CHARS];
     writer->count = 0;
-    add_part(writer, LIT("key"), item->key);
+    add_field(writer, LIT("key"), item->key);
     add_number(writer, LIT("at"), (uint64_t)item->at, at);
-    add_part(writer, LIT("type"), bytes_of(type, strlen(type)));
-    if (item->is_member) add_part(writer, LIT("member"), item->member);
+    add_field(writer, LIT("type"), bytes_of(type, strlen(type)));
+    if (item->is_member) add_field(writer, LIT("member"), item->member);
     if (item->size > 0) add_number(writer, LIT("size"), item->size, size);
-    if (item->has_value) add_part(writer, LIT("value"), item->value);
+    if (item->has_value) add_field(writer, LIT("value"), item->value);
     if (item->has_score)
-        add_part(writer, LIT("score"),
-                 bytes_of(score, print_score(adding->txn, score, item->score)));
+        add_field(writer, LIT("score"),
+                  bytes_of(score, print_score(adding->txn, score, item->score)));
     if (item->object != NULL && add_object(adding, size)) return;
     append(adding->txn, writer);
 }

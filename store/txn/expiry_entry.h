@@ -29,7 +29,7 @@ struct expiry_writer {
         *policy; /* `target` is the target of this policy in database db, or NULL so far */
     unsigned db;
     struct entry *target; /* NULL: cannot be written to */
-    struct bytes *parts;
+    struct bytes *texts;
     size_t count, cap;
     char *names;
     size_t names_cap;

@@ -22,17 +22,17 @@ bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct
 }
 
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
-                       const struct bytes *parts, size_t count)
+                       const struct bytes *texts, size_t count)
 {
-    stream_append(entry->object.stream, id, parts, count);
+    stream_append(entry->object.stream, id, texts, count);
     rearm(txn, entry);
     txn_note(txn, entry, POLICY_GROWN);
     struct effect effect = {
         .kind = EFFECT_STREAM_ADD,
         .event = EVENT_XADD,
         .id = id,
-        .parts = parts,
-        .part_count = count,
+        .texts = texts,
+        .text_count = count,
     };
     txn_record(txn, entry, &effect);
 }

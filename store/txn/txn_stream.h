@@ -14,7 +14,7 @@
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
 /* As stream_append; event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
-                       const struct bytes *parts, size_t count);
+                       const struct bytes *texts, size_t count);
 /* False: there is no such entry. Event "xdel". Pending entries stay. */
 bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id);
 /* Removes the first `count` entries; event "xtrim". Pending entries stay. */

@@ -27,7 +27,7 @@ static bool is_plain(const struct zset_front *front)
 
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap)
 {
-    char text[PACKED_MAX_PART + TAIL];
+    char text[PACKED_MAX_TEXT + TAIL];
     uint64_t base = htole64((uint64_t)front->base);
     size_t len = front->prefix.len;
     if (is_plain(front)) return;
@@ -87,7 +87,7 @@ bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {
     size_t skipped = front->prefix.len;
-    if (member.len > PACKED_MAX_PART || member.len < skipped ||
+    if (member.len > PACKED_MAX_TEXT || member.len < skipped ||
         (skipped > 0 && memcmp(member.data, front->prefix.data, skipped) != 0))
         return false;
     struct bytes rest = bytes_of(member.data + skipped, member.len - skipped);

@@ -26,7 +26,7 @@
 enum {
     ZSET_FRONT_BASE = 10,                  /* bytes from the base to the records */
     ZSET_SPELLED = 8,                      /* bytes that are spelled at a time */
-    ZSET_TEXT_SIZE = PACKED_MAX_PART + 16, /* bytes behind a member are written, too */
+    ZSET_TEXT_SIZE = PACKED_MAX_TEXT + 16, /* bytes behind a member are written, too */
 };
 
 enum zset_letters { ZSET_TEXT, ZSET_DECIMAL, ZSET_HEX };

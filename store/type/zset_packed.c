@@ -298,7 +298,7 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
 static bool move_record(struct packed *packed, uint32_t offset, struct bytes member, double score,
                         msec at)
 {
-    char text[PACKED_MAX_PART];
+    char text[PACKED_MAX_TEXT];
     struct score_text value = text_of(score, zset_front_base(packed));
     struct packed_record record;
     packed_get(packed, offset, &record);

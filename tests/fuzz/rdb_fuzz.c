@@ -85,7 +85,7 @@ static bool entry(void *ctx, const struct rdb_stream_entry *entry)
     ensure(rdb_stream_id_compare(entry->id, outcome->last) > 0, "entries that are not in order");
     outcome->last = entry->id;
     for (size_t i = 0; i < entry->count; i++)
-        part(ctx, entry->parts[i]);
+        part(ctx, entry->texts[i]);
     return fold(ctx, &entry->id, sizeof(entry->id));
 }
 

@@ -214,11 +214,11 @@ static void append_some(struct txn *txn, struct entry *entry)
         uint64_t ms = (uint64_t)(txn->now + rng_between(&rng, -20, 5));
         if (ms > id.ms) id.ms = ms;
         id.seq++;
-        struct bytes parts[6];
-        size_t part_count = 2 * (1 + rng_below(&rng, 3));
-        for (size_t i = 0; i < part_count; i++)
-            parts[i] = random_text(i % 2 == 0 ? "name" : "value", 4);
-        txn_stream_append(txn, entry, id, parts, part_count);
+        struct bytes texts[6];
+        size_t text_count = 2 * (1 + rng_below(&rng, 3));
+        for (size_t i = 0; i < text_count; i++)
+            texts[i] = random_text(i % 2 == 0 ? "name" : "value", 4);
+        txn_stream_append(txn, entry, id, texts, text_count);
     }
 }
 

@@ -21,20 +21,20 @@ static struct bytes copy_of(struct bytes bytes)
     return bytes_of(copy, bytes.len);
 }
 
-static const struct bytes *copy_parts(const struct effect *effect)
+static const struct bytes *copy_texts(const struct effect *effect)
 {
-    if (effect->part_count == 0) return NULL;
-    struct bytes *parts = mem_alloc(effect->part_count * sizeof(*parts));
-    for (size_t i = 0; i < effect->part_count; i++)
-        parts[i] = copy_of(effect->parts[i]);
-    return parts;
+    if (effect->text_count == 0) return NULL;
+    struct bytes *texts = mem_alloc(effect->text_count * sizeof(*texts));
+    for (size_t i = 0; i < effect->text_count; i++)
+        texts[i] = copy_of(effect->texts[i]);
+    return texts;
 }
 
-static void free_parts(const struct effect *effect)
+static void free_texts(const struct effect *effect)
 {
-    for (size_t i = 0; i < effect->part_count; i++)
-        mem_free((void *)(uintptr_t)effect->parts[i].data);
-    mem_free((void *)(uintptr_t)effect->parts);
+    for (size_t i = 0; i < effect->text_count; i++)
+        mem_free((void *)(uintptr_t)effect->texts[i].data);
+    mem_free((void *)(uintptr_t)effect->texts);
 }
 
 void world_keep(struct world *world, const struct effect *effect)
@@ -47,7 +47,7 @@ void world_keep(struct world *world, const struct effect *effect)
     kept.key = copy_of(effect->key);
     kept.a = copy_of(effect->a);
     kept.b = copy_of(effect->b);
-    kept.parts = copy_parts(effect);
+    kept.texts = copy_texts(effect);
     if (effect->policy != NULL) {
         struct policy *policy = mem_alloc(sizeof(*policy));
         *policy = *effect->policy;
@@ -92,7 +92,7 @@ void world_forget(struct world *world)
         mem_free((char *)world->effects[i].effect.a.data);
         mem_free((char *)world->effects[i].effect.b.data);
         forget_policy(world->effects[i].effect.policy);
-        free_parts(&world->effects[i].effect);
+        free_texts(&world->effects[i].effect);
     }
     world->effect_count = 0;
 }

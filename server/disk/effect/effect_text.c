@@ -32,7 +32,7 @@ static size_t count_arguments(const struct effect_form *form, const struct effec
     size_t argc = 1 + head->count + form->element.count + form->tail.count;
     size_t texts = effect->key.len + effect->a.len + effect->b.len;
     if (form->counts.len > 0) argc += 2;
-    if (head->count > 0 && head->at[head->count - 1].type >= WORD_PARTS) {
+    if (head->count > 0 && head->at[head->count - 1].type >= WORD_TEXTS) {
         struct pen counted = { .to = NULL };
         put_words(&counted, &(struct words){ &head->at[head->count - 1], 1 }, effect, NULL);
         argc += counted.words - 1;

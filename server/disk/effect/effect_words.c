@@ -192,9 +192,9 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
     case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
     case WORD_LAST: put_int64(pen, range_is_empty(effect) ? 0 : effect->to - 1); break;
     case WORD_CODE: put_argument(pen, effect->a); break;
-    case WORD_PARTS:
-        for (size_t i = 0; i < effect->part_count; i++)
-            put_argument(pen, effect->parts[i]);
+    case WORD_TEXTS:
+        for (size_t i = 0; i < effect->text_count; i++)
+            put_argument(pen, effect->texts[i]);
         break;
     case WORD_POLICY: put_policy(pen, effect->policy); break;
     case WORD_DEADLINE:
@@ -277,14 +277,14 @@ static bool take_last(struct cursor *cursor, struct effect *effect)
     return effect->to >= effect->from;
 }
 
-static bool take_parts(struct cursor *cursor, struct effect *effect)
+static bool take_texts(struct cursor *cursor, struct effect *effect)
 {
-    effect->parts = cursor->next;
-    effect->part_count = (size_t)(cursor->end - cursor->next);
+    effect->texts = cursor->next;
+    effect->text_count = (size_t)(cursor->end - cursor->next);
     struct bytes text;
     while (cursor->next < cursor->end)
         if (!take_text(cursor, &text)) return false;
-    return effect->part_count > 0 && effect->part_count % 2 == 0;
+    return effect->text_count > 0 && effect->text_count % 2 == 0;
 }
 
 static bool take_policy(struct cursor *cursor, struct effect *effect)
@@ -322,7 +322,7 @@ static bool take_word(struct cursor *cursor, const struct word *word, struct eff
     case WORD_ID: return take_text(cursor, &text) && parse_id(text, field_in(effect, word));
     case WORD_FIRST: return take_within(cursor, 0, INT64_MAX, &effect->from);
     case WORD_LAST: return take_last(cursor, effect);
-    case WORD_PARTS: return take_parts(cursor, effect);
+    case WORD_TEXTS: return take_texts(cursor, effect);
     case WORD_POLICY: return take_policy(cursor, effect);
     case WORD_CODE: return take_code(cursor, effect);
     case WORD_DEADLINE:

@@ -19,7 +19,7 @@ static struct stream_id id_of_rdb(struct rdb_stream_id id)
 static bool take_entry(void *ctx, const struct rdb_stream_entry *entry)
 {
     struct rdb_object *value = ctx;
-    stream_append(value->object.stream, id_of_rdb(entry->id), entry->parts, entry->count);
+    stream_append(value->object.stream, id_of_rdb(entry->id), entry->texts, entry->count);
     return true;
 }
 
@@ -148,20 +148,20 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     struct stream_walk walk;
     struct stream_entry entry;
     size_t cap = FIRST_PARTS;
-    struct bytes *parts = mem_alloc(cap * sizeof(*parts));
+    struct bytes *texts = mem_alloc(cap * sizeof(*texts));
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
     while (stream_walk_next(&walk, &entry)) {
         struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
         if (theirs.count > cap) {
             cap = 2 * theirs.count;
-            parts = mem_realloc(parts, cap * sizeof(*parts));
+            texts = mem_realloc(texts, cap * sizeof(*texts));
         }
-        theirs.parts = parts;
+        theirs.texts = texts;
         for (size_t i = 0; i < theirs.count; i += 2)
-            stream_entry_next(&entry, &parts[i], &parts[i + 1]);
+            stream_entry_next(&entry, &texts[i], &texts[i + 1]);
         rdb_writer_entry(writer, &theirs);
     }
-    mem_free(parts);
+    mem_free(texts);
 }
 
 /* The IDs of a group's pending entries, by consumer. Redis' format lists them for each consumer,

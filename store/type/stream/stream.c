@@ -179,7 +179,7 @@ static struct stream_block *add_last(struct stream *stream, size_t size)
     return block;
 }
 
-void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
+void stream_append(struct stream *stream, struct stream_id id, const struct bytes *texts,
                    size_t count)
 {
     ensure(stream_id_before(stream->marks.last, id), "an ID at or before the last one");
@@ -187,14 +187,14 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
     ensure(count > 0 && count % 2 == 0, "%zu names and values", count);
     struct stream_packing packing;
     struct stream_block *block = stream->last;
-    if (block != NULL) stream_block_plan(block, id, parts, count, &packing);
+    if (block != NULL) stream_block_plan(block, id, texts, count, &packing);
     if (block == NULL || !has_room(block, packing.size)) {
-        stream_block_plan(NULL, id, parts, count, &packing);
+        stream_block_plan(NULL, id, texts, count, &packing);
         block = add_last(stream, packing.size);
     } else {
         block = make_room(stream, block, packing.size);
     }
-    stream_block_put(block, id, parts, count, &packing);
+    stream_block_put(block, id, texts, count, &packing);
     stream->count++;
     stream->marks.last = id;
     stream->marks.added += stream->marks.added < INT64_MAX;

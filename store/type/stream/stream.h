@@ -50,10 +50,10 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks); 
 
 /* ---- changes ---- */
 
-/* Adds an entry at the end. `parts` are names and values in turn, `count` (even, 2 or more) of
+/* Adds an entry at the end. `texts` are names and values in turn, `count` (even, 2 or more) of
  * them. The ID must be greater than marks.last; it becomes marks.last, and marks.added rises by
- * one, unless it is INT64_MAX. The parts must not point into this stream. Amortised O(1) */
-void stream_append(struct stream *stream, struct stream_id id, const struct bytes *parts,
+ * one, unless it is INT64_MAX. The texts must not point into this stream. Amortised O(1) */
+void stream_append(struct stream *stream, struct stream_id id, const struct bytes *texts,
                    size_t count);
 /* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */
 bool stream_remove(struct stream *stream, struct stream_id id);

@@ -83,7 +83,7 @@ static const unsigned char *names_skip(const unsigned char *from)
     return texts_skip(from, count);
 }
 
-static bool names_equal(const unsigned char *names, const struct bytes *parts, size_t count)
+static bool names_equal(const unsigned char *names, const struct bytes *texts, size_t count)
 {
     uint64_t have;
     names = varint_get(names, &have);
@@ -91,7 +91,7 @@ static bool names_equal(const unsigned char *names, const struct bytes *parts, s
     for (size_t i = 0; i < count; i += 2) {
         struct bytes name;
         names = text_get(names, &name);
-        if (!bytes_equal(name, parts[i])) return false;
+        if (!bytes_equal(name, texts[i])) return false;
     }
     return true;
 }
@@ -171,25 +171,25 @@ static const unsigned char *head_get(const unsigned char *from, struct stream_id
 /* ---- appending ------------------------------------------------------------------------------ */
 
 void stream_block_plan(const struct stream_block *block, struct stream_id id,
-                       const struct bytes *parts, size_t count, struct stream_packing *packing)
+                       const struct bytes *texts, size_t count, struct stream_packing *packing)
 {
     *packing = (struct stream_packing){ .own_names = true };
     if (block != NULL) {
         plan_id(packing, block->last, id);
-        packing->own_names = !names_equal(block->data + block->own_names, parts, count);
+        packing->own_names = !names_equal(block->data + block->own_names, texts, count);
     }
     size_t size = head_size(packing);
     if (packing->own_names) {
         size += varint_size(count / 2);
         for (size_t i = 0; i < count; i += 2)
-            size += varint_size(parts[i].len) + parts[i].len;
+            size += varint_size(texts[i].len) + texts[i].len;
     }
     for (size_t i = 1; i < count; i += 2)
-        size += varint_size(parts[i].len) + parts[i].len;
+        size += varint_size(texts[i].len) + texts[i].len;
     packing->size = size;
 }
 
-void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *parts,
+void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *texts,
                       size_t count, const struct stream_packing *packing)
 {
     unsigned char *to = block->data + block->used;
@@ -198,10 +198,10 @@ void stream_block_put(struct stream_block *block, struct stream_id id, const str
         block->own_names = (uint32_t)(to - block->data);
         to = varint_put(to, count / 2);
         for (size_t i = 0; i < count; i += 2)
-            to = text_put(to, parts[i]);
+            to = text_put(to, texts[i]);
     }
     for (size_t i = 1; i < count; i += 2)
-        to = text_put(to, parts[i]);
+        to = text_put(to, texts[i]);
     block->used += packing->size;
     if (block->node.total == 0) block->first = id;
     block->last = id;

@@ -58,9 +58,9 @@ struct stream_packing {
 
 /* `block`: where it would be appended; NULL: to a block without entries. */
 void stream_block_plan(const struct stream_block *block, struct stream_id id,
-                       const struct bytes *parts, size_t count, struct stream_packing *packing);
+                       const struct bytes *texts, size_t count, struct stream_packing *packing);
 /* Appends an entry; there must be room for it. Sets `first` if the block has no entries. */
-void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *parts,
+void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *texts,
                       size_t count, const struct stream_packing *packing);
 /* Moves the entries to the beginning, over those that were cut off. */
 void stream_block_compact(struct stream_block *block);

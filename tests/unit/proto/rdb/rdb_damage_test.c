@@ -227,9 +227,9 @@ static void write_group(struct rdb_writer *writer, const char *name)
 
 static bool write_stream(struct rdb_writer *writer, uint64_t count)
 {
-    struct bytes payload, parts[] = { { "name", 4 }, { "value", 5 } };
+    struct bytes payload, texts[] = { { "name", 4 }, { "value", 5 } };
     const struct rdb_stream_marks marks = { { count, 0 }, { 0, 0 }, count };
-    struct rdb_stream_entry entry = { .parts = parts, .count = 2 };
+    struct rdb_stream_entry entry = { .texts = texts, .count = 2 };
     rdb_writer_begin(writer, RDB_STREAM, count);
     while (entry.id.ms++ < count)
         rdb_writer_entry(writer, &entry);

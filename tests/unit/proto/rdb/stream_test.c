@@ -33,12 +33,12 @@ static struct bytes end(struct rdb_writer *writer)
 }
 
 static void add_entry(struct rdb_writer *writer, uint64_t ms, uint64_t seq,
-                      const char *const *texts)
+                      const char *const *words)
 {
-    struct bytes parts[8];
-    struct rdb_stream_entry entry = { .id = { ms, seq }, .parts = parts };
-    for (; texts[entry.count] != NULL; entry.count++)
-        parts[entry.count] = of(texts[entry.count]);
+    struct bytes texts[8];
+    struct rdb_stream_entry entry = { .id = { ms, seq }, .texts = texts };
+    for (; words[entry.count] != NULL; entry.count++)
+        texts[entry.count] = of(words[entry.count]);
     rdb_writer_entry(writer, &entry);
 }
 
@@ -185,7 +185,7 @@ END_TEST
 
 /* ---- what is written comes back ---- */
 
-enum { MAX_PARTS = 12, MAX_TEXT = 300 };
+enum { MAX_TEXTS = 12, MAX_TEXT = 300 };
 
 struct seen {
     uint64_t hash, entries;
@@ -203,12 +203,12 @@ static bool see_entry(void *ctx, const struct rdb_stream_entry *entry)
 {
     fold(ctx, &entry->id, sizeof(entry->id));
     for (size_t i = 0; i < entry->count; i++)
-        fold(ctx, entry->parts[i].data, entry->parts[i].len);
+        fold(ctx, entry->texts[i].data, entry->texts[i].len);
     ((struct seen *)ctx)->entries++;
     return true;
 }
 
-static struct bytes random_part(struct rng *rng, char *to, bool is_name)
+static struct bytes random_field(struct rng *rng, char *to, bool is_name)
 {
     size_t len = rng_below(rng, rng_chance(rng, 5) ? MAX_TEXT : 9);
     if (is_name) return (struct bytes){ to, (size_t)sprintf(to, "%d", (int)(len % 3) - 1) };
@@ -224,11 +224,11 @@ static struct bytes random_part(struct rng *rng, char *to, bool is_name)
 static void add_random_entry(struct rdb_writer *writer, struct rng *rng, struct rdb_stream_id *id,
                              struct seen *wanted)
 {
-    char texts[MAX_PARTS][MAX_TEXT + 32];
-    struct bytes parts[MAX_PARTS];
-    struct rdb_stream_entry entry = { .parts = parts, .count = 2 + 2 * rng_below(rng, 5) };
+    char to[MAX_TEXTS][MAX_TEXT + 32];
+    struct bytes texts[MAX_TEXTS];
+    struct rdb_stream_entry entry = { .texts = texts, .count = 2 + 2 * rng_below(rng, 5) };
     for (size_t i = 0; i < entry.count; i++)
-        parts[i] = random_part(rng, texts[i], i % 2 == 0);
+        texts[i] = random_field(rng, to[i], i % 2 == 0);
     if (rng_chance(rng, 60))
         id->seq += 1 + rng_below(rng, 300);
     else

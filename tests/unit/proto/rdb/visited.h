@@ -131,7 +131,7 @@ static inline bool visit_entry(void *ctx, const struct rdb_stream_entry *entry)
     ck_assert(entry->count >= 2 && entry->count % 2 == 0);
     note(ctx, " %llu-%llu(", ID(entry->id));
     for (size_t i = 0; i < entry->count; i++)
-        note(ctx, "%s%.*s", i == 0 ? "" : i % 2 == 1 ? "=" : " ", TEXT(entry->parts[i]));
+        note(ctx, "%s%.*s", i == 0 ? "" : i % 2 == 1 ? "=" : " ", TEXT(entry->texts[i]));
     return note_call(ctx, ")");
 }
 

@@ -20,9 +20,9 @@ enum { NOW = 1000000, OWN_SAMPLES = 5, MUTATIONS = 100000 };
 /* Of its two pending entries one was released. */
 static void fill_stream(struct stream *stream)
 {
-    const struct bytes parts[] = { LIT("f"), LIT("v") };
+    const struct bytes texts[] = { LIT("f"), LIT("v") };
     const struct group_position position = { .last = { 5, 1 }, .read = 1 };
-    stream_append(stream, (struct stream_id){ 5, 1 }, parts, 2);
+    stream_append(stream, (struct stream_id){ 5, 1 }, texts, 2);
     stream_set_retention(stream, 77);
     struct stream_group *group = group_add(stream_groups(stream), LIT("g"));
     group_set_position(group, &position);

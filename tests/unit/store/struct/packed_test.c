@@ -10,7 +10,7 @@
 /* ---- the model ---- */
 
 struct text {
-    char data[PACKED_MAX_PART];
+    char data[PACKED_MAX_TEXT];
     size_t len;
 };
 
@@ -130,7 +130,7 @@ static void assert_same(const struct packed *packed, const struct model *model)
 
 static void draw_text(struct rng *rng, struct text *text)
 {
-    text->len = rng_chance(rng, 85) ? rng_below(rng, 4) : rng_below(rng, PACKED_MAX_PART + 1);
+    text->len = rng_chance(rng, 85) ? rng_below(rng, 4) : rng_below(rng, PACKED_MAX_TEXT + 1);
     for (size_t i = 0; i < text->len; i++)
         text->data[i] = (char)rng_below(rng, rng_chance(rng, 90) ? 3 : 256);
 }
@@ -238,7 +238,7 @@ static void append(struct packed *packed, struct bytes member, struct bytes valu
 
 static void append_number(struct packed *packed, int n, const char *format, msec at)
 {
-    char text[PACKED_MAX_PART + 1];
+    char text[PACKED_MAX_TEXT + 1];
     int len = snprintf(text, sizeof(text), format, n);
     append(packed, bytes_of(text, (size_t)len), LIT(""), at);
 }
@@ -266,9 +266,9 @@ END_TEST
 
 START_TEST(limits_of_count_length_and_bytes_hold)
 {
-    static const char text[PACKED_MAX_PART + 1];
-    const struct bytes most = bytes_of(text, PACKED_MAX_PART);
-    const struct bytes more = bytes_of(text, PACKED_MAX_PART + 1);
+    static const char text[PACKED_MAX_TEXT + 1];
+    const struct bytes most = bytes_of(text, PACKED_MAX_TEXT);
+    const struct bytes more = bytes_of(text, PACKED_MAX_TEXT + 1);
     struct packed packed;
     packed_init(&packed);
     ck_assert(packed_fits(&packed, &(struct packed_record){ most, most, 0 }));
@@ -282,7 +282,7 @@ START_TEST(limits_of_count_length_and_bytes_hold)
     packed_drop(&packed);
     while (packed_fits(&packed, &(struct packed_record){ most, LIT(""), NEVER }))
         append_number(&packed, packed.count, "%064d", NEVER);
-    ck_assert_uint_eq(packed.count, PACKED_MAX_BYTES / (PACKED_MAX_PART + 2));
+    ck_assert_uint_eq(packed.count, PACKED_MAX_BYTES / (PACKED_MAX_TEXT + 2));
     while (packed_fits(&packed, &(struct packed_record){ LIT("1"), LIT(""), NEVER }))
         append_number(&packed, packed.count - 30, "%d", NEVER);
     ck_assert(!packed_fits_instead(&packed, 0, &(struct packed_record){ most, LIT(""), 1 }));
@@ -317,7 +317,7 @@ END_TEST
 /* The bytes of one record. */
 static uint32_t bytes_of_record(size_t member_len, size_t value_len, msec at)
 {
-    static const char text[PACKED_MAX_PART];
+    static const char text[PACKED_MAX_TEXT];
     struct packed packed;
     packed_init(&packed);
     append(&packed, bytes_of(text, member_len), bytes_of(text, value_len), at);
@@ -342,8 +342,8 @@ END_TEST
 /* Members of each length that differ in one byte, at each position. */
 START_TEST(find_distinguishes_members_by_one_byte)
 {
-    for (size_t len = 1; len <= PACKED_MAX_PART; len++) {
-        char text[PACKED_MAX_PART];
+    for (size_t len = 1; len <= PACKED_MAX_TEXT; len++) {
+        char text[PACKED_MAX_TEXT];
         struct packed packed;
         packed_init(&packed);
         memset(text, 'a', len);
@@ -405,13 +405,13 @@ static void assert_offsets(const struct packed *packed)
 
 START_TEST(offsets_list_records_with_equal_heads)
 {
-    static const char text[PACKED_MAX_PART];
+    static const char text[PACKED_MAX_TEXT];
     struct packed packed;
     packed_init(&packed);
     assert_offsets(&packed);
     /* The heads of long members have equal first bytes; only the second bytes differ. */
     for (size_t i = 0; i < 3; i++) {
-        char member[PACKED_MAX_PART] = { (char)i };
+        char member[PACKED_MAX_TEXT] = { (char)i };
         append(&packed, bytes_of(member, sizeof(member)), bytes_of(text, 10 * i), NEVER);
     }
     for (int i = 0; i < 20; i++)

@@ -5,7 +5,7 @@
 
 static bool is_one_word(const struct word *word)
 {
-    return word->type < WORD_PARTS;
+    return word->type < WORD_TEXTS;
 }
 
 static bool has_rest(const struct effect_form *form)

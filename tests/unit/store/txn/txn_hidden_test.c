@@ -131,8 +131,8 @@ END_TEST
 
 static void append(struct txn *txn, struct entry *entry, uint64_t time)
 {
-    const struct bytes parts[] = { LIT("name"), LIT("value") };
-    txn_stream_append(txn, entry, (struct stream_id){ time, 1 }, parts, 2);
+    const struct bytes texts[] = { LIT("name"), LIT("value") };
+    txn_stream_append(txn, entry, (struct stream_id){ time, 1 }, texts, 2);
 }
 
 static size_t walk_all(const struct stream *stream, bool back)

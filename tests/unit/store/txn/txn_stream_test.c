@@ -12,7 +12,7 @@
 enum { START = 1000000 };
 
 static struct world world;
-static const struct bytes parts[] = { LIT("name"), LIT("value") };
+static const struct bytes texts[] = { LIT("name"), LIT("value") };
 
 static struct stream_id at(msec ms, uint64_t seq)
 {
@@ -42,7 +42,7 @@ static void xadd(const char *key, struct stream_id id)
 {
     struct entry *entry;
     struct txn *txn = begin(key, &entry);
-    txn_stream_append(txn, entry, id, parts, 2);
+    txn_stream_append(txn, entry, id, texts, 2);
     world_commit(&world);
 }
 
@@ -108,7 +108,7 @@ START_TEST(each_change_of_entries_has_its_event)
     struct entry *entry;
     struct txn *txn = begin("s", &entry);
     for (int i = 1; i <= 4; i++)
-        txn_stream_append(txn, entry, at(i, 0), parts, 2);
+        txn_stream_append(txn, entry, at(i, 0), texts, 2);
     ck_assert(txn_stream_remove(txn, entry, at(2, 0)));
     ck_assert(!txn_stream_remove(txn, entry, at(2, 0)));
     txn_stream_trim(txn, entry, 0);

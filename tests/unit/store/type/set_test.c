@@ -297,14 +297,14 @@ END_TEST
 
 START_TEST(growing_by_length_keeps_members_and_deadlines)
 {
-    char text[PACKED_MAX_PART + 1] = { 0 };
+    char text[PACKED_MAX_TEXT + 1] = { 0 };
     struct set *set = set_of_size(20);
-    ck_assert(set_add(set, bytes_of(text, PACKED_MAX_PART), NEVER));
+    ck_assert(set_add(set, bytes_of(text, PACKED_MAX_TEXT), NEVER));
     size_t before = set_bytes(set);
-    ck_assert(set_add(set, bytes_of(text, PACKED_MAX_PART + 1), 50));
+    ck_assert(set_add(set, bytes_of(text, PACKED_MAX_TEXT + 1), 50));
     ck_assert_uint_ge(set_bytes(set), before + 100);
     assert_became_large(set, before - 900);
-    assert_at(set, bytes_of(text, PACKED_MAX_PART + 1), 50);
+    assert_at(set, bytes_of(text, PACKED_MAX_TEXT + 1), 50);
     set_free(set);
 }
 END_TEST
@@ -315,7 +315,7 @@ START_TEST(deadline_that_does_not_fit_makes_set_large)
     struct set *set = set_of_size(20);
     struct set_iter iter;
     struct bytes member, last = { NULL, 0 };
-    char text[PACKED_MAX_PART + 1];
+    char text[PACKED_MAX_TEXT + 1];
     for (int i = 0; i < 26; i++)
         set_add(set, bytes_of(text, (size_t)snprintf(text, sizeof(text), "%064d", i)), NEVER);
     size_t before = set_bytes(set);

@@ -111,7 +111,7 @@ END_TEST
 
 START_TEST(failed_put_changes_no_member)
 {
-    static const char text[PACKED_MAX_PART + 1];
+    static const char text[PACKED_MAX_TEXT + 1];
     struct packed packed;
     packed_init(&packed);
     for (int n = 0; n < PACKED_MAX_COUNT; n++)

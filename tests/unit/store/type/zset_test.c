@@ -257,7 +257,7 @@ START_TEST(becoming_large_keeps_order_scores_and_deadlines)
             zset_put(zset, number(&text, i), i / 4, every_third(i));
         assert_sequence(zset, count);
         size_t small = zset_bytes(zset);
-        zset_put(zset, bytes_of(text.data, way == 0 ? 1 : PACKED_MAX_PART + 1), 1000, NEVER);
+        zset_put(zset, bytes_of(text.data, way == 0 ? 1 : PACKED_MAX_TEXT + 1), 1000, NEVER);
         ck_assert_uint_gt(zset_bytes(zset), 2 * small);
         zset_check(zset);
         ck_assert_uint_eq(zset_count(zset), (size_t)count + 1);

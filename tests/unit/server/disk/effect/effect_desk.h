@@ -12,7 +12,7 @@
 #include "store/policy/policy.h"
 #include "tests/support/suite.h"
 
-enum { READ_MAX = 4096, PARTS_MAX = 8 };
+enum { READ_MAX = 4096, TEXTS_MAX = 8 };
 
 /* The effects read back; they point into `text`. */
 static struct {
@@ -22,7 +22,7 @@ static struct {
     size_t len;
     struct effect effects[READ_MAX];
     struct policy policies[READ_MAX];
-    struct bytes parts[READ_MAX][PARTS_MAX];
+    struct bytes texts[READ_MAX][TEXTS_MAX];
     size_t count, commands;
 } desk;
 
@@ -49,10 +49,10 @@ static bool keep(void *ctx, const struct effect *effect)
         desk.policies[desk.count] = *effect->policy;
         kept->policy = &desk.policies[desk.count];
     }
-    ensure(effect->part_count <= PARTS_MAX, "%zu parts", effect->part_count);
-    if (effect->part_count > 0) {
-        kept->parts = desk.parts[desk.count];
-        memcpy(desk.parts[desk.count], effect->parts, effect->part_count * sizeof(struct bytes));
+    ensure(effect->text_count <= TEXTS_MAX, "%zu texts", effect->text_count);
+    if (effect->text_count > 0) {
+        kept->texts = desk.texts[desk.count];
+        memcpy(desk.texts[desk.count], effect->texts, effect->text_count * sizeof(struct bytes));
     }
     desk.count++;
     return true;
@@ -122,17 +122,17 @@ static inline bool same_policy(const struct policy *a, const struct policy *b)
     return policy_equal(a, b) && a->pending == b->pending;
 }
 
-static inline bool same_parts(const struct effect *a, const struct effect *b)
+static inline bool same_texts(const struct effect *a, const struct effect *b)
 {
-    if (a->part_count != b->part_count) return false;
-    for (size_t i = 0; i < a->part_count; i++)
-        if (!bytes_equal(a->parts[i], b->parts[i])) return false;
+    if (a->text_count != b->text_count) return false;
+    for (size_t i = 0; i < a->text_count; i++)
+        if (!bytes_equal(a->texts[i], b->texts[i])) return false;
     return true;
 }
 
 static inline bool same_stream_effect(const struct effect *a, const struct effect *b)
 {
-    return stream_id_equal(a->id, b->id) && same_parts(a, b) &&
+    return stream_id_equal(a->id, b->id) && same_texts(a, b) &&
            stream_id_equal(a->marks.last, b->marks.last) && a->marks.added == b->marks.added &&
            stream_id_equal(a->marks.max_deleted, b->marks.max_deleted) &&
            stream_id_equal(a->position.last, b->position.last) &&

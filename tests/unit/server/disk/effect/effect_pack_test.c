@@ -112,20 +112,20 @@ END_TEST
 
 START_TEST(entries_with_many_fields_are_read_back)
 {
-    struct bytes parts[80];
+    struct bytes texts[80];
     char expected[4096];
     size_t len = 0;
     begin();
     for (int round = 0; round < 2; round++) {
         len += (size_t)snprintf(expected + len, sizeof(expected) - len, "XADD  %d-1", 7 + round);
         for (size_t i = 0; i < 80; i++) {
-            parts[i] = i % 2 == 0 ? LIT("field") : LIT("17");
+            texts[i] = i % 2 == 0 ? LIT("field") : LIT("17");
             len += (size_t)snprintf(expected + len, sizeof(expected) - len, " %s",
                                     i % 2 == 0 ? "field" : "17");
         }
         len += (size_t)snprintf(expected + len, sizeof(expected) - len, ";");
-        put((struct effect){ EFFECT_STREAM_ADD, .id = { 7 + (uint64_t)round, 1 }, .parts = parts,
-                             .part_count = 80 });
+        put((struct effect){ EFFECT_STREAM_ADD, .id = { 7 + (uint64_t)round, 1 }, .texts = texts,
+                             .text_count = 80 });
     }
     check_words(expected);
     buffer_drop(&packed);
@@ -149,10 +149,10 @@ START_TEST(damaged_bytes_are_refused)
         ck_assert_msg(!unpack(bad[i]), "%zu", i);
     /* Repeated words beyond the limit. */
     begin();
-    struct bytes parts[] = { LIT("a"), LIT("b"), LIT("c"), LIT("d"), LIT("e"), LIT("f"), LIT("g"),
+    struct bytes texts[] = { LIT("a"), LIT("b"), LIT("c"), LIT("d"), LIT("e"), LIT("f"), LIT("g"),
                              LIT("h"), LIT("i"), LIT("j"), LIT("k"), LIT("l"), LIT("m"), LIT("n") };
-    put((struct effect){ EFFECT_STREAM_ADD, .id = { 7, 1 }, .parts = parts,
-                         .part_count = 14 }); /* 17 words */
+    put((struct effect){ EFFECT_STREAM_ADD, .id = { 7, 1 }, .texts = texts,
+                         .text_count = 14 }); /* 17 words */
     buffer_append(&packed, "\x40\x00", 2);
     ck_assert(unpack(buffer_bytes(&packed)));
     packed.data[packed.len - 2] = 0x44;

@@ -5,11 +5,11 @@ START_TEST(an_entry_of_any_size_is_read_back)
 {
     static const size_t sizes[] = { 0, 1, 50, 3500, 4096, 16384, 90000 };
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        const struct bytes parts[] = { LIT("a"), bytes_of(pool, sizes[i]), bytes_of(pool, 0),
+        const struct bytes texts[] = { LIT("a"), bytes_of(pool, sizes[i]), bytes_of(pool, 0),
                                        bytes_of(pool, sizes[i]) };
         const struct effect effects[] = {
-            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 1 }, .parts = parts, .part_count = 2 },
-            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 2 }, .parts = parts, .part_count = 4 },
+            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 1 }, .texts = texts, .text_count = 2 },
+            { EFFECT_STREAM_ADD, .key = LIT("s"), .id = { i, 2 }, .texts = texts, .text_count = 4 },
         };
         assert_returns(effects, 2);
     }

@@ -265,10 +265,10 @@ static struct stream_id any_id(struct rng *rng)
 
 static void set_stream_operands(struct rng *rng, struct effect *effect)
 {
-    static const struct bytes parts[] = { LIT("n"), LIT("v"), LIT(""), LIT("w") };
+    static const struct bytes texts[] = { LIT("n"), LIT("v"), LIT(""), LIT("w") };
     effect->id = any_id(rng);
-    effect->parts = parts;
-    effect->part_count = rng_below(rng, 5);
+    effect->texts = texts;
+    effect->text_count = rng_below(rng, 5);
     effect->marks = (struct stream_marks){ any_id(rng), any_id(rng), rng_below(rng, 10) };
     effect->position = (struct group_position){ any_id(rng), any_number(rng) };
     if (effect->kind == EFFECT_PENDING_PUT && rng_chance(rng, 20)) effect->b = bytes_of(NULL, 0);
@@ -329,10 +329,10 @@ static void feed_some_of_each(struct replay *replay)
         { EFFECT_ZSET_PUT, .key = LIT("z"), .at = 7 },
         { EFFECT_REDE_PUSH, .key = LIT("d"), .b = LIT("v"), .stage = { 3, 1, true, 0 } },
     };
-    static const struct bytes parts[] = { LIT("n"), LIT("v") };
+    static const struct bytes pair[] = { LIT("n"), LIT("v") };
     const struct effect stream[] = {
-        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 1, 1 }, .parts = parts, .part_count = 2 },
-        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 3, 0 }, .parts = parts, .part_count = 2 },
+        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 1, 1 }, .texts = pair, .text_count = 2 },
+        { EFFECT_STREAM_ADD, .key = LIT("x"), .id = { 3, 0 }, .texts = pair, .text_count = 2 },
         { EFFECT_STREAM_RETAIN, .key = LIT("x"), .at = 5 },
         { EFFECT_GROUP_ADD, .key = LIT("x"), .a = LIT("a") },
         { EFFECT_CONSUMER_ADD, .key = LIT("x"), .a = LIT("a"), .b = LIT("b") },

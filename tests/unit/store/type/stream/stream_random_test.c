@@ -24,7 +24,7 @@ static struct encoding_limits usual_limits;
 static char ink[INK];
 
 /* Shape: fields 1, 2, 7 or 300; a few names; values of many lengths. */
-static size_t parts_of(unsigned shape, struct bytes parts[2 * PAIRS_MAX])
+static size_t parts_of(unsigned shape, struct bytes texts[2 * PAIRS_MAX])
 {
     static const size_t counts[] = { 1, 1, 1, 2, 2, 7, 1, 1 };
     static const size_t lengths[] = { 0, 1, 16, 16, 30, 127, 128, 200, 16, 5000, 16, 3 };
@@ -32,22 +32,22 @@ static size_t parts_of(unsigned shape, struct bytes parts[2 * PAIRS_MAX])
     for (size_t i = 0; i < pairs; i++) {
         size_t len = lengths[(shape / 8 + i) % 12];
         if (len == 5000 && (shape % 64 != 1 || i > 0)) len = 20;
-        parts[2 * i] = bytes_of(ink + shape / 16 % 3 + i, (shape / 32 % 3) * 5);
-        parts[2 * i + 1] = bytes_of(ink + shape % 100 + i, len);
+        texts[2 * i] = bytes_of(ink + shape / 16 % 3 + i, (shape / 32 % 3) * 5);
+        texts[2 * i + 1] = bytes_of(ink + shape % 100 + i, len);
     }
     return 2 * pairs;
 }
 
 static void assert_entry(struct stream_entry entry, const struct row *row)
 {
-    struct bytes parts[2 * PAIRS_MAX], name, value;
-    size_t count = parts_of(row->shape, parts);
+    struct bytes texts[2 * PAIRS_MAX], name, value;
+    size_t count = parts_of(row->shape, texts);
     ck_assert(stream_id_equal(entry.id, row->id));
     ck_assert_uint_eq(entry.count, count / 2);
     for (size_t i = 0; i < count; i += 2) {
         ck_assert(stream_entry_next(&entry, &name, &value));
-        ck_assert(bytes_equal(name, parts[i]));
-        ck_assert(bytes_equal(value, parts[i + 1]));
+        ck_assert(bytes_equal(name, texts[i]));
+        ck_assert(bytes_equal(value, texts[i + 1]));
     }
     ck_assert(!stream_entry_next(&entry, &name, &value));
 }
@@ -165,9 +165,9 @@ static struct stream_id next_id(unsigned kind)
 
 static void append(struct stream_id id, unsigned shape)
 {
-    struct bytes parts[2 * PAIRS_MAX];
-    size_t count = parts_of(shape, parts);
-    stream_append(stream, id, parts, count);
+    struct bytes texts[2 * PAIRS_MAX];
+    size_t count = parts_of(shape, texts);
+    stream_append(stream, id, texts, count);
     rows[row_count++] = (struct row){ id, shape };
     marks.last = id;
     marks.added++;

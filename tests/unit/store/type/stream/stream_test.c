@@ -213,8 +213,8 @@ START_TEST(removing_between_any_two_differences_leaves_the_rest)
         ck_assert(stream_remove(stream, ids[1]));
         stream_check(stream);
         for (unsigned i = 2; i < 4; i++) {
-            const struct bytes *parts = n >> (i - 1) & 1 ? usual : empty;
-            assert_field(stream, ids[i], parts[0], parts[1]);
+            const struct bytes *texts = n >> (i - 1) & 1 ? usual : empty;
+            assert_field(stream, ids[i], texts[0], texts[1]);
         }
         stream_free(stream);
     }
@@ -253,26 +253,26 @@ END_TEST
 START_TEST(entry_can_have_many_fields)
 {
     enum { FIELDS = 100000 };
-    struct bytes *parts = mem_alloc(2 * FIELDS * sizeof(*parts));
+    struct bytes *texts = mem_alloc(2 * FIELDS * sizeof(*texts));
     struct stream *stream = stream_new();
     struct stream_walk walk;
     struct stream_entry entry;
     struct bytes name, value;
     for (size_t i = 0; i < 2 * (size_t)FIELDS; i++)
-        parts[i] = bytes_of((const char *)&parts[i], i % 8);
-    stream_append(stream, id_of(1, 1), parts, 2 * FIELDS);
-    stream_append(stream, id_of(1, 2), parts, 2 * FIELDS);
+        texts[i] = bytes_of((const char *)&texts[i], i % 8);
+    stream_append(stream, id_of(1, 1), texts, 2 * FIELDS);
+    stream_append(stream, id_of(1, 2), texts, 2 * FIELDS);
     stream_check(stream);
     stream_walk_down(&walk, stream, STREAM_ID_MAX);
     while (stream_walk_next(&walk, &entry)) {
         ck_assert_uint_eq(entry.count, FIELDS);
         for (size_t i = 0; stream_entry_next(&entry, &name, &value); i += 2) {
-            ck_assert(bytes_equal(name, parts[i]));
-            ck_assert(bytes_equal(value, parts[i + 1]));
+            ck_assert(bytes_equal(name, texts[i]));
+            ck_assert(bytes_equal(value, texts[i + 1]));
         }
     }
     stream_free(stream);
-    mem_free(parts);
+    mem_free(texts);
 }
 END_TEST
 
