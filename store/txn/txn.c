@@ -45,7 +45,7 @@ void txn_write_expiry_log(struct txn *txn)
 /* A separate function, so that most calls pay only for one test. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
-    if (txn->hidden != NULL) txn_unhide(txn);
+    if (txn->withheld != NULL) txn_give_back(txn);
     /* Background expiry collects many entries first, so that one look-up of the log serves all. */
     if (txn->expiry_log != NULL && (txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log)))
         expiry_log_write(txn);
@@ -58,7 +58,7 @@ __attribute__((noinline)) static void finish_call(struct txn *txn)
 
 static inline void end_call(struct txn *txn)
 {
-    if (txn->note_count > 0 || txn->emptied_count > 0 || txn->hidden != NULL ||
+    if (txn->note_count > 0 || txn->emptied_count > 0 || txn->withheld != NULL ||
         txn->expiry_log != NULL)
         finish_call(txn);
     if (!txn->one_command) txn->recorded_entry = NULL;

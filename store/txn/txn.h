@@ -19,7 +19,7 @@
  * for each type; txn_member for deadlines of members, txn_policy for the policies of keys that a
  * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for
  * entries delivered too often, txn_token for fencing tokens, txn_settle for removing overdue
- * members in slices, txn_hidden for hiding them from one call on a replica. effect_rows has a
+ * members in slices, txn_withheld for withholding them from one call on a replica. effect_rows has a
  * row for each kind of effect, apply turns an effect into a call of a mutator. Start here;
  * txn_internal.h is for mutators and store/sweep only.
  *
@@ -63,11 +63,11 @@ struct txn {
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool no_purge; /* with no_expiry: expired members too are hidden, not removed (replicas) */
+    bool no_purge; /* with no_expiry: expired members too are withheld, not removed (replicas) */
     /* A client of a replica calls: a deadline in the past is set like any other, and ends the data
      * as a deadline that passes does. */
     bool on_replica;
-    /* The only members that the call uses, so that only these need be hidden. NULL: any. */
+    /* The only members that the call uses, so that only these need be withheld. NULL: any. */
     const struct bytes *named;
     size_t named_count;
     uint64_t changes;                   /* effects so far that changed data */
@@ -78,7 +78,7 @@ struct txn {
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
     struct expiry_log *expiry_log;   /* what expired and is to be logged, or NULL. Owned */
-    struct txn_hidden *hidden;       /* members hidden from this call. Owned */
+    struct txn_withheld *hidden;       /* members hidden from this call. Owned */
     const struct entry *ruled_entry; /* a cache: the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
@@ -94,7 +94,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
 /* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
 void txn_call(struct txn *txn, unsigned db);
 /* Promises that the current call uses no other members of any key. They are borrowed until it ends.
- * Where expired members are hidden, a look-up then costs only the named ones. */
+ * Where expired members are withheld, a look-up then costs only the named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
 /* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS). */
 void txn_call_failed(struct txn *txn);
@@ -152,7 +152,7 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
 /* For sets, hashes, sorted sets. A deadline in the past removes the member ("srem", "hdel",
- * "zrem"), except on a replica: there it is set, which hides the member. */
+ * "zrem"), except on a replica: there it is set, which withholds the member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* False: no such member, or it has no deadline. */

@@ -125,10 +125,10 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
 /* Marks the policy, which must exist, as applied to all keys. */
 void txn_policy_applied(struct txn *txn, struct bytes name);
 
-/* ---- txn_hidden.c: hides expired members from one call, for reads on a replica ---- */
+/* ---- txn_withheld.c: withholds expired members from one call, for reads on a replica ---- */
 /* For a set, hash or sorted set with members that have expired and others that have not, and for a
  * stream. O(log n) for each expired member, or for each that the call names (txn_names_members). */
-void txn_hide_expired(struct txn *txn, struct entry *entry);
-void txn_unhide(struct txn *txn); /* at the end of the call; does nothing without any */
+void txn_withhold_expired(struct txn *txn, struct entry *entry);
+void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
 
 #endif

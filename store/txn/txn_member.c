@@ -37,7 +37,7 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
 {
     msec old;
     if (!object_member_deadline(&entry->object, member, &old)) return MEMBER_MISSING;
-    /* On a replica the member is hidden, and the master removes it. */
+    /* On a replica the member is withheld, and the master removes it. */
     if (!instant_past(at, txn->now) || txn_replays(txn) || txn->on_replica) {
         enum event event =
             at == NEVER ? txn_type_of(entry)->on_persist : txn_type_of(entry)->on_expire;

@@ -10,7 +10,7 @@ static struct entry *settle_members(struct txn *txn, struct entry *entry)
 {
     if (txn->no_expiry && object_all_expired(&entry->object, txn->now)) return NULL;
     if (txn->no_purge || (txn->no_expiry && txn->named != NULL)) {
-        txn_hide_expired(txn, entry);
+        txn_withhold_expired(txn, entry);
         return entry;
     }
     /* Even with no_expiry: a read must not see expired members. */
@@ -56,7 +56,7 @@ static size_t announce_due(struct txn *txn, struct entry **entry, msec by, size_
 static struct entry *settle_stream(struct txn *txn, struct entry *entry)
 {
     if (txn->no_purge)
-        txn_hide_expired(txn, entry);
+        txn_withhold_expired(txn, entry);
     else
         txn_stream_purge(txn, entry, txn->now, SIZE_MAX);
     return entry;

@@ -21,8 +21,8 @@ struct txn_type {
     enum effect_kind expire, drop;
     enum event on_expire, on_persist, on_expired, on_removed;
 
-    /* Called when a key is found that has due elements: removes them, hides them from the call if
-     * they must stay, or announces them. NULL: the key was dropped, or counts as absent. */
+    /* Called when a key is found that has due elements: removes them, withholds them from the call
+     * if they must stay, or announces them. NULL: the key was dropped, or counts as absent. */
     struct entry *(*settle)(struct txn *txn, struct entry *entry);
     /* Background expiry: removes or announces about `limit` elements that were due at the instant
      * `by`. Returns the work done, 0 if there was none. *entry becomes NULL if the key was

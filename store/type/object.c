@@ -149,16 +149,16 @@ static size_t stream_expired(const struct object *object, msec now)
     return stream_count_expired(object->stream, now);
 }
 
-static bool stream_hide_expired(struct object *object, msec now)
+static bool stream_withhold_expired(struct object *object, msec now)
 {
     size_t expired = stream_count_expired(object->stream, now);
-    if (expired > 0) stream_hide(object->stream, expired);
+    if (expired > 0) stream_withhold(object->stream, expired);
     return expired > 0;
 }
 
-static void stream_show_all(struct object *object)
+static void stream_give_back_expired(struct object *object)
 {
-    stream_show(object->stream);
+    stream_give_back(object->stream);
 }
 
 static size_t stream_references(const struct object *object)
@@ -219,7 +219,7 @@ const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .item = "entry", .may_have_expiry = true,
                       .may_be_empty = true, .references = stream_references, .notes = stream_notes,
                       .next_due = stream_due, .count_expired = stream_expired,
-                      .hide = stream_hide_expired, .show = stream_show_all },
+                      .withhold = stream_withhold_expired, .give_back = stream_give_back_expired },
     [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .item = "holder" },
 };
 

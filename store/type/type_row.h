@@ -63,10 +63,10 @@ struct type_row {
     /* NULL: derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
-    /* A type that can hide expired elements in place: hides those that are not hidden yet (false:
-     * there are none), and shows them all again. NULL: expired members are moved away instead. */
-    bool (*hide)(struct object *object, msec now);
-    void (*show)(struct object *object);
+    /* A type that can withhold expired elements in place: withholds those that are not yet (false:
+     * there are none), and gives all of them back. NULL: expired members are moved away instead. */
+    bool (*withhold)(struct object *object, msec now);
+    void (*give_back)(struct object *object);
     /* The clock was set back to `since`: reports again what is due later than that. True if the
      * value's next due time has changed. NULL: nothing is reported before it is removed. */
     bool (*rewind)(struct object *object, msec since);

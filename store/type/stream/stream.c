@@ -34,7 +34,7 @@ struct stream {
     size_t bytes; /* of the blocks and this struct */
     struct stream_marks marks;
     msec retention;
-    size_t hidden;          /* entries at the beginning hidden from all readers, */
+    size_t withheld;        /* entries at the beginning withheld from all readers, */
     struct stream_id floor; /* and the first ID behind them; 0-0 without any */
     struct stream_groups *groups;
     struct stream_repeats *repeats; /* NULL: none yet */
@@ -183,7 +183,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
                    size_t count)
 {
     ensure(stream_id_before(stream->marks.last, id), "an ID at or before the last one");
-    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
+    ensure(stream->withheld == 0, "%zu entries are withheld", stream->withheld);
     ensure(count > 0 && count % 2 == 0, "%zu names and values", count);
     struct stream_packing packing;
     struct stream_block *block = stream->last;
@@ -204,7 +204,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
 
 bool stream_remove(struct stream *stream, struct stream_id id)
 {
-    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
+    ensure(stream->withheld == 0, "%zu entries are withheld", stream->withheld);
     struct stream_block *block = find_block(stream, id);
     if (block == NULL) return false;
     if (block->node.total == 1) {
@@ -222,7 +222,7 @@ bool stream_remove(struct stream *stream, struct stream_id id)
 void stream_cut(struct stream *stream, size_t count)
 {
     ensure(count <= stream->count, "%zu of %zu entries", count, stream->count);
-    ensure(stream->hidden == 0, "%zu entries are hidden", stream->hidden);
+    ensure(stream->withheld == 0, "%zu entries are withheld", stream->withheld);
     while (count > 0 && count >= stream->first->node.total) {
         count -= stream->first->node.total;
         block_remove(stream, stream->first);
@@ -250,7 +250,7 @@ bool stream_has(const struct stream *stream, struct stream_id id)
 bool stream_first(const struct stream *stream, struct stream_id *id)
 {
     if (stream_count(stream) == 0) return false;
-    *id = stream->hidden > 0 ? stream->floor : stream->first->first;
+    *id = stream->withheld > 0 ? stream->floor : stream->first->first;
     return true;
 }
 
@@ -261,7 +261,7 @@ bool stream_final(const struct stream *stream, struct stream_id *id)
     return true;
 }
 
-/* Hidden entries included. */
+/* Withheld entries included. */
 static size_t whole_rank(const struct stream *stream, struct stream_id id)
 {
     struct stream_cursor cursor;
@@ -278,7 +278,7 @@ static size_t whole_rank(const struct stream *stream, struct stream_id id)
 size_t stream_rank(const struct stream *stream, struct stream_id id)
 {
     size_t rank = whole_rank(stream, id);
-    return rank > stream->hidden ? rank - stream->hidden : 0;
+    return rank > stream->withheld ? rank - stream->withheld : 0;
 }
 
 bool stream_id_at(const struct stream *stream, size_t rank, struct stream_id *id)
@@ -286,7 +286,7 @@ bool stream_id_at(const struct stream *stream, size_t rank, struct stream_id *id
     struct stream_cursor cursor;
     struct stream_entry entry;
     if (rank >= stream_count(stream)) return false;
-    rank += stream->hidden;
+    rank += stream->withheld;
     stream_cursor_begin(&cursor, block_at(stream, &rank));
     do
         stream_cursor_next(&cursor, &entry);
@@ -396,20 +396,20 @@ size_t stream_count_expired(const struct stream *stream, msec now)
     return stream_rank(stream, (struct stream_id){ (uint64_t)(now - stream->retention), 0 });
 }
 
-void stream_hide(struct stream *stream, size_t count)
+void stream_withhold(struct stream *stream, size_t count)
 {
-    ensure(stream->hidden == 0 && count <= stream->count, "%zu of %zu entries, %zu hidden", count,
-           stream->count, stream->hidden);
+    ensure(stream->withheld == 0 && count <= stream->count, "%zu of %zu entries, %zu withheld",
+           count, stream->count, stream->withheld);
     struct stream_id floor = STREAM_ID_MAX;
     if (count == 0) return;
     if (count < stream->count) stream_id_at(stream, count, &floor);
-    stream->hidden = count;
+    stream->withheld = count;
     stream->floor = floor;
 }
 
-void stream_show(struct stream *stream)
+void stream_give_back(struct stream *stream)
 {
-    stream->hidden = 0;
+    stream->withheld = 0;
     stream->floor = STREAM_ID_MIN;
 }
 
@@ -446,7 +446,7 @@ bool stream_free_some(struct stream *stream, size_t *work)
 
 size_t stream_count(const struct stream *stream)
 {
-    return stream->count - stream->hidden;
+    return stream->count - stream->withheld;
 }
 
 struct stream_marks stream_marks(const struct stream *stream)

@@ -102,7 +102,7 @@ enum { STREAM_WALK_WINDOW = 100 };
 
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
-    struct stream_id floor; /* private: the first entry that is not hidden */
+    struct stream_id floor; /* private: the first entry that is not withheld */
     /* private: a block can only be read forwards, so a walk downwards notes the positions of
      * some entries at a time */
     struct stream_cursor cursor; /* upwards: before the next entry */
@@ -128,10 +128,11 @@ msec stream_next_deadline(const struct stream *stream);
 /* The number of entries that have expired by now. O(log n) */
 size_t stream_count_expired(const struct stream *stream, msec now);
 
-/* Hides the first `count` entries from all functions that count, find or walk, until stream_show:
- * for reads while expired entries must stay. Nothing may be added or removed meanwhile. O(log n) */
-void stream_hide(struct stream *stream, size_t count);
-void stream_show(struct stream *stream);
+/* Withholds the first `count` entries from all functions that count, find or walk, until
+ * stream_give_back: for reads while expired entries must stay. Nothing may be added or removed
+ * meanwhile. O(log n) */
+void stream_withhold(struct stream *stream, size_t count);
+void stream_give_back(struct stream *stream);
 
 /* ---- consumer groups: stream_group.h has their functions ---- */
 

@@ -1,4 +1,4 @@
-/* Tests of txn_hidden: reads of a replica hide expired members and change nothing. */
+/* Tests of txn_withheld: reads of a replica withhold expired members and change nothing. */
 #include "store/txn/txn.h"
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
@@ -79,7 +79,7 @@ static void expect_alive(struct txn *txn, enum type type, const char *size, int 
     object_check(&entry->object);
 }
 
-START_TEST(expired_members_are_hidden_and_come_back)
+START_TEST(expired_members_are_withheld_and_come_back)
 {
     setup();
     struct digest before = store_digest(world.store, 1000000);
@@ -102,7 +102,7 @@ START_TEST(expired_members_are_hidden_and_come_back)
 }
 END_TEST
 
-START_TEST(a_call_that_names_members_hides_no_others)
+START_TEST(a_call_that_names_members_withholds_no_others)
 {
     setup();
     world.now = 1000000 + MEMBERS * STEP; /* all with a deadline have expired */
@@ -149,7 +149,7 @@ static size_t walk_all(const struct stream *stream, bool back)
     return count;
 }
 
-START_TEST(expired_entries_of_a_stream_are_hidden)
+START_TEST(expired_entries_of_a_stream_are_withheld)
 {
     enum { ENTRIES = 350 };
     setup();
@@ -239,9 +239,9 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        expired_members_are_hidden_and_come_back, a_call_that_names_members_hides_no_others,
-        expired_entries_of_a_stream_are_hidden,   a_key_whose_members_all_expired_is_hidden,
-        a_dehydrator_that_is_over_is_hidden,      NULL,
+        expired_members_are_withheld_and_come_back, a_call_that_names_members_withholds_no_others,
+        expired_entries_of_a_stream_are_withheld,   a_key_whose_members_all_expired_is_hidden,
+        a_dehydrator_that_is_over_is_hidden,        NULL,
     };
-    return suite_of("txn_hidden", tests);
+    return suite_of("txn_withheld", tests);
 }
