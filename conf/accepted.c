@@ -91,8 +91,8 @@ static void tidy_hz(char *value)
            .section = "accepted", __VA_ARGS__)
 
 /* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0; those of
- * options that it lacks as in Redis 8.0 and Valkey 9.1. A hidden option has no line in CONFIG GET
- * there either, or takes any value. */
+ * options that it lacks as in Redis 8.0 and Valkey 9.1. An unlisted option has no line in CONFIG
+ * GET there either, or takes any value. */
 static const struct conf_option accepted[] = {
     /* Threads, timers and the operating system: threads of io-threads always read, deadlines have
      * timers of their own, and memory is returned without hints. */
@@ -126,14 +126,14 @@ static const struct conf_option accepted[] = {
     ACCEPTED("max-new-connections-per-cycle", INT, WITHIN(1, 1000), .preset = "10", LIVE),
     ACCEPTED("max-new-tls-connections-per-cycle", INT, WITHIN(1, 1000), .preset = "1", LIVE),
     ACCEPTED("prefetch-batch-max-size", INT, WITHIN(0, 128), .preset = "16", LIVE),
-    ACCEPTED("events-per-io-thread", TEXT, .preset = "", FIXED, .hidden = true),
-    ACCEPTED("io-threads-always-active", YES_NO, .preset = "no", LIVE, .hidden = true),
+    ACCEPTED("events-per-io-thread", TEXT, .preset = "", FIXED, .unlisted = true),
+    ACCEPTED("io-threads-always-active", YES_NO, .preset = "no", LIVE, .unlisted = true),
     ACCEPTED("min-io-threads-avoid-copy-reply", INT, WITHIN(0, INT_MAX), .preset = "7", LIVE,
-             .hidden = true),
+             .unlisted = true),
     ACCEPTED("min-string-size-avoid-copy-reply", INT, WITHIN(0, INT_MAX), .preset = "16384", LIVE,
-             .hidden = true),
+             .unlisted = true),
     ACCEPTED("min-string-size-avoid-copy-reply-threaded", INT, WITHIN(0, INT_MAX),
-             .preset = "65536", LIVE, .hidden = true),
+             .preset = "65536", LIVE, .unlisted = true),
     ACCEPTED("mptcp", YES_NO, .preset = "no", FIXED),
     ACCEPTED("rdma-bind", TEXT, .preset = "", LIVE, .many = true),
     ACCEPTED("rdma-completion-vector", INT, WITHIN(-1, 1024), .preset = "-1", FIXED),
@@ -151,18 +151,19 @@ static const struct conf_option accepted[] = {
     ACCEPTED("locale-collate", TEXT, .preset = "", LIVE),
     ACCEPTED("log-timestamp-format", CHOICE(log_stamps), .preset = "legacy", LIVE),
     /* For those who develop these servers, and options of Redis 6 and older. */
-    ACCEPTED("debug-context", TEXT, .preset = "", LIVE, .hidden = true),
-    ACCEPTED("enable-debug-assert", YES_NO, .preset = "no", FIXED, .hidden = true),
-    ACCEPTED("key-load-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE, .hidden = true),
+    ACCEPTED("debug-context", TEXT, .preset = "", LIVE, .unlisted = true),
+    ACCEPTED("enable-debug-assert", YES_NO, .preset = "no", FIXED, .unlisted = true),
+    ACCEPTED("key-load-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE,
+             .unlisted = true),
     ACCEPTED("rdb-key-save-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE,
-             .hidden = true),
+             .unlisted = true),
     ACCEPTED("loading-process-events-interval-bytes", INT, WITHIN(1024, INT_MAX),
-             .preset = "2097152", LIVE, .hidden = true),
-    ACCEPTED("lua-enable-deprecated-api", YES_NO, .preset = "no", FIXED, .hidden = true),
-    ACCEPTED("lua-enable-insecure-api", YES_NO, .preset = "no", FIXED, .hidden = true),
-    ACCEPTED("lua-replicate-commands", TEXT, .preset = "", FIXED, .hidden = true),
-    ACCEPTED("use-exit-on-panic", YES_NO, .preset = "no", LIVE, .hidden = true),
-    ACCEPTED("watchdog-period", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, .hidden = true),
+             .preset = "2097152", LIVE, .unlisted = true),
+    ACCEPTED("lua-enable-deprecated-api", YES_NO, .preset = "no", FIXED, .unlisted = true),
+    ACCEPTED("lua-enable-insecure-api", YES_NO, .preset = "no", FIXED, .unlisted = true),
+    ACCEPTED("lua-replicate-commands", TEXT, .preset = "", FIXED, .unlisted = true),
+    ACCEPTED("use-exit-on-panic", YES_NO, .preset = "no", LIVE, .unlisted = true),
+    ACCEPTED("watchdog-period", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, .unlisted = true),
     /* Data structures: there are no list nodes to size or compress, large values are always freed
      * in slices, and tables grow by one bucket at a time. */
     ACCEPTED("activerehashing", YES_NO, .preset = "yes", LIVE),
@@ -176,8 +177,8 @@ static const struct conf_option accepted[] = {
     ACCEPTED("list-max-ziplist-size", INT, WITHIN(INT_MIN, INT_MAX), .preset = "-2", LIVE,
              ALIAS("list-max-listpack-size")),
     ACCEPTED("list-compress-depth", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE),
-    ACCEPTED("list-max-ziplist-entries", TEXT, .preset = "", FIXED, .hidden = true),
-    ACCEPTED("list-max-ziplist-value", TEXT, .preset = "", FIXED, .hidden = true),
+    ACCEPTED("list-max-ziplist-entries", TEXT, .preset = "", FIXED, .unlisted = true),
+    ACCEPTED("list-max-ziplist-value", TEXT, .preset = "", FIXED, .unlisted = true),
     ACCEPTED("set-max-listpack-entries", INT, WITHIN(0, INT64_MAX), .preset = "128", LIVE),
     ACCEPTED("set-max-listpack-value", INT, WITHIN(0, INT64_MAX), .preset = "64", LIVE),
     ACCEPTED("hash-seed", TEXT, .preset = "", FIXED),
@@ -211,7 +212,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("rdb-del-sync-files", YES_NO, .preset = "no", LIVE),
     ACCEPTED("bind-source-addr", TEXT, .preset = "", LIVE, .many = true),
     ACCEPTED("dual-channel-replication-enabled", YES_NO, .preset = "no", LIVE),
-    ACCEPTED("repl-rdb-channel", YES_NO, .preset = "yes", LIVE, .hidden = true),
+    ACCEPTED("repl-rdb-channel", YES_NO, .preset = "yes", LIVE, .unlisted = true),
     ACCEPTED("replica-full-sync-buffer-limit", MEMORY, WITHIN(0, INT64_MAX), .preset = "0", LIVE),
     ACCEPTED("repl-mptcp", YES_NO, .preset = "no", FIXED),
     /* Cluster: this server is always the only node. */
@@ -242,9 +243,9 @@ static const struct conf_option accepted[] = {
     ACCEPTED("cluster-databases", INT, WITHIN(1, INT_MAX), .preset = "1", FIXED),
     ACCEPTED("cluster-manual-failover-timeout", INT, WITHIN(1, INT_MAX), .preset = "5000", LIVE),
     ACCEPTED("cluster-message-gossip-perc", INT, WITHIN(1, 100), .preset = "10", LIVE,
-             .hidden = true),
+             .unlisted = true),
     ACCEPTED("cluster-ping-interval", INT, WITHIN(0, INT64_MAX), .preset = "0", LIVE,
-             .hidden = true),
+             .unlisted = true),
     ACCEPTED("cluster-slot-migration-log-max-len", INT, WITHIN(0, INT64_MAX), .preset = "1000",
              LIVE),
     ACCEPTED("cluster-slot-stats-enabled", YES_NO, .preset = "no", LIVE),

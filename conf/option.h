@@ -42,9 +42,9 @@ struct conf_option {
     bool guarded;                      /* ... if enable-protected-configs allows it */
     bool not_loading;                  /* ... but not while data is being loaded */
     bool many;                         /* takes more than one word */
-    bool omitted; /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
-    bool adds;    /* each further line adds words; "" removes all */
-    bool hidden;  /* unknown to CONFIG GET and SET, as in Redis */
+    bool omitted;  /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
+    bool adds;     /* each further line adds words; "" removes all */
+    bool unlisted; /* unknown to CONFIG GET and SET, as in Redis */
     /* CONF_LINES: the error for two lines with the same first word; NULL: allowed. */
     const char *twice;
     /* CONF_LINES: a line depends on those with the same first word alone, so that the check of one

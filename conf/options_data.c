@@ -99,7 +99,7 @@ static const struct conf_option options[] = {
            "<command> <new name>: give a command another name; \"\" disables it. One line per "
            "command.\n"
            "Clients and scripts have to use the new name; ACL rules use the old one.",
-           .type = CONF_LINES, .offset = AT(renames), .preset = "", .many = true, .hidden = true,
+           .type = CONF_LINES, .offset = AT(renames), .preset = "", .many = true, .unlisted = true,
            .section = "data"),
     OPTION("dir",
            "Working directory, which holds the data files. Cannot be changed while the journal "

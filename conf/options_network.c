@@ -98,7 +98,7 @@ static const struct conf_option options[] = {
            "saves them with hashed passwords. Cannot be combined with aclfile. Example:\n"
            "user anna on >secret ~anna:* &anna:* +@all -@dangerous",
            .type = CONF_LINES, .offset = AT(user), .preset = "", .many = true, .by_name = true,
-           .hidden = true, .changes = true,
+           .unlisted = true, .changes = true,
            .twice = "Duplicate user found. A user can only be defined once in config files",
            .section = "users"),
     OPTION("aclfile",

@@ -25,7 +25,7 @@ static bool matches_in_lower_case(struct bytes pattern, const char *name)
 
 static bool matches_any_pattern(const struct call *call, const struct conf_option *option)
 {
-    if (option->hidden) return false;
+    if (option->unlisted) return false;
     for (int i = 2; i < call->argc; i++)
         if (matches_in_lower_case(call->argv[i], option->name)) return true;
     return false;
@@ -91,7 +91,7 @@ static const struct conf_option *option_named(struct bytes word)
     char *name = c_string_of(word);
     const struct conf_option *option = conf_find(name);
     mem_free(name);
-    return option != NULL && option->hidden ? NULL : option;
+    return option != NULL && option->unlisted ? NULL : option;
 }
 
 static void fail_change(struct call *call, const struct conf_option *option, const char *why)
@@ -130,7 +130,7 @@ static bool find_options(struct call *call, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
-        if (is_secret(call->argv[2 + 2 * i])) call_hide(call, 3 + 2 * i);
+        if (is_secret(call->argv[2 + 2 * i])) call_redact(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;

@@ -2,7 +2,7 @@
  * they are due. Modelled on ReDe, the Redis Dehydrator module (2016).
  *
  * An element waits until its deadline and is then due until a consumer takes it. A claim moves the
- * deadline of a due element to the end of a lease: until then it is hidden, afterwards it is due
+ * deadline of a due element to the end of a lease: until then it is claimed, afterwards it is due
  * again. The mark "claimed" stays when the lease has ended, until the element is given back or
  * moved. So the end of a lease needs no work and no record: whether it has ended follows from a
  * comparison with now, and setting the clock back restores the lease.
@@ -55,7 +55,7 @@ struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earlie
 struct stage {
     msec at;             /* its deadline */
     uint32_t deliveries; /* number of claims so far */
-    bool claimed;        /* hidden by a claim until `at`, when the lease ends */
+    bool claimed;        /* until `at`, when the lease ends */
     int64_t token;       /* of the claim; 0: it has none, or there is no claim */
 };
 

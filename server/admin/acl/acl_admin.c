@@ -51,7 +51,7 @@ static void cmd_acl_setuser(struct call *call)
 {
     struct acl_words words;
     for (int i = 2; i < call->argc; i++)
-        call_hide(call, i);
+        call_redact(call, i);
     /* DIFFERS: Redis accepts an empty name, which its files can't hold. (doc/differs.md) */
     if (call->argv[2].len == 0 || acl_has_spaces(call->argv[2])) {
         fail(call, ERR_ACL_USER_NAME);
@@ -182,7 +182,7 @@ static void cmd_acl_dryrun(struct call *call)
     }
     /* Calls of these commands may contain passwords: AUTH, HELLO, CONFIG SET, ACL SETUSER. */
     for (int i = 4; i < call->argc && (ref.row->flags & (NO_AUTH | ADMIN)); i++)
-        call_hide(call, i);
+        call_redact(call, i);
     if (!command_fits_arity(ref.row, argc)) {
         command_full_name(ref, name, sizeof(name));
         failf(call, ERR_ARITY, name);

@@ -60,7 +60,7 @@ static void cmd_auth(struct call *call)
 {
     const struct connection_context *context = call->context;
     for (int i = 1; i < call->argc; i++)
-        call_hide(call, i);
+        call_redact(call, i);
     if (call->argc > 3) {
         fail(call, ERR_SYNTAX);
         return;
@@ -96,8 +96,8 @@ static void cmd_hello(struct call *call)
     int64_t version = call->out->version;
     for (int i = 1; i < call->argc; i++) {
         if (!arg_is(call, i, "AUTH")) continue;
-        call_hide(call, i + 1);
-        call_hide(call, i + 2);
+        call_redact(call, i + 1);
+        call_redact(call, i + 2);
     }
     if (call->argc > 1 && !arg_int64_or(call, 1, &version, ERR_PROTOVER)) return;
     if (version < 2 || version > 3) {

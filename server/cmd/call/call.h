@@ -70,7 +70,7 @@ struct call {
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
-    uint64_t secrets;    /* arguments hidden by call_hide, one bit each */
+    uint64_t secrets;    /* arguments redacted by call_redact, one bit each */
     bool failed;         /* an error has been sent */
     char error_code[16]; /* the error's first word: "ERR"; "": no error, or do not count it */
 };
@@ -99,11 +99,11 @@ bool call_any_key(const struct call *call,
 
 /* Hides an argument, such as a password, from MONITOR and SLOWLOG. The last bit stands for all
  * arguments from 63 on. */
-static inline void call_hide(struct call *call, int i)
+static inline void call_redact(struct call *call, int i)
 {
     call->secrets |= (uint64_t)1 << (i < 63 ? i : 63);
 }
-static inline bool call_hides(const struct call *call, int i)
+static inline bool call_redacts(const struct call *call, int i)
 {
     return (call->secrets >> (i < 63 ? i : 63)) & 1;
 }

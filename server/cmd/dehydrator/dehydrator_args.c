@@ -64,8 +64,8 @@ const struct policy *find_backoff(const struct call *call)
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
 }
 
-msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
-                  uint32_t deliveries)
+msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
+                   uint32_t deliveries)
 {
     if (backoff == NULL) return lease_end;
     msec delay = policy_backoff(backoff, deliveries, &call->txn->store->random);

@@ -1,6 +1,6 @@
 /* dehydrator_due: commands that take or claim the due elements of a dehydrator.
  *
- * A claimed element is hidden until its lease ends. Then it is due again, without background work.
+ * An element is claimed until its lease ends. Then it is due again, without background work.
  */
 #include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
@@ -212,7 +212,7 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     struct element *element = dehydrator_first(dehydrator);
     struct stage stage = dehydrator_stage(dehydrator, element);
     if (stage.deliveries < UINT32_MAX) stage.deliveries++;
-    stage.at = hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries);
+    stage.at = claimed_until(call, grant->backoff, grant->lease_end, stage.deliveries);
     stage.claimed = true;
     stage.token = token;
     resp_array(call->out, token != 0 ? 4 : 3);

@@ -99,7 +99,7 @@ static const struct bytes *visible_arguments(const struct call *call)
     if (call->secrets == 0) return call->argv;
     struct bytes *copy = mem_alloc((size_t)call->argc * sizeof(*copy));
     for (int i = 0; i < call->argc; i++)
-        copy[i] = call_hides(call, i) ? LIT("(redacted)") : call->argv[i];
+        copy[i] = call_redacts(call, i) ? LIT("(redacted)") : call->argv[i];
     return copy;
 }
 

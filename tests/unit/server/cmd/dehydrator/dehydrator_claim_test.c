@@ -4,7 +4,7 @@
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
-START_TEST(a_claimed_element_is_hidden_until_its_lease_ends)
+START_TEST(an_element_is_claimed_until_its_lease_ends)
 {
     begin();
     static const struct step steps[] = {
@@ -340,7 +340,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        a_claimed_element_is_hidden_until_its_lease_ends,
+        an_element_is_claimed_until_its_lease_ends,
         a_lease_ends_without_background_work,
         reschedule_renews_a_lease_that_has_just_ended,
         a_lease_survives_a_clock_jump_ahead_and_back,
