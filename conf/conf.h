@@ -39,7 +39,7 @@ enum { CONF_EVENTS_OF_ALL = 10 };
 enum { CONF_OPTIONS_MAX = 384, CONF_KEPT_MAX = 160 };
 
 /* A bit per option, by its index. */
-struct conf_marks {
+struct conf_bits {
     uint64_t words[CONF_OPTIONS_MAX / 64];
 };
 
@@ -162,9 +162,9 @@ struct conf {
     int64_t enable_debug_command, enable_protected_configs; /* enum conf_allowed */
 
     union conf_kept kept[CONF_KEPT_MAX]; /* values of the ignored options in accepted.c */
-    char *file;                   /* absolute path of the configuration file; "" without one */
-    struct conf_marks by_include; /* set by an included file; for conf_rewrite */
-    struct conf_marks given;      /* set by a file or the command line */
+    char *file;                  /* absolute path of the configuration file; "" without one */
+    struct conf_bits by_include; /* set by an included file; for conf_rewrite */
+    struct conf_bits given;      /* set by a file or the command line */
 };
 
 struct conf_words;
@@ -206,8 +206,8 @@ const char *conf_closest_name(const char *name);
 /* The ignored options that a file or the command line has set, separated by ", "; "" if there are
  * none. The caller frees it. */
 char *conf_accepted_names(const struct conf *conf);
-bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option);
-void conf_mark(struct conf_marks *marks, const struct conf_option *option);
+bool conf_bits_has(const struct conf_bits *bits, const struct conf_option *option);
+void conf_bits_add(struct conf_bits *bits, const struct conf_option *option);
 /* Index in conf.kept of an option of accepted.c; an alias shares its option's. */
 size_t conf_kept_index(const struct conf_option *option);
 

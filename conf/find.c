@@ -91,7 +91,7 @@ char *conf_accepted_names(const struct conf *conf)
     const char *gap = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (option->use != CONF_ACCEPTED || !conf_is_marked(&conf->given, option)) continue;
+        if (option->use != CONF_ACCEPTED || !conf_bits_has(&conf->given, option)) continue;
         fprintf(to, "%s%s", gap, option->name);
         gap = ", ";
     }
@@ -109,7 +109,7 @@ size_t conf_kept_index(const struct conf_option *option)
     return (size_t)(conf_original(option) - conf_accepted.rows);
 }
 
-/* ---- marks ---- */
+/* ---- bits of options ---- */
 
 static size_t index_of(const struct conf_option *option)
 {
@@ -119,14 +119,14 @@ static size_t index_of(const struct conf_option *option)
     return before + (size_t)(option - tables[i]->rows);
 }
 
-bool conf_is_marked(const struct conf_marks *marks, const struct conf_option *option)
+bool conf_bits_has(const struct conf_bits *bits, const struct conf_option *option)
 {
     size_t index = index_of(option);
-    return marks->words[index / 64] >> index % 64 & 1;
+    return bits->words[index / 64] >> index % 64 & 1;
 }
 
-void conf_mark(struct conf_marks *marks, const struct conf_option *option)
+void conf_bits_add(struct conf_bits *bits, const struct conf_option *option)
 {
     size_t index = index_of(option);
-    marks->words[index / 64] |= UINT64_C(1) << index % 64;
+    bits->words[index / 64] |= UINT64_C(1) << index % 64;
 }

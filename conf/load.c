@@ -128,8 +128,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
         ok = conf_set(conf, option, value, why);
         free(value);
     }
-    if (ok && included) conf_mark(&conf->by_include, conf_original(option));
-    if (ok) conf_mark(&conf->given, option);
+    if (ok && included) conf_bits_add(&conf->by_include, conf_original(option));
+    if (ok) conf_bits_add(&conf->given, option);
     return ok;
 }
 
@@ -277,7 +277,7 @@ static void load_option(struct conf *conf, char *const **at, char *const *end,
 
 static bool is_given(const struct conf *conf, const char *name)
 {
-    return conf_is_marked(&conf->given, conf_find(name));
+    return conf_bits_has(&conf->given, conf_find(name));
 }
 
 /* A redis.conf with `appendonly no` and no `save` line, such as Debian's, relies on Redis' default

@@ -149,7 +149,7 @@ void conf_write_example(FILE *to)
 struct rewriting {
     FILE *to;
     const struct conf *conf;
-    struct conf_marks done; /* options already written */
+    struct conf_bits done; /* options already written */
     bool limit_done[3];
     bool is_signed;
 };
@@ -162,7 +162,7 @@ static void copy_line(FILE *to, const char *line, size_t len)
 
 static bool is_included(const struct rewriting *all, const struct conf_option *option)
 {
-    return conf_is_marked(&all->conf->by_include, option);
+    return conf_bits_has(&all->conf->by_include, option);
 }
 
 /* Does this line, applied to the defaults, give the option's current value? */
@@ -188,8 +188,8 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
 {
     const struct conf_option *same = conf_original(option);
     if (option->changes) {
-        if (!conf_is_marked(&all->done, same)) write_lines(all->to, all->conf, option);
-        conf_mark(&all->done, same);
+        if (!conf_bits_has(&all->done, same)) write_lines(all->to, all->conf, option);
+        conf_bits_add(&all->done, same);
         return;
     }
     /* These cannot have changed while the daemon runs. */
@@ -199,7 +199,7 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
     }
     /* An included file overrides earlier lines, so options that it sets are written at the end. If
      * an option is given twice, only one line is kept. */
-    if (is_included(all, same) || conf_is_marked(&all->done, same)) return;
+    if (is_included(all, same) || conf_bits_has(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
         for (size_t i = 1; i < words->count; i += 4) {
             int which = strcasecmp(words->at[i], "normal") == 0   ? CONF_LIMIT_NORMAL
@@ -210,7 +210,7 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         }
         return;
     }
-    conf_mark(&all->done, same);
+    conf_bits_add(&all->done, same);
     char *value = conf_get(all->conf, option);
     bool omitted = option->omitted && value[0] == '\0';
     free(value);
@@ -273,7 +273,7 @@ static bool means_save_points(const struct conf *conf, const struct conf_option 
 static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    if (conf_is_marked(&all->done, option) || option->alias_of != NULL) return;
+    if (conf_bits_has(&all->done, option) || option->alias_of != NULL) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
     bool included = is_included(all, option);
     if (strcmp(current, preset) != 0 || included || means_save_points(all->conf, option)) {
@@ -290,7 +290,7 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
 static void append_lines(struct rewriting *all, const struct conf_option *option)
 {
     char *lines = conf_get(all->conf, option);
-    bool missing = option->changes && !conf_is_marked(&all->done, option) && lines[0] != '\0';
+    bool missing = option->changes && !conf_bits_has(&all->done, option) && lines[0] != '\0';
     free(lines);
     if (!missing) return;
     sign(all);
@@ -387,7 +387,7 @@ bool conf_rewrite(const struct conf *conf, struct conf_error *error)
         return false;
     }
     const struct conf_option *user = conf_find("user");
-    if (conf_is_marked(&conf->by_include, user)) {
+    if (conf_bits_has(&conf->by_include, user)) {
         snprintf(
             error->text, sizeof(error->text),
             "an included file defines users: move these lines to the main file, or use aclfile");

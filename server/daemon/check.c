@@ -34,9 +34,9 @@ static bool check_users(const struct conf *conf, struct conf_error *error)
     struct commands *commands = wiring_commands();
     struct acl *acl = acl_new(commands, conf);
     bool good = acl_start(acl, &faults);
-    struct outbuf_mark mark = { 0 };
+    struct outbuf_cursor cursor = { 0 };
     struct iovec piece;
-    while (!good && outbuf_next(&faults, &mark, &piece)) {
+    while (!good && outbuf_next(&faults, &cursor, &piece)) {
         size_t len = piece.iov_len;
         const char *text = piece.iov_base;
         while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))

@@ -62,8 +62,8 @@ enum {
 struct unsummed {
     size_t *texts; /* bytes of each record's text that are left to be summed */
     size_t first, count, cap;
-    struct outbuf_mark from; /* after the last summed byte in `waiting` ... */
-    size_t summed;           /* ... and the number of bytes up to there */
+    struct outbuf_cursor from; /* after the last summed byte in `waiting` ... */
+    size_t summed;             /* ... and the number of bytes up to there */
 };
 
 enum phase { WRITES, CANNOT_WRITE, RETIRES, SETTLES, NEEDS_BASE, RESTARTS };
@@ -71,9 +71,9 @@ enum phase { WRITES, CANNOT_WRITE, RETIRES, SETTLES, NEEDS_BASE, RESTARTS };
 struct journal {
     enum phase phase;
     struct outbuf waiting;
-    struct outbuf_mark whole; /* after the last complete record in `waiting` ... */
-    size_t whole_len;         /* ... and the number of bytes up to there */
-    uint32_t sum;             /* checksum of the file with everything in `waiting` but `unsummed` */
+    struct outbuf_cursor whole; /* after the last complete record in `waiting` ... */
+    size_t whole_len;           /* ... and the number of bytes up to there */
+    uint32_t sum; /* checksum of the file with everything in `waiting` but `unsummed` */
     struct unsummed unsummed;
 
     int fd; /* -1: no file */
@@ -154,7 +154,7 @@ static bool needs_base(const struct journal *journal)
 static void empty_buffer(struct journal *journal)
 {
     outbuf_consume(&journal->waiting, journal->whole_len);
-    journal->whole = (struct outbuf_mark){ 0 }; /* the text of an incomplete record may follow */
+    journal->whole = (struct outbuf_cursor){ 0 }; /* the text of an incomplete record may follow */
     journal->whole_len = 0;
     journal->part = journal->late = 0;
     journal->unsummed.first = journal->unsummed.count = 0;
@@ -292,7 +292,7 @@ void journal_end_record(struct journal *journal)
     else
         sum_later(journal, text);
     outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
-    journal->whole = outbuf_mark(&journal->waiting);
+    journal->whole = outbuf_cursor(&journal->waiting);
     journal->position += journal->waiting.len - journal->whole_len;
     journal->whole_len = journal->waiting.len;
 }
@@ -353,7 +353,7 @@ static int cut_back(struct journal *journal)
 }
 
 /* The next pieces, of at most `left` bytes. */
-static int next_pieces(const struct journal *journal, struct outbuf_mark *from, size_t *left,
+static int next_pieces(const struct journal *journal, struct outbuf_cursor *from, size_t *left,
                        struct iovec *pieces)
 {
     int count = 0;
@@ -371,7 +371,7 @@ static int next_pieces(const struct journal *journal, struct outbuf_mark *from, 
 /* Writes bytes of complete records, at most `left`. */
 static int write_pieces(struct journal *journal, size_t left)
 {
-    struct outbuf_mark from = { 0 };
+    struct outbuf_cursor from = { 0 };
     struct iovec pieces[PIECES];
     /* Skip the part that is written. */
     for (size_t part = journal->part; part > 0;)

@@ -55,9 +55,9 @@ void long_queries_ask(struct long_queries *queries, struct session *session,
         .queries = queries, .session = session, .kind = kind, .question = question
     };
     TAILQ_INSERT_TAIL(&queries->asked, asked, in_order);
-    blocked_hold(
+    blocked_wait(
         queries->blocked, session,
-        &(struct blocked_hold){ .reason = WAIT_LONG_REPLY, .gone = forget_asked, .ctx = asked });
+        &(struct blocked_wait){ .reason = WAIT_LONG_REPLY, .gone = forget_asked, .ctx = asked });
 }
 
 bool long_queries_run(void *ctx, size_t amount)

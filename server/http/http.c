@@ -81,9 +81,9 @@ static void on_request(struct evhttp_request *request, void *ctx)
     evhttp_add_header(headers, "Content-Length", length);
 
     struct evbuffer *to = evhttp_request_get_output_buffer(request);
-    struct outbuf_mark mark = { 0 };
+    struct outbuf_cursor cursor = { 0 };
     struct iovec piece;
-    while (asked.method != SITE_HEAD && outbuf_next(&reply.body, &mark, &piece))
+    while (asked.method != SITE_HEAD && outbuf_next(&reply.body, &cursor, &piece))
         evbuffer_add(to, piece.iov_base, piece.iov_len);
     outbuf_drop(&reply.body);
     if (reply.slow_down)

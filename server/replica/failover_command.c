@@ -112,9 +112,9 @@ static bool resolve(struct call *call, const struct failover_goal *goal)
         mem_free(asker);
         return false;
     }
-    blocked_hold(
+    blocked_wait(
         replication_engine(replication)->blocked, call->session,
-        &(struct blocked_hold){
+        &(struct blocked_wait){
             .reason = WAIT_REPLICAS, .gone = forget_asker, .late = give_up, .ctx = asker });
     return true;
 }

@@ -103,9 +103,9 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
         waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
         loop_timer_set_msec(waiter->timer, what->ttl);
     }
-    blocked_hold(
+    blocked_wait(
         waits->blocked, session,
-        &(struct blocked_hold){
+        &(struct blocked_wait){
             .reason = WAIT_REPLICAS, .gone = forget_waiter, .late = reply, .ctx = waiter });
 }
 

@@ -17,7 +17,7 @@ enum callee { AT_NAME, AT_DOT, AT_FIELD, AT_PAREN, IN_CALL, BEHIND_CALL, NO_CALL
 /* A return whose expression has not ended. */
 struct open_return {
     unsigned depth;
-    size_t begin, mark;
+    size_t begin, paren;
     bool of_chunk, has_comma;
     enum callee callee;
 };
@@ -163,14 +163,14 @@ static bool is_one_of(const struct finder *finder, const char *const *names)
 
 /* ---- returns ---- */
 
-static size_t add_mark(struct returns *returns, size_t at)
+static size_t add_paren(struct returns *returns, size_t at)
 {
     size_t count = returns->count;
     if (count == 0 || (count >= MARKS_FIRST && (count & (count - 1)) == 0)) {
         size_t cap = count < MARKS_FIRST ? MARKS_FIRST : 2 * count;
-        returns->marks = mem_realloc(returns->marks, cap * sizeof(*returns->marks));
+        returns->parens = mem_realloc(returns->parens, cap * sizeof(*returns->parens));
     }
-    returns->marks[returns->count++] = (struct return_mark){ .at = at };
+    returns->parens[returns->count++] = (struct return_paren){ .at = at };
     return count;
 }
 
@@ -180,7 +180,7 @@ static bool open_return(struct finder *finder)
     finder->open[finder->open_count++] =
         (struct open_return){ .depth = finder->depth,
                               .begin = finder->end,
-                              .mark = add_mark(finder->returns, finder->end),
+                              .paren = add_paren(finder->returns, finder->end),
                               .of_chunk = finder->first_only && finder->functions == 0 };
     return true;
 }
@@ -190,11 +190,11 @@ static void close_return(struct finder *finder)
     const struct open_return *open = &finder->open[--finder->open_count];
     bool has_one = open->of_chunk ? !open->has_comma : open->callee == BEHIND_CALL;
     if (!has_one || finder->last_end == open->begin) return;
-    size_t last = add_mark(finder->returns, finder->last_end);
-    struct return_mark *marks = finder->returns->marks;
-    marks[open->mark].paren = '(';
-    marks[last].paren = ')';
-    marks[open->mark].by_name = marks[last].by_name = !open->of_chunk;
+    size_t last = add_paren(finder->returns, finder->last_end);
+    struct return_paren *parens = finder->returns->parens;
+    parens[open->paren].paren = '(';
+    parens[last].paren = ')';
+    parens[open->paren].by_name = parens[last].by_name = !open->of_chunk;
 }
 
 /* A token of the return's expression, outside of brackets in it. */
@@ -230,7 +230,7 @@ static void follow_names(struct finder *finder)
 static void drop_named(struct returns *returns)
 {
     for (size_t i = 0; i < returns->count; i++)
-        if (returns->marks[i].by_name) returns->marks[i].paren = 0;
+        if (returns->parens[i].by_name) returns->parens[i].paren = 0;
 }
 
 /* ---- nesting ---- */
@@ -305,7 +305,7 @@ void returns_find(struct returns *returns, struct bytes text, bool first_only)
 
 void returns_drop(struct returns *returns)
 {
-    mem_free(returns->marks);
+    mem_free(returns->parens);
     *returns = (struct returns){ 0 };
 }
 
@@ -313,12 +313,12 @@ struct bytes returns_read(struct returns_reader *reader)
 {
     const struct returns *returns = reader->returns;
     while (returns != NULL && reader->next < returns->count) {
-        const struct return_mark *mark = &returns->marks[reader->next];
+        const struct return_paren *paren = &returns->parens[reader->next];
         size_t from = reader->at;
-        reader->at = mark->at;
-        if (from < mark->at) return bytes_of(reader->text.data + from, mark->at - from);
+        reader->at = paren->at;
+        if (from < paren->at) return bytes_of(reader->text.data + from, paren->at - from);
         reader->next++;
-        if (mark->paren != 0) return bytes_of(&mark->paren, 1);
+        if (paren->paren != 0) return bytes_of(&paren->paren, 1);
     }
     size_t from = reader->at;
     reader->at = reader->text.len;

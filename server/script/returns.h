@@ -24,12 +24,12 @@ struct return_mark {
 };
 
 struct returns {
-    struct return_mark *marks; /* in the order of the text */
+    struct return_paren *parens; /* in the order of the text */
     size_t count;
 };
 
 /* Finds none if the text is not Lua, or is nested too deeply. This is not a whole parser: a text
- * that it misreads does not compile with the marks: then compile it without them. O(text) */
+ * that it misreads does not compile with the parens: then compile it without them. O(text) */
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 

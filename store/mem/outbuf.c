@@ -203,26 +203,26 @@ size_t outbuf_first_size(const struct outbuf *out)
     return out->first != NULL ? chunk_size(out->first) : 0;
 }
 
-struct outbuf_mark outbuf_mark(const struct outbuf *out)
+struct outbuf_cursor outbuf_cursor(const struct outbuf *out)
 {
-    if (out->last == NULL) return (struct outbuf_mark){ NULL, 0 };
-    return (struct outbuf_mark){ out->last, out->last->end };
+    if (out->last == NULL) return (struct outbuf_cursor){ NULL, 0 };
+    return (struct outbuf_cursor){ out->last, out->last->end };
 }
 
-bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece)
+bool outbuf_next(const struct outbuf *out, struct outbuf_cursor *cursor, struct iovec *piece)
 {
-    const struct outbuf_chunk *chunk = mark->chunk;
+    const struct outbuf_chunk *chunk = cursor->chunk;
     if (chunk == NULL && out->first != NULL)
-        *mark = (struct outbuf_mark){ chunk = out->first, out->first->start };
-    while (chunk != NULL && mark->end == chunk->end && chunk->next != NULL) {
+        *cursor = (struct outbuf_cursor){ chunk = out->first, out->first->start };
+    while (chunk != NULL && cursor->end == chunk->end && chunk->next != NULL) {
         chunk = chunk->next;
-        *mark = (struct outbuf_mark){ chunk, chunk->start };
+        *cursor = (struct outbuf_cursor){ chunk, chunk->start };
     }
-    if (chunk == NULL || mark->end == chunk->end) return false;
+    if (chunk == NULL || cursor->end == chunk->end) return false;
     /* iov_base is not const, but the caller only reads. */
-    piece->iov_base = (char *)(uintptr_t)chunk->data + mark->end;
-    piece->iov_len = chunk->end - mark->end;
-    mark->end = chunk->end;
+    piece->iov_base = (char *)(uintptr_t)chunk->data + cursor->end;
+    piece->iov_len = chunk->end - cursor->end;
+    cursor->end = chunk->end;
     return true;
 }
 

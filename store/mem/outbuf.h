@@ -57,13 +57,13 @@ size_t outbuf_first_size(const struct outbuf *out);
 
 /* A position from which to continue reading later. {0} is the beginning. Valid while bytes are only
  * appended. */
-struct outbuf_mark {
+struct outbuf_cursor {
     const struct outbuf_chunk *chunk;
     size_t end;
 };
-struct outbuf_mark outbuf_mark(const struct outbuf *out);
-/* The next piece after the mark; moves the mark past it. False at the end. O(1). */
-bool outbuf_next(const struct outbuf *out, struct outbuf_mark *mark, struct iovec *piece);
+struct outbuf_cursor outbuf_cursor(const struct outbuf *out);
+/* The next piece after the cursor; moves the cursor past it. False at the end. O(1). */
+bool outbuf_next(const struct outbuf *out, struct outbuf_cursor *cursor, struct iovec *piece);
 
 /* Removes the first `len` bytes (len <= out->len) and frees chunks that become empty. */
 void outbuf_consume(struct outbuf *out, size_t len);

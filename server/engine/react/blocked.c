@@ -83,7 +83,7 @@ static void forget_client(struct session *session)
         if (blocked->skipped[i] == client)
             blocked->skipped[i--] = blocked->skipped[--blocked->skipped_count];
     session->blocked = NULL;
-    if (client->hold.gone != NULL) client->hold.gone(client->hold.ctx);
+    if (client->wait.gone != NULL) client->wait.gone(client->wait.ctx);
     mem_free(client->call);
     mem_free(client);
 }
@@ -158,25 +158,25 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
     return true;
 }
 
-void blocked_hold(struct blocked *blocked, struct session *session, const struct blocked_hold *hold)
+void blocked_wait(struct blocked *blocked, struct session *session, const struct blocked_wait *wait)
 {
     if (session_is_over(session)) {
-        hold->gone(hold->ctx);
+        wait->gone(wait->ctx);
         return;
     }
     struct blocked_client *client = mem_alloc(sizeof(*client));
-    *client = (struct blocked_client){ .all = blocked, .session = session, .hold = *hold };
+    *client = (struct blocked_client){ .all = blocked, .session = session, .wait = *wait };
     deadline_init(&client->deadline);
     session->blocked = client;
-    session_wait(session, hold->reason, forget_client);
+    session_wait(session, wait->reason, forget_client);
     blocked->count++;
 }
 
 bool blocked_answers_late(const struct session *session)
 {
     const struct blocked_client *client = session->blocked;
-    if (client->hold.late == NULL) return false;
-    client->hold.late(client->hold.ctx);
+    if (client->wait.late == NULL) return false;
+    client->wait.late(client->wait.ctx);
     return true;
 }
 

@@ -31,7 +31,7 @@ void blocked_free(struct blocked *blocked); /* no client may be blocked */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
 /* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
-struct blocked_hold {
+struct blocked_wait {
     enum wait_reason reason;
     void (*gone)(void *ctx); /* called when the session is unblocked, with or without an answer */
     void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: the reply is a null array */
@@ -39,9 +39,9 @@ struct blocked_hold {
 };
 /* Blocks the session without a key; it must not be blocked yet. A session that was closed during
  * its own request is not blocked: `gone` is called at once. */
-void blocked_hold(struct blocked *blocked, struct session *session,
-                  const struct blocked_hold *hold);
-/* Calls the hold's `late`. False: `late` is NULL, or the session waits for a key. */
+void blocked_wait(struct blocked *blocked, struct session *session,
+                  const struct blocked_wait *wait);
+/* Calls the `late` of the wait. False: `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
 /* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
  * on a key. */

@@ -44,7 +44,7 @@ struct blocked_client {
     struct session *session;
     struct saved_call *call;
     struct deadline deadline; /* idle: no timeout */
-    struct blocked_hold hold; /* if it does not wait for a key */
+    struct blocked_wait wait; /* if it does not wait for a key */
     enum type type;
     struct call_time time;    /* of the call */
     enum no_answer no_answer; /* this and the next as in struct block_request */

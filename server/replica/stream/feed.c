@@ -32,8 +32,8 @@ struct feed {
     /* The unit so far, after earlier units that are in the backlog already. They are dropped
      * together, because that costs less than allocating memory for each unit. */
     struct outbuf text;
-    struct outbuf_mark copied; /* the text before it is in the backlog, except for `piece` */
-    struct iovec piece;        /* the next part to be copied */
+    struct outbuf_cursor copied; /* the text before it is in the backlog, except for `piece` */
+    struct iovec piece;          /* the next part to be copied */
     struct effect_writer writer;
     struct run *runs; /* the last one is open: its counts are taken when it ends */
     size_t count, cap;
@@ -189,7 +189,7 @@ static void append_text(struct feed *feed, size_t len)
 static void drop_text(struct feed *feed)
 {
     outbuf_drop(&feed->text);
-    feed->copied = (struct outbuf_mark){ 0 };
+    feed->copied = (struct outbuf_cursor){ 0 };
     feed->piece = (struct iovec){ 0 };
 }
 
@@ -217,12 +217,12 @@ void feed_commit(struct feed *feed)
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;
-    struct outbuf_mark mark = { 0 };
+    struct outbuf_cursor cursor = { 0 };
     struct iovec piece;
     outbuf_init(&text);
     take_first(feed);
     write_words(&text, words, count);
-    while (outbuf_next(&text, &mark, &piece))
+    while (outbuf_next(&text, &cursor, &piece))
         backlog_append(feed->backlog, piece.iov_base, piece.iov_len);
     outbuf_drop(&text);
 }

@@ -223,26 +223,26 @@ START_TEST(mark_gives_bytes_appended_since)
     char *text = malloc(200 * KIB), *got = malloc(200 * KIB);
     for (size_t i = 0; i < 200 * KIB; i++)
         text[i] = (char)(i * 7 + i / 251);
-    struct outbuf_mark mark = outbuf_mark(&out);
-    ck_assert(!outbuf_next(&out, &mark, &piece));
+    struct outbuf_cursor cursor = outbuf_cursor(&out);
+    ck_assert(!outbuf_next(&out, &cursor, &piece));
     size_t end = 0, at = 0;
     for (size_t step = 1; end + 2 * step <= 200 * KIB; step = step * 3 / 2 + 1) {
         outbuf_append(&out, text + end, step);
         outbuf_append(&other, text + end + step, step);
         outbuf_splice(&out, &other);
         end += 2 * step;
-        while (outbuf_next(&out, &mark, &piece)) {
+        while (outbuf_next(&out, &cursor, &piece)) {
             memcpy(got + at, piece.iov_base, piece.iov_len);
             at += piece.iov_len;
         }
         ck_assert_uint_eq(at, end);
-        mark = outbuf_mark(&out);
+        cursor = outbuf_cursor(&out);
     }
     ck_assert_mem_eq(got, text, end);
     /* And from a head that is in the middle of a chunk. */
     outbuf_consume(&out, 100);
-    mark = (struct outbuf_mark){ 0 };
-    ck_assert(outbuf_next(&out, &mark, &piece));
+    cursor = (struct outbuf_cursor){ 0 };
+    ck_assert(outbuf_next(&out, &cursor, &piece));
     ck_assert_mem_eq(piece.iov_base, text + 100, piece.iov_len);
     outbuf_drop(&out);
     free(text);
