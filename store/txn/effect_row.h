@@ -83,8 +83,8 @@ struct effect_row {
     /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a
      * stream's groups and its last ID do not count, except that a new key does. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
-    /* May the effect serve a client that is blocked on its key for this row's type? Other reasons to
-     * try blocked clients again, such as a key that is renamed, are in react/blocked_ready.c. */
+    /* May the effect serve a client that is blocked on its key for this row's type? Other reasons
+     * to try blocked clients again, such as a key that is renamed, are in react/blocked_ready.c. */
     bool may_serve;
     bool names_member; /* by a */
     bool in_payload;   /* a payload of DUMP in this server's own format may have it */

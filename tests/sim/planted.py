@@ -194,8 +194,8 @@ PLANTS = {
     "a lease ends one ms early": (
         "Queues",
         ("server/cmd/dehydrator/dehydrator_due.c",
-         "hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries);",
-         "hidden_until(call, grant->backoff, grant->lease_end, stage.deliveries) - 1;"),
+         "claimed_until(call, grant->backoff, grant->lease_end, stage.deliveries);",
+         "claimed_until(call, grant->backoff, grant->lease_end, stage.deliveries) - 1;"),
     ),
     "an element is due one ms early": (
         "Queues",

@@ -89,7 +89,7 @@ START_TEST(estimate_of_distinct_numbers_is_within_its_error_bound)
     hll_init(&hll, LIT(""));
     for (uint64_t i = 1; i <= 1 << 17; i++) {
         uint64_t count;
-        hll_raise(&hll, hll_place(bytes_of((const char *)&i, sizeof(i))));
+        hll_raise(&hll, hll_register_of(bytes_of((const char *)&i, sizeof(i))));
         if ((i & (i - 1)) != 0) continue;
         ck_assert(hll_count(hll_view(&hll), &count));
         ck_assert_double_eq_tol((double)count, (double)i, 1 + 5 * standard_error * (double)i);
