@@ -98,8 +98,8 @@ PLANTS = {
     "a replica applies half of a transaction": (
         "replicas Logs|Registers promote|failover",
         ("server/replica/follower.c",
-         "if (part->bracketed && empty) part->bracketed = false;",
-         "part->bracketed = part->multi = false;"),
+         "if (arrived->bracketed && empty) arrived->bracketed = false;",
+         "arrived->bracketed = arrived->multi = false;"),
     ),
     # ---- deadlines
     "keys expire one ms early": (
@@ -267,9 +267,9 @@ PLANTS = {
     # ---- blocked clients
     "a push of a list wakes nobody": (
         "Waiting",
-        ("server/engine/react/blocked_ready.c",
-         "    case EFFECT_PUSH_HEAD:\n    case EFFECT_PUSH_TAIL:\n",
-         "    case EFFECT_PUSH_TAIL: break;\n    case EFFECT_PUSH_HEAD:\n"),
+        ("store/txn/effect_rows.c",
+         "ROW(PUSH_TAIL) = { apply_push, CREATED(LIST), SERVES, FORM",
+         "ROW(PUSH_TAIL) = { apply_push, CREATED(LIST), FORM"),
     ),
     "a due element wakes nobody": (
         "Queues",
