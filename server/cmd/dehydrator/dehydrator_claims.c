@@ -99,7 +99,7 @@ static void give_back(struct call *call, enum naming naming)
         if (element == NULL) continue;
         if (naming == BY_ID && !stage_is_claimed(&stage, call->txn->now)) continue;
         if (uncounted && stage.deliveries > 0) stage.deliveries--;
-        stage = (struct stage){ .at = hidden_until(call, backoff, at, stage.deliveries),
+        stage = (struct stage){ .at = claimed_until(call, backoff, at, stage.deliveries),
                                 .deliveries = stage.deliveries };
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_NACK);
         given_back++;
@@ -122,7 +122,7 @@ static void move_deadlines(struct call *call, enum naming naming)
     for (int i = 3; i < call->argc; i += (int)naming) {
         struct element *element = find_named(call, entry, i, naming, &stage);
         if (element == NULL) continue;
-        stage.at = hidden_until(call, backoff, at, stage.deliveries);
+        stage.at = claimed_until(call, backoff, at, stage.deliveries);
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
         moved++;
     }
