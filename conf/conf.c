@@ -210,7 +210,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
         read_value(option, text, &read);
     }
 
-    void *at = place(conf, option);
+    void *at = field(conf, option);
     switch (option->type) {
     case CONF_BOOL: *(bool *)at = read.number != 0; break;
     case CONF_INT:

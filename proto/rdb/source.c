@@ -86,7 +86,7 @@ const unsigned char *rdb_source_take(struct rdb_source *source, size_t len)
     return at;
 }
 
-bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *room,
+bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *scratch,
                       struct bytes *bytes)
 {
     if (source->read == NULL) {
@@ -96,10 +96,10 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *ro
         return true;
     }
 
-    /* Grow the room as bytes arrive, so that a false length allocates no memory. */
-    room->len = 0;
-    while (room->len < len) {
-        size_t piece = room->len < FIRST_PIECE ? FIRST_PIECE : room->len;
+    /* Grow the buffer as bytes arrive, so that a false length allocates no memory. */
+    scratch->len = 0;
+    while (scratch->len < len) {
+        size_t piece = scratch->len < FIRST_PIECE ? FIRST_PIECE : scratch->len;
         size_t left = bytes_left(source);
         if (piece > len - scratch->len) piece = (size_t)(len - scratch->len);
         if (!buffer_try_reserve(scratch, piece)) return fail_source(source, RDB_SOURCE_NO_MEMORY);
@@ -121,7 +121,7 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *ro
         }
     }
 
-    *bytes = buffer_bytes(room);
+    *bytes = buffer_bytes(scratch);
     return true;
 }
 

@@ -135,7 +135,7 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
         put_integer(writer, 0);
         put_integer(writer, writer->stream.names);
         for (size_t i = 0; i < entry->count; i += 2) {
-            struct bytes name = entry->parts[i];
+            struct bytes name = entry->texts[i];
             put_item(writer, name);
             /* Keep the names, to compare those of later entries with them. */
             rdb_note(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&

@@ -36,7 +36,7 @@ static void put(struct output *out, const void *data, size_t len)
     out->at += len;
 }
 
-int backlog_file_write(const char *path, const struct stream_position *place,
+int backlog_file_write(const char *path, const struct stream_position *position,
                        const struct backlog *backlog)
 {
     struct output out = { .fd = -1 };
@@ -47,7 +47,7 @@ int backlog_file_write(const char *path, const struct stream_position *place,
     struct position_marks none = { .known = false };
     char mark[STREAM_MARK_MAX], line[RECORD_SUM_LINE];
     put(&out, BACKLOG_FIRST_LINE, FIRST_LINE);
-    put(&out, mark, position_marks_print(&none, place, mark));
+    put(&out, mark, position_marks_print(&none, position, mark));
     for (uint64_t at = backlog_begin(backlog); at < backlog_end(backlog);) {
         struct bytes view = backlog_view(backlog, at);
         put(&out, view.data, view.len);
@@ -76,8 +76,9 @@ static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t 
     return disk_read(in->fd, to, len, at, &got) == 0 && got == len;
 }
 
-/* Appends the bytes before `place` to the backlog. False: they are damaged. */
-static bool read_bytes(struct input *in, const struct stream_position *place, struct backlog *backlog)
+/* Appends the bytes before `position` to the backlog. False: they are damaged. */
+static bool read_bytes(struct input *in, const struct stream_position *position,
+                       struct backlog *backlog)
 {
     char piece[PIECE];
     uint32_t wanted;

@@ -59,10 +59,11 @@ void replication_start(struct replication *r)
     /* Other replicas may have more of the stream than the files, which then has another
      * continuation than ours. So it has a new id, and replicas that have no more than the files
      * continue with it. */
-    if (place != NULL && !follows) {
-        history_branch(&r->place.history, r->place.offset);
+    if (position != NULL && !follows) {
+        history_branch(&r->position.history, r->position.offset);
         r->is_unshared = true;
-        if (r->place.effects_from > r->place.offset) r->place.effects_from = r->place.offset;
+        if (r->position.effects_from > r->position.offset)
+            r->position.effects_from = r->position.offset;
         replicas_close_all(r->replicas, "this server has started"); /* repl-backlog-ttl begins */
     }
 

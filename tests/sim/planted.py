@@ -346,7 +346,7 @@ PLANTS = {
     "a restarted master keeps the id of its stream": (
         "replicas master",
         ("server/replica/replication_restart.c",
-         "    history_branch(&r->position.history, r->position.offset);\n    r->is_unshared = true;\n",
+         "        history_branch(&r->position.history, r->position.offset);\n        r->is_unshared = true;\n",
          ""),
     ),
     "a restarted replica forgets the selected database": (
@@ -364,7 +364,7 @@ PLANTS = {
     "a master continues its history after a restart": (
         "replicas everysec master",
         ("server/replica/replication_restart.c",
-         "    history_branch(&r->position.history, r->position.offset);\n    r->is_unshared = true;",
+         "        history_branch(&r->position.history, r->position.offset);\n        r->is_unshared = true;",
          "    r->is_unshared = true;"),
     ),
     "a replica expires keys by itself": (

@@ -87,8 +87,8 @@ static void cmd_pfadd(struct call *call)
         for (int i = 2; i < call->argc; i++) {
             size_t offset;
             char patch[2];
-            size_t len = hll_dense_patch(object_text(&entry->object), hll_register_of(call->argv[i]),
-                                         &offset, patch);
+            size_t len = hll_dense_patch(object_text(&entry->object),
+                                         hll_register_of(call->argv[i]), &offset, patch);
             if (len == 0) continue;
             txn_string_write(call->txn, call->argv[1], entry, offset, bytes_of(patch, len),
                              EVENT_PFADD);

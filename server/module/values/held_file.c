@@ -36,11 +36,11 @@ static void save_bytes(RedisModuleIO *io, struct bytes text)
 static void save_element(void *io, struct effect *effect)
 {
     if (effect_rows[effect->kind].type == TYPE_DEHYDRATOR) {
-        unsigned part = PART_ELEMENT;
-        while (kinds[part] != effect->kind)
-            part++;
-        redis.SaveUnsigned(io, part);
-        if (part == PART_ELEMENT) {
+        unsigned record = RECORD_ELEMENT;
+        while (kinds[record] != effect->kind)
+            record++;
+        redis.SaveUnsigned(io, record);
+        if (record == RECORD_ELEMENT) {
             redis.SaveUnsigned(io, (uint64_t)effect->stage.at);
             redis.SaveUnsigned(io, effect->stage.deliveries);
             redis.SaveUnsigned(io, effect->stage.claimed);
@@ -160,7 +160,7 @@ static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
     good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io);
-    /* A part of a dehydrator may be about an element that is there: walk_put checks it. */
+    /* A record of a dehydrator may be about an element that is there: walk_put checks it. */
     if (good && type != TYPE_DEHYDRATOR) good = !object_has(object, effect.a);
     good = good && walk_put(object, &effect);
     redis.Free(name);
