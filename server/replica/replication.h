@@ -40,7 +40,7 @@ void replication_start(struct replication *replication);
 /* Call at a clean stop, when nothing changes data any more: keeps the backlog for replicas that
  * have not received all of it. */
 void replication_stop(struct replication *replication);
-/* The place of the data in its stream, with all transactions so far, or NULL if unknown. Valid
+/* The position of the data in its stream, with all transactions so far, or NULL if unknown. Valid
  * until the next call. */
 const struct stream_position *replication_position(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */

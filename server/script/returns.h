@@ -17,7 +17,7 @@
 #include "store/base/bytes.h"
 
 /* A parenthesis to insert before the byte `at`, or 0. */
-struct return_mark {
+struct return_paren {
     size_t at;
     char paren;
     bool by_name; /* because of the function's name */

@@ -146,7 +146,7 @@ void packed_replace(struct packed *packed, uint32_t offset, const struct packed_
 /* ---- deadlines ---- */
 
 /* Sets the record's deadline (NEVER for none); false, and nothing changes, if it does not fit. */
-bool packed_expire(struct packed *packed, uint32_t place, msec at);
+bool packed_expire(struct packed *packed, uint32_t offset, msec at);
 /* The member with the earliest deadline (if several are equal, the first in memory); false: no
  * member has a deadline. */
 bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at);

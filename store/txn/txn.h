@@ -78,7 +78,7 @@ struct txn {
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
     struct expiry_log *expiry_log;   /* what expired and is to be logged, or NULL. Owned */
-    struct txn_withheld *hidden;       /* members hidden from this call. Owned */
+    struct txn_withheld *withheld;   /* members withheld from this call. Owned */
     const struct entry *ruled_entry; /* a cache: the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };

@@ -16,10 +16,10 @@ bool arg_instant(struct call *call, int i, msec *at);
 
 /* Finds an element by its id. NULL: there is none, or entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
-/* Until when an element that has been claimed `deliveries` times stays hidden if it is not
+/* Until when an element that has been claimed `deliveries` times stays claimed if it is not
  * acknowledged: the end of its lease plus the back-off of the policy (NULL for none). */
-msec hidden_until(struct call *call, const struct policy *backoff, msec lease_end,
-                  uint32_t deliveries);
+msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
+                   uint32_t deliveries);
 /* The policy with a RATE, or with a BACKOFF, that applies to the key of argument 1, or NULL. */
 const struct policy *find_rate(const struct call *call);
 const struct policy *find_backoff(const struct call *call);

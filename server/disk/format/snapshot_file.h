@@ -63,8 +63,8 @@ struct snapshot_writer;
 struct snapshot_options {
     int64_t created; /* milliseconds since 1970 */
     bool plain;      /* no LZ4 */
-    /* For base_write: the place of the data in a replication stream, or NULL if unknown. */
-    const struct stream_position *place;
+    /* For base_write: the position of the data in a replication stream, or NULL if unknown. */
+    const struct stream_position *position;
     /* For base_write: called after each 128 KiB or so, with the number of keys; may be NULL.
      */
     void (*report)(void *ctx, uint64_t keys);

@@ -29,7 +29,7 @@ struct stream_group {
     size_t names;             /* bytes of the consumers, and of this struct */
     size_t counted;           /* bytes of the group that its owner has counted */
     union numbered *numbered; /* number 0 is not used */
-    uint32_t numbers, room;   /* numbers used so far, and allocated */
+    uint32_t numbers, cap;    /* numbers used so far, and allocated */
     uint32_t free_number;     /* the first free one below `numbers`, or 0 */
     uint32_t unused;
     size_t released; /* pending entries without a consumer */
