@@ -4,7 +4,7 @@
  * Layout, one part after the other:
  *
  *     BACKLOG_FIRST_LINE     the version of the layout; a new layout needs another first line
- *     a mark                 the place at the end of the bytes (stream_position.h), whole
+ *     a mark                 the position at the end of the bytes (stream_position.h), whole
  *     bytes of the stream
  *     #xxxxxxxx\r\n          CRC-32C of all of that, as at the end of a journal's record
  *
@@ -19,9 +19,9 @@
 #include "server/disk/format/stream_position.h"
 #include "server/replica/stream/backlog.h"
 
-/* `place` is that of the backlog's end. Returns 0, or an errno and leaves no file; EEXIST if a file
- * of another program has the name. */
-int backlog_file_write(const char *path, const struct stream_position *place,
+/* `position` is that of the backlog's end. Returns 0, or an errno and leaves no file; EEXIST if a
+ * file of another program has the name. */
+int backlog_file_write(const char *path, const struct stream_position *position,
                        const struct backlog *backlog);
 /* Adds the bytes before `position` to the backlog, which must be empty and end there. False: the
  * file does not have them, and the backlog stays empty. */

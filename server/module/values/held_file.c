@@ -129,11 +129,11 @@ static bool load_instant(RedisModuleIO *io, msec *at)
 /* What an element is, or what is more than an element. */
 static bool load_record(RedisModuleIO *io, int encoding, struct effect *effect)
 {
-    uint64_t part = encoding == 1 ? PART_ELEMENT : redis.LoadUnsigned(io);
-    if (part >= PARTS) return false;
-    effect->kind = kinds[part];
+    uint64_t record = encoding == 1 ? RECORD_ELEMENT : redis.LoadUnsigned(io);
+    if (record >= RECORDS) return false;
+    effect->kind = kinds[record];
 
-    if (part == PART_ELEMENT) {
+    if (record == RECORD_ELEMENT) {
         uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
         uint64_t claimed = redis.LoadUnsigned(io);
         effect->stage = (struct stage){ .at = (msec)at,
