@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 # pylint: disable=wrong-import-position,unused-import
 from daemon import (BINARY, NOON, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,
                     kill_child, main, own, random_seed, read_reply, test, wait_for)
+from process import kill_and_wait
 
 FAULT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash",
                      "fault.so")
@@ -189,8 +190,7 @@ class Kept(Daemon):
         try:
             equal(process.wait(timeout=self.START_SECONDS), KILLED, "exit status")
         finally:
-            process.kill()
-            process.wait()
+            kill_and_wait(process)
 
     def again(self, *options):
         """Kills the daemon if it runs, and starts it in the same folder."""

@@ -48,6 +48,17 @@ def cpu_seconds(pid):
     return time.clock_gettime((~pid << 3) | 2)  # the kernel's clock of a process
 
 
+def kill_and_wait(process):
+    """As by kill -9. A killed process ends when its last system call does, and a sync may take minutes while the disk
+    of a shared machine stands still. This says nothing about the program, so the test's limit does not run meanwhile."""
+    process.kill()
+    left = signal.alarm(0)
+    try:
+        process.wait()
+    finally:
+        signal.alarm(left)
+
+
 def fork(run):
     """Runs a function in a child process until somebody kills it; the child's id. If the function
     ends or raises, the child ends with status 1, which check_killed reports."""

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 
-from process import FOLDER_PREFIX, PATIENCE, cpu_seconds, die_with_parent, wait_for
+from process import FOLDER_PREFIX, PATIENCE, cpu_seconds, die_with_parent, kill_and_wait, wait_for
 from resp import encode, end_of
 
 REPLY_SECONDS = 20 * PATIENCE
@@ -115,7 +115,7 @@ class Server:
     """A server process with a folder of its own, from `with`, or from open to clean. `arguments`
     is the command line; it uses `path`, the Unix socket."""
 
-    START_SECONDS = 20
+    START_SECONDS = 20 * PATIENCE
     start_nap = 0.005  # seconds between two tries to connect
     env = stdin = process = None
     prepare = staticmethod(die_with_parent)  # runs in the child before exec
@@ -193,8 +193,7 @@ class Server:
         """As by kill -9; its files stay, and replies that it has sent can still be read."""
         process, self.process = self.process, None
         if process is not None:
-            process.kill()
-            process.wait()
+            kill_and_wait(process)
 
     def stop(self, with_signal=signal.SIGTERM):
         """The server must end with status 0."""
@@ -203,8 +202,7 @@ class Server:
         try:
             status = process.wait(timeout=self.START_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            kill_and_wait(process)
             raise AssertionError("the server did not stop:\n" + self.log()) from None
         assert status == 0, f"the server ended with status {status}:\n{self.log()}"
 

@@ -4,12 +4,14 @@ tests."""
 import ast
 import glob
 import os
+import signal
 import stat
 import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import ROOT, check_killed, equal, folder, fork, main, test
+from process import kill_and_wait
 
 RUN = os.path.join(ROOT, "tests", "run")
 NO_ORACLE = "/nonexistent/redis-server"
@@ -205,6 +207,21 @@ def a_missing_oracle_that_is_allowed_is_counted_as_skipped():
     for path, count in NEED_ORACLE.items():
         equal(program_without_oracle(path, ALLOW_NO_ORACLE="1"),
               (0, f"0 passed, 0 failed, {count} skipped"), path)
+
+
+@test
+def the_limit_of_a_test_stands_still_until_a_killed_process_has_ended():
+    class Killed:
+        def kill(self):
+            pass
+
+        def wait(self):
+            self.limit = signal.getitimer(signal.ITIMER_REAL)[0]
+
+    killed, before = Killed(), signal.getitimer(signal.ITIMER_REAL)[0]
+    kill_and_wait(killed)
+    equal(killed.limit, 0)
+    assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= before + 1
 
 
 main()
