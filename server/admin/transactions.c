@@ -38,7 +38,8 @@ static void check_watched_key(void *ctx, unsigned db, struct bytes key, bool exi
 {
     struct call *call = ctx;
     txn_call(call->txn, db);
-    if (txn_peek(call->txn, key) == NULL && existed) call->session->watch_touched = true;
+    if (txn_find_without_lru(call->txn, key) == NULL && existed)
+        call->session->watch_touched = true;
 }
 
 static void cmd_exec(struct call *call)
@@ -72,7 +73,7 @@ static void cmd_watch(struct call *call)
         return;
     }
     for (int i = 1; i < call->argc && !session->watch_touched; i++) {
-        bool exists = txn_peek(call->txn, call->argv[i]) != NULL;
+        bool exists = txn_find_without_lru(call->txn, call->argv[i]) != NULL;
         watch_add(engine->watch, session, session->db, call->argv[i], exists);
     }
     reply_ok(call);

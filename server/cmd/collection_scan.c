@@ -56,7 +56,7 @@ static void scan_key(struct call *call, enum type type, const char *names_word,
     struct scan *scan = &collection.scan;
     struct entry *entry;
     scan_begin(scan, call);
-    if (!scan_read_cursor(scan, 2) || !read_typed(call, 1, type, &entry)) return;
+    if (!scan_read_cursor(scan, 2) || !find_typed_counted(call, 1, type, &entry)) return;
     if (entry == NULL) {
         scan->cursor = 0;
     } else {

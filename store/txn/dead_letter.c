@@ -26,7 +26,7 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry)
 static struct entry *find_target(struct txn *txn, const struct entry *entry, enum type created)
 {
     struct bytes key = limiting_policy(txn, entry)->dead_to;
-    struct entry *target = txn_peek(txn, key);
+    struct entry *target = txn_find_without_lru(txn, key);
     return target != NULL ? target : txn_create(txn, key, created);
 }
 
@@ -103,7 +103,7 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
 {
     struct stream_id id;
     struct bytes key = limiting_policy(txn, entry)->dead_to;
-    struct entry *target = txn_peek(txn, key);
+    struct entry *target = txn_find_without_lru(txn, key);
     if (target == NULL) return room_in_dehydrator(txn, key, 0);
     if (target->object.type == TYPE_DEHYDRATOR)
         return room_in_dehydrator(txn, key, dehydrator_count(target->object.dehydrator));

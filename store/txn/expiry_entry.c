@@ -25,7 +25,7 @@ static size_t print_score(const struct txn *txn, char *to, double score)
 static struct entry *find_log(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
-    if (entry == NULL || entry->object.type != TYPE_STREAM) return txn_peek(txn, key);
+    if (entry == NULL || entry->object.type != TYPE_STREAM) return txn_find_without_lru(txn, key);
     if (!instant_expired(entry_expires_at(txn->ks, entry), txn->now)) return entry;
     txn_key_drop(txn, entry, EVENT_EXPIRED);
     return NULL;

@@ -101,16 +101,22 @@ void txn_call_failed(struct txn *txn);
 void txn_commit(struct txn *txn);
 
 /* ---- keys: txn_key.c ---- */
-/* The entry at key, or NULL. An expired key or member is removed first ("expired" ...). Does not
- * change the access time. O(1) plus the removed members. */
-struct entry *txn_peek(struct txn *txn, struct bytes key);
-/* The same, and sets the access time. */
+/* Find the entry at key, or NULL:
+ *
+ *                            sets the      counts a hit or miss,   removes an expired
+ *                            access time   records "keymiss"       key or members first
+ *     txn_find_without_lru   no            no                      yes
+ *     txn_find               yes           no                      yes
+ *     txn_find_counted       yes           yes                     yes
+ *     txn_find_unsettled     yes           yes                     no
+ *
+ * Those that remove record the events "expired" ...: O(1) plus the removed members. The last one is
+ * O(1): it returns NULL for an expired key, and expired members may still be in the collection
+ * (check each with txn_member_lives). */
+struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
-/* The same for a client's read: also counts a hit or a miss, and records "keymiss". */
-struct entry *txn_read(struct txn *txn, struct bytes key);
-/* As txn_read, but removes nothing: NULL for an expired key, and expired members may still be in
- * the collection (check each with txn_member_lives). O(1) */
-struct entry *txn_glance(struct txn *txn, struct bytes key);
+struct entry *txn_find_counted(struct txn *txn, struct bytes key);
+struct entry *txn_find_unsettled(struct txn *txn, struct bytes key);
 /* Does the set, hash or sorted set have this member, not expired? O(1) */
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
 /* Does the database have this key, not expired? Removes nothing. O(1) */
@@ -184,8 +190,8 @@ struct string_set {
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how);
 /* The same when the entry (or NULL) is known. An entry of another type is invalid afterwards. */
-void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
-                    const struct string_set *how);
+void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
+                          struct bytes value, const struct string_set *how);
 /* The entry is a string. Returns the new length, or -1 without memory (nothing changed). */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
 /* Overwrites from `offset` on, zero-filling a shorter string; entry NULL creates the key. Several

@@ -46,7 +46,7 @@ static struct entry *settle_entry(struct txn *txn, struct entry *entry)
     return is_due ? txn_type_of(entry)->settle(txn, entry) : entry;
 }
 
-struct entry *txn_peek(struct txn *txn, struct bytes key)
+struct entry *txn_find_without_lru(struct txn *txn, struct bytes key)
 {
     struct entry *entry = keyspace_find(txn->ks, key);
     bool has_expired = due_at_come(keyspace_next_due(txn->ks), txn->now) && !txn_replays(txn);
@@ -60,7 +60,7 @@ static void note_access(const struct txn *txn, struct entry *entry)
 
 struct entry *txn_find(struct txn *txn, struct bytes key)
 {
-    struct entry *entry = txn_peek(txn, key);
+    struct entry *entry = txn_find_without_lru(txn, key);
     if (entry != NULL) note_access(txn, entry);
     return entry;
 }
@@ -79,9 +79,9 @@ static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *
     return entry;
 }
 
-struct entry *txn_read(struct txn *txn, struct bytes key)
+struct entry *txn_find_counted(struct txn *txn, struct bytes key)
 {
-    return note_read(txn, key, txn_peek(txn, key));
+    return note_read(txn, key, txn_find_without_lru(txn, key));
 }
 
 static struct entry *find_alive(const struct txn *txn, const struct keyspace *ks, struct bytes key)
@@ -96,7 +96,7 @@ bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key)
     return find_alive(txn, &txn->store->databases[db], key) != NULL;
 }
 
-struct entry *txn_glance(struct txn *txn, struct bytes key)
+struct entry *txn_find_unsettled(struct txn *txn, struct bytes key)
 {
     return note_read(txn, key, find_alive(txn, txn->ks, key));
 }

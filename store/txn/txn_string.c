@@ -7,7 +7,7 @@
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how)
 {
-    txn_string_put(txn, key, txn_find(txn, key), value, how);
+    txn_string_set_found(txn, key, txn_find(txn, key), value, how);
 }
 
 /* The deadline for the effect, even if it was kept. A kept deadline is looked up only if there is a
@@ -28,8 +28,8 @@ static msec renew_soft(struct entry *entry, const struct string_set *how)
     return soft;
 }
 
-void txn_string_put(struct txn *txn, struct bytes key, struct entry *entry, struct bytes value,
-                    const struct string_set *how)
+void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
+                          struct bytes value, const struct string_set *how)
 {
     if (entry == NULL)
         entry = txn_key_add(txn, key, string_new(value));

@@ -103,7 +103,7 @@ struct entry *peek_key(struct call *call, int i)
 {
     bool before = call->txn->no_touch;
     call->txn->no_touch = true;
-    struct entry *entry = txn_read(call->txn, call->argv[i]);
+    struct entry *entry = txn_find_counted(call->txn, call->argv[i]);
     call->txn->no_touch = before;
     return entry;
 }
@@ -119,9 +119,9 @@ bool find_typed(struct call *call, int i, enum type type, struct entry **entry)
     return has_type(call, *entry, type);
 }
 
-bool read_typed(struct call *call, int i, enum type type, struct entry **entry)
+bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry)
 {
-    *entry = txn_read(call->txn, call->argv[i]);
+    *entry = txn_find_counted(call->txn, call->argv[i]);
     return has_type(call, *entry, type);
 }
 

@@ -48,7 +48,7 @@ struct entry *peek_key(struct call *call, int i);
 /* Sets *entry to the entry of argument i, or to NULL if the key is missing. False: WRONGTYPE. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
 /* The same for reading: also counts a hit or miss. */
-bool read_typed(struct call *call, int i, enum type type, struct entry **entry);
+bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
 /* Returns `entry`, or creates an empty value if that is NULL. Call only right before a mutator
  * fills it. */
 struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type);

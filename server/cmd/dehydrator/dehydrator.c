@@ -168,7 +168,7 @@ static void cmd_rede_pull(struct call *call)
 static void cmd_rede_look(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     reply_payload(call, find_element(entry, call->argv[2]));
 }
 

@@ -181,7 +181,7 @@ static void cmd_rede_xpoll(struct call *call)
     struct take take = { 0 };
     struct entry *entry;
     if (!parse_take(call, 2, COUNT_0, &take)) return;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     size_t due = count_due(call, entry, take.limit);
     resp_array(call->out, due);
     if (due == 0) return;

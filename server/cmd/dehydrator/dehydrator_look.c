@@ -12,7 +12,7 @@
 static void cmd_rede_ttn(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     if (entry == NULL) {
         resp_null(call->out);
         return;
@@ -33,7 +33,7 @@ static void cmd_rede_len(struct call *call)
         arg_refuse_option(call, due || claimed ? 3 : 2, ERR_OPTION_UNKNOWN);
         return;
     }
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     const struct dehydrator *dehydrator = entry == NULL ? NULL : entry->object.dehydrator;
     size_t count = 0;
     if (dehydrator != NULL && due)
@@ -76,7 +76,7 @@ static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
     msec now = call->txn->now;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     struct dehydrator *empty = entry == NULL ? dehydrator_new() : NULL;
     const struct dehydrator *dehydrator = entry == NULL ? empty : entry->object.dehydrator;
     struct delivery_tally tally =
@@ -148,7 +148,7 @@ static void cmd_rede_count(struct call *call)
     msec min, max;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     resp_integer(call->out, (int64_t)count_from_to(entry, min, max));
 }
 
@@ -159,7 +159,7 @@ static void cmd_rede_range(struct call *call)
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
     if (call->argc > 4 && !parse_limit(call, 4, &limit)) return;
-    if (!read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     size_t count = count_from_to(entry, min, max);
     if ((uint64_t)limit < count) count = (size_t)limit;
     reply_range(call, entry, min, count);
@@ -193,7 +193,7 @@ static void cmd_rede_scan(struct call *call)
     struct scan *scan = &scanned.scan;
     struct entry *entry;
     scan_begin(scan, call);
-    if (!scan_read_cursor(scan, 2) || !read_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
+    if (!scan_read_cursor(scan, 2) || !find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     if (entry == NULL) {
         scan->cursor = 0;
     } else {

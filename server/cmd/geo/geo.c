@@ -76,7 +76,7 @@ static void cmd_geopos(struct call *call)
 {
     struct entry *entry;
     double score;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
         if (find_place_score(entry, call->argv[i], &score))
@@ -90,7 +90,7 @@ static void cmd_geohash(struct call *call)
     struct entry *entry;
     double score;
     char text[GEOHASH_TEXT_LEN];
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++) {
         if (!find_place_score(entry, call->argv[i], &score)) {
@@ -111,7 +111,7 @@ static void cmd_geodist(struct call *call)
         fail(call, ERR_SYNTAX);
         return;
     }
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (!find_place_score(entry, call->argv[2], &from) ||
         !find_place_score(entry, call->argv[3], &to)) {
         resp_null(call->out);

@@ -201,7 +201,7 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
     struct search s = { .form = form, .may_store = may_store };
     struct entry *entry;
     struct geo_found found = { 0 };
-    if (!read_typed(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
     if (entry != NULL) s.in = entry->object.zset;
     int i = parse_fixed_arguments(call, &s);
     if (i == 0) return;

@@ -55,14 +55,14 @@ static void cmd_hsetnx(struct call *call)
 static void cmd_hget(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     reply_field_value(call, entry, call->argv[2]);
 }
 
 static void cmd_hmget(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
         reply_field_value(call, entry, call->argv[i]);
@@ -86,14 +86,14 @@ static size_t count_fields(const struct entry *entry)
 static void cmd_hlen(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_integer(call->out, (int64_t)count_fields(entry));
 }
 
 static void cmd_hexists(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_integer(call->out, has_field(entry, call->argv[2]));
 }
 
@@ -101,7 +101,7 @@ static void cmd_hstrlen(struct call *call)
 {
     struct entry *entry;
     struct bytes value = { NULL, 0 };
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     if (entry != NULL) hash_get(entry->object.hash, call->argv[2], &value);
     resp_integer(call->out, (int64_t)value.len);
 }
@@ -176,7 +176,7 @@ static void reply_fields(struct call *call, const struct entry *entry, bool fiel
 static void cmd_hgetall(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_map(call->out, count_fields(entry));
     reply_fields(call, entry, true, true);
 }
@@ -184,7 +184,7 @@ static void cmd_hgetall(struct call *call)
 static void cmd_hkeys(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, count_fields(entry));
     reply_fields(call, entry, true, false);
 }
@@ -192,7 +192,7 @@ static void cmd_hkeys(struct call *call)
 static void cmd_hvals(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     resp_array(call->out, count_fields(entry));
     reply_fields(call, entry, false, true);
 }

@@ -118,7 +118,7 @@ static void cmd_hgetex(struct call *call)
     struct entry *entry;
     enum ttl_unit unit;
     msec at = NEVER;
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     bool sets = arg_ttl_unit(call, 2, &unit), persists = !sets && arg_is(call, 2, "PERSIST");
     if (sets && !arg_member_deadline(call, 3, unit, &at)) return;
     int block = sets ? 4 : persists ? 3 : 2; /* argument of FIELDS */

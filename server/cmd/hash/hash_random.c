@@ -18,7 +18,7 @@ static void cmd_hrandfield(struct call *call)
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }
-    if (!read_typed(call, 1, TYPE_HASH, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     if (call->argc == 2 && entry == NULL) {
         resp_null(call->out);
     } else if (call->argc == 2) {

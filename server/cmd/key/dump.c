@@ -5,7 +5,7 @@
 
 static void cmd_dump(struct call *call)
 {
-    const struct entry *entry = txn_read(call->txn, call->argv[1]);
+    const struct entry *entry = txn_find_counted(call->txn, call->argv[1]);
     if (entry == NULL) {
         resp_null(call->out);
         return;

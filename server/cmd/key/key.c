@@ -33,7 +33,7 @@ static void cmd_touch(struct call *call)
     call->txn->no_touch = false;
     int64_t present = 0;
     for (int i = 1; i < call->argc; i++)
-        present += txn_read(call->txn, call->argv[i]) != NULL;
+        present += txn_find_counted(call->txn, call->argv[i]) != NULL;
     call->txn->no_touch = before;
     resp_integer(call->out, present);
 }

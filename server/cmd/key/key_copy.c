@@ -38,7 +38,7 @@ static void cmd_copy(struct call *call)
         fail(call, ERR_SAME_OBJECT);
         return;
     }
-    struct entry *entry = txn_read(call->txn, from);
+    struct entry *entry = txn_find_counted(call->txn, from);
     bool copied = entry != NULL && (replace || !txn_exists_in(call->txn, db, to));
     if (copied) txn_key_copy(call->txn, entry, db, to);
     resp_integer(call->out, copied);

@@ -7,7 +7,7 @@
 /* Finds the key of argument 2. NULL: it is missing, and null was replied. */
 static struct entry *find_or_null(struct call *call)
 {
-    struct entry *entry = txn_peek(call->txn, call->argv[2]);
+    struct entry *entry = txn_find_without_lru(call->txn, call->argv[2]);
     if (entry == NULL) resp_null(call->out);
     return entry;
 }

@@ -119,7 +119,7 @@ static struct entry *read_substituted(struct call *call, const struct pattern *p
     size_t len = append_bytes(key, 0, pattern->prefix);
     len = append_bytes(key, len, element);
     len = append_bytes(key, len, pattern->suffix);
-    struct entry *entry = txn_glance(call->txn, bytes_of(key, len));
+    struct entry *entry = txn_find_unsettled(call->txn, bytes_of(key, len));
     mem_free(key);
     return entry;
 }
@@ -323,7 +323,7 @@ static void run_sort(struct sort *sort, bool may_store)
 {
     for (int i = 2, took; i < sort->call->argc; i += took)
         if ((took = take_sort_option(sort, i, may_store)) == 0) return;
-    struct entry *entry = txn_read(sort->call->txn, sort->call->argv[1]);
+    struct entry *entry = txn_find_counted(sort->call->txn, sort->call->argv[1]);
     enum type type = entry != NULL ? entry->object.type : TYPE_LIST;
     if (type != TYPE_LIST && type != TYPE_SET && type != TYPE_ZSET) {
         fail(sort->call, ERR_WRONGTYPE);

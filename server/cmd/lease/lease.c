@@ -24,7 +24,7 @@ static bool find_holder(struct call *call, bool reads, struct entry **entry, str
 {
     int64_t token;
     if (!arg_int64(call, 2, &token)) return false;
-    if (!(reads ? read_typed : find_typed)(call, 1, TYPE_LEASE, entry)) return false;
+    if (!(reads ? find_typed_counted : find_typed)(call, 1, TYPE_LEASE, entry)) return false;
     if (*entry != NULL && !lease_find_token((*entry)->object.lease, token, holder)) *entry = NULL;
     return true;
 }
@@ -179,7 +179,7 @@ static void cmd_lease_info(struct call *call)
     struct entry *entry;
     const struct txn *txn = call->txn;
     const struct leases *leases = &txn->store->leases;
-    if (!read_typed(call, 1, TYPE_LEASE, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_LEASE, &entry)) return;
     const struct lease *lease = entry != NULL ? entry->object.lease : NULL;
     resp_map(call->out, 5);
     reply_named_count(call, "permits", lease != NULL ? lease_permits(lease) : 0);

@@ -52,7 +52,7 @@ static void cmd_rpushx(struct call *call)
 static void cmd_llen(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_LIST, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)list_count(entry->object.list));
 }
 
@@ -60,7 +60,7 @@ static void cmd_lindex(struct call *call)
 {
     struct entry *entry;
     int64_t index;
-    if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL) {
         resp_null(call->out); /* even if the index is invalid */
         return;
@@ -80,7 +80,7 @@ static void cmd_lrange(struct call *call)
     int64_t start, stop;
     size_t from = 0, to = 0;
     if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &stop)) return;
-    if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_LIST, &entry)) return;
     if (entry != NULL) clip_range(start, stop, list_count(entry->object.list), &from, &to);
 
     resp_array(call->out, to - from);
@@ -168,7 +168,7 @@ static void cmd_lpos(struct call *call)
     struct entry *entry;
     size_t index;
     if (!read_lpos_options(call, &search)) return;
-    if (!read_typed(call, 1, TYPE_LIST, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_LIST, &entry)) return;
     if (entry != NULL) {
         bool backward = search.rank < 0;
         size_t length = list_count(entry->object.list), limit = length;

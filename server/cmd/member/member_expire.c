@@ -91,7 +91,7 @@ static void reply_ttl(struct call *call, const struct family *family, enum ttl_u
 {
     struct entry *entry;
     msec at;
-    if (!read_typed(call, 1, family->type, &entry)) return;
+    if (!find_typed_counted(call, 1, family->type, &entry)) return;
     if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++)

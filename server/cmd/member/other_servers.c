@@ -84,7 +84,7 @@ static void cmd_fieldttl(struct call *call)
 {
     enum { NO_FIELD = -3, NO_KEY = -2, NO_DEADLINE = -1 };
     msec at;
-    struct entry *entry = txn_read(call->txn, call->argv[1]);
+    struct entry *entry = txn_find_counted(call->txn, call->argv[1]);
     if (!has_fields(call, entry)) return;
     if (entry == NULL)
         resp_integer(call->out, NO_KEY);

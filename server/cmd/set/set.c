@@ -32,7 +32,7 @@ static void cmd_srem(struct call *call)
 static void cmd_smembers(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     resp_set(call->out, entry == NULL ? 0 : set_count(entry->object.set));
     if (entry == NULL) return;
     struct set_iter iter;
@@ -50,14 +50,14 @@ static void reply_has(struct call *call, const struct entry *entry, struct bytes
 static void cmd_sismember(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     reply_has(call, entry, call->argv[2]);
 }
 
 static void cmd_smismember(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
         reply_has(call, entry, call->argv[i]);
@@ -66,7 +66,7 @@ static void cmd_smismember(struct call *call)
 static void cmd_scard(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)set_count(entry->object.set));
 }
 

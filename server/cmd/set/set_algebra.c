@@ -34,7 +34,7 @@ static bool read_operands(struct call *call, int first, int keys, struct operand
     *in = (struct operands){ .sets = mem_alloc((size_t)keys * sizeof(*in->sets)) };
     for (int i = 0; i < keys; i++) {
         struct entry *entry;
-        if (!read_typed(call, first + i, TYPE_SET, &entry)) {
+        if (!find_typed_counted(call, first + i, TYPE_SET, &entry)) {
             mem_free(in->sets);
             return false;
         }

@@ -53,7 +53,7 @@ static void cmd_srandmember(struct call *call)
         return;
     }
     if (counted && !sample_read_count(call, 2, &count)) return;
-    if (!read_typed(call, 1, TYPE_SET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     if (!counted && entry == NULL)
         resp_null(call->out);
     else if (!counted)

@@ -135,7 +135,7 @@ bool arg_refs(const struct call *call, int i, enum refs *refs)
 bool find_group(struct call *call, struct group_target *target)
 {
     target->group = NULL;
-    if (!read_typed(call, 1, TYPE_STREAM, &target->entry)) return false;
+    if (!find_typed_counted(call, 1, TYPE_STREAM, &target->entry)) return false;
     if (target->entry != NULL)
         target->group = group_find(stream_groups(target->entry->object.stream), call->argv[2]);
     return true;

@@ -196,7 +196,8 @@ static void cmd_xautoclaim(struct call *call)
 {
     struct auto_claim all = { 0 };
     if (!parse_auto_claim(call, &all)) {
-        txn_read(call->txn, call->argv[1]); /* Redis counts the miss before it reads the options */
+        txn_find_counted(call->txn,
+                         call->argv[1]); /* Redis counts the miss before it reads the options */
         return;
     }
     if (!need_group(call, &all.claim.target)) return;

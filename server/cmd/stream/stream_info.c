@@ -32,7 +32,7 @@ static void name_known(struct call *call, const char *name, int64_t value, int64
 static const struct stream *find_stream(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 2, TYPE_STREAM, &entry)) return NULL;
+    if (!find_typed_counted(call, 2, TYPE_STREAM, &entry)) return NULL;
     if (entry != NULL) return entry->object.stream;
     fail(call, ERR_NO_KEY);
     return NULL;

@@ -5,7 +5,7 @@
 static void cmd_xlen(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STREAM, &entry)) return;
     resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
 }
 
@@ -43,7 +43,7 @@ static void find_range(struct call *call, bool back)
         if (!arg_int64(call, i + 1, &count)) return;
         if (count < 0) count = 0;
     }
-    if (!read_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STREAM, &entry)) return;
     if (entry == NULL)
         resp_array(call->out, 0);
     else if (count == 0)

@@ -41,7 +41,7 @@ static bool find_streams(struct call *call, struct reading *reading)
     for (int i = 0; i < args->streams; i++) {
         struct source_stream *stream = &reading->streams[i];
         *stream = (struct source_stream){ .key = args->first + i };
-        if (!read_typed(call, stream->key, TYPE_STREAM, &stream->entry)) return false;
+        if (!find_typed_counted(call, stream->key, TYPE_STREAM, &stream->entry)) return false;
         struct bytes key = call->argv[stream->key], name = call->argv[args->group];
         if (args->group > 0 && stream->entry != NULL)
             stream->group = group_find(stream_groups(stream->entry->object.stream), name);
@@ -66,7 +66,7 @@ static bool has_entries(struct call *call, const struct reading *reading,
                         const struct source_stream *stream)
 {
     if (stream->entry == NULL) {
-        txn_read(call->txn, call->argv[stream->key]); /* Redis counts the miss again */
+        txn_find_counted(call->txn, call->argv[stream->key]); /* Redis counts the miss again */
         return false;
     }
     const struct stream *entries = stream->entry->object.stream;

@@ -59,7 +59,7 @@ static void cmd_getbit(struct call *call)
     uint64_t offset;
     struct entry *entry;
     if (!arg_bit_offset(call, 2, 0, &offset)) return;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     resp_integer(call->out, entry != NULL && has_bit(object_text(&entry->object), offset));
 }
 
@@ -136,7 +136,7 @@ static void cmd_bitcount(struct call *call)
     struct entry *entry;
     int64_t start, end;
     bool in_bits = false;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         resp_integer(call->out, 0); /* even if the range is invalid */
         return;
@@ -181,7 +181,7 @@ static void cmd_bitpos(struct call *call)
         fail(call, ERR_BIT_SOUGHT);
         return;
     }
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         resp_integer(call->out, bit == 1 ? -1 : 0); /* even if the range is invalid */
         return;
@@ -250,7 +250,7 @@ static bool find_longest_source(struct call *call, size_t *len)
     *len = 0;
     for (int i = 3; i < call->argc; i++) {
         struct entry *entry;
-        if (!read_typed(call, i, TYPE_STRING, &entry)) return false;
+        if (!find_typed_counted(call, i, TYPE_STRING, &entry)) return false;
         size_t own = entry != NULL ? object_text(&entry->object).len : 0;
         if (own > *len) *len = own;
     }

@@ -259,7 +259,7 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
 {
     struct target target = { .grown = false };
     if (bytes_needed(steps, count) == 0) {
-        if (!read_typed(call, 1, TYPE_STRING, &target.entry)) return;
+        if (!find_typed_counted(call, 1, TYPE_STRING, &target.entry)) return;
     } else if (call->command.row->flags & READONLY) {
         fail(call, ERR_BITFIELD_RO);
         return;

@@ -71,7 +71,7 @@ static void cmd_getfresh(struct call *call)
     struct fresh_options how;
     struct entry *entry;
     if (!read_fresh_options(call, &how)) return;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     enum state state = decide(call, entry, &how);
     if (state == STATE_MISSING && how.wait >= 0) {
         msec until = NEVER;

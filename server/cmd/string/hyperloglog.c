@@ -22,7 +22,7 @@ static bool find_hll(struct call *call, int i, struct entry **entry)
 
 static bool read_hll(struct call *call, int i, struct entry **entry)
 {
-    return read_typed(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
+    return find_typed_counted(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
 }
 
 /* ---- writing the changed bytes --------------------------------------------------------------- */

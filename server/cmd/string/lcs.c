@@ -206,7 +206,7 @@ static bool read_strings(struct call *call, struct bytes text[2])
 {
     bool good = true;
     for (int i = 0; i < 2; i++) {
-        const struct entry *entry = txn_read(call->txn, call->argv[1 + i]);
+        const struct entry *entry = txn_find_counted(call->txn, call->argv[1 + i]);
         bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
         text[i] = is_string ? object_text(&entry->object) : LIT("");
         good &= entry == NULL || is_string;

@@ -89,16 +89,16 @@ static void reply_string(struct call *call, const struct entry *entry)
 }
 
 /* Sets the key of argument `key`, whose entry was found (NULL: none), to argument `value`. */
-static void set_string(struct call *call, int key, struct entry *entry, int value)
+static void set_plain(struct call *call, int key, struct entry *entry, int value)
 {
     const struct string_set how = { .at = NEVER, .event = EVENT_SET };
-    txn_string_put(call->txn, call->argv[key], entry, call->argv[value], &how);
+    txn_string_set_found(call->txn, call->argv[key], entry, call->argv[value], &how);
 }
 
 /* Finds the old value, as the options require. False: an error was sent. */
 static bool find_old(struct call *call, const struct options *options, struct entry **entry)
 {
-    if (options->give_old) return read_typed(call, 1, TYPE_STRING, entry);
+    if (options->give_old) return find_typed_counted(call, 1, TYPE_STRING, entry);
     if (options->condition.kind != IF_ANY) return find_typed(call, 1, TYPE_STRING, entry);
     *entry = txn_find(call->txn, call->argv[1]);
     return true;
@@ -141,7 +141,7 @@ static void cmd_set(struct call *call)
     if (!string_condition_holds(call, &options.condition, entry, &holds)) return;
     bool refused = !holds || (entry == NULL ? options.only_present : options.only_new);
     if (options.give_old) reply_string(call, entry); /* before the mutator overwrites it */
-    if (!refused) txn_string_put(call->txn, call->argv[1], entry, call->argv[2], &how);
+    if (!refused) txn_string_set_found(call->txn, call->argv[1], entry, call->argv[2], &how);
     if (options.give_old) return;
     if (refused)
         resp_null(call->out);
@@ -163,7 +163,7 @@ static unsigned vary_set_key(int argc, const struct bytes *argv)
 static void cmd_setnx(struct call *call)
 {
     bool taken = txn_find(call->txn, call->argv[1]) != NULL;
-    if (!taken) set_string(call, 1, NULL, 2);
+    if (!taken) set_plain(call, 1, NULL, 2);
     resp_integer(call->out, !taken);
 }
 
@@ -188,21 +188,21 @@ static void cmd_psetex(struct call *call)
 static void cmd_get(struct call *call)
 {
     struct entry *entry;
-    if (read_typed(call, 1, TYPE_STRING, &entry)) reply_string(call, entry);
+    if (find_typed_counted(call, 1, TYPE_STRING, &entry)) reply_string(call, entry);
 }
 
 static void cmd_getset(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     reply_string(call, entry);
-    set_string(call, 1, entry, 2);
+    set_plain(call, 1, entry, 2);
 }
 
 static void cmd_getdel(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     reply_string(call, entry);
     if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);
 }
@@ -213,7 +213,7 @@ static void cmd_getex(struct call *call)
     struct entry *entry;
     msec at;
     if (!read_string_options(call, 2, take_getex_option, &options)) return;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         resp_null(call->out); /* even if the number is invalid */
         return;
@@ -232,7 +232,7 @@ static void cmd_mget(struct call *call)
 {
     resp_array(call->out, (size_t)call->argc - 1);
     for (int i = 1; i < call->argc; i++) {
-        const struct entry *entry = txn_read(call->txn, call->argv[i]);
+        const struct entry *entry = txn_find_counted(call->txn, call->argv[i]);
         bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
         reply_string(call, is_string ? entry : NULL);
     }
@@ -249,7 +249,7 @@ static void cmd_mset(struct call *call)
 {
     if (!has_pairs(call)) return;
     for (int i = 1; i < call->argc; i += 2)
-        set_string(call, i, txn_find(call->txn, call->argv[i]), i + 1);
+        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     reply_ok(call);
 }
 
@@ -260,7 +260,7 @@ static void cmd_msetnx(struct call *call)
     for (int i = 1; i < call->argc && !taken; i += 2)
         taken = txn_find(call->txn, call->argv[i]) != NULL;
     for (int i = 1; i < call->argc && !taken; i += 2)
-        set_string(call, i, txn_find(call->txn, call->argv[i]), i + 1);
+        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
     resp_integer(call->out, !taken);
 }
 
@@ -270,7 +270,7 @@ static void cmd_append(struct call *call)
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         const struct string_set how = { .at = NEVER, .event = EVENT_APPEND };
-        txn_string_put(call->txn, call->argv[1], NULL, call->argv[2], &how);
+        txn_string_set_found(call->txn, call->argv[1], NULL, call->argv[2], &how);
         resp_integer(call->out, (int64_t)call->argv[2].len);
         return;
     }
@@ -288,7 +288,7 @@ static void cmd_append(struct call *call)
 static void cmd_strlen(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)object_text(&entry->object).len);
 }
 

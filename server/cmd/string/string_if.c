@@ -121,7 +121,7 @@ static void cmd_digest(struct call *call)
 {
     struct entry *entry;
     char digits[STRING_DIGEST_CHARS];
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         resp_null(call->out);
         return;

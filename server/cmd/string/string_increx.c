@@ -196,7 +196,7 @@ static void store_sum(struct call *call, struct entry *entry, const struct incre
         .text = how->is_float,
         .event = how->is_float ? EVENT_INCRBYFLOAT : EVENT_INCRBY,
     };
-    txn_string_put(txn, call->argv[1], entry, print_sum(how, sum, text), &set);
+    txn_string_set_found(txn, call->argv[1], entry, print_sum(how, sum, text), &set);
     if (how->persist && entry != NULL) txn_key_persist(txn, entry);
 }
 

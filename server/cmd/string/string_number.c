@@ -15,7 +15,7 @@ static void put_number(struct call *call, struct entry *entry, struct bytes text
         .text = event == EVENT_INCRBYFLOAT,
         .event = event,
     };
-    txn_string_put(call->txn, call->argv[1], entry, text, &how);
+    txn_string_set_found(call->txn, call->argv[1], entry, text, &how);
 }
 
 static void add_to_integer(struct call *call, int64_t by)

@@ -64,7 +64,7 @@ static void cmd_getrange(struct call *call)
     struct entry *entry;
     size_t from = 0, to = 0;
     if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
-    if (!read_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     bool backwards = start < 0 && end < 0 && start > end;
     struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
     if (!backwards) string_clip(start, end, text.len, &from, &to);

@@ -109,7 +109,7 @@ static void throttle(struct call *call, int64_t unit)
             .event = EVENT_SET,
         };
         struct bytes value = bytes_of(text, number_print_int64(text, bucket.full));
-        txn_string_put(call->txn, call->argv[1], entry, value, &how);
+        txn_string_set_found(call->txn, call->argv[1], entry, value, &how);
     }
 
     resp_array(call->out, 5);

@@ -140,7 +140,7 @@ static bool store_moved(struct call *call, struct entry *entry, struct log *log,
     log->start = 0;
     size_t len = kept + put_tail(bytes + kept, log, request);
     const struct string_set how = { .at = until, .event = EVENT_SET };
-    txn_string_put(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
+    txn_string_set_found(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
     mem_free(bytes);
     return true;
 }

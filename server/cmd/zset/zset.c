@@ -201,7 +201,7 @@ static void cmd_zrem(struct call *call)
 static void cmd_zcard(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)zset_count(entry->object.zset));
 }
 
@@ -217,14 +217,14 @@ static void reply_score(struct call *call, const struct entry *entry, struct byt
 static void cmd_zscore(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     reply_score(call, entry, call->argv[2]);
 }
 
 static void cmd_zmscore(struct call *call)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
         reply_score(call, entry, call->argv[i]);
@@ -244,7 +244,7 @@ static void reply_rank(struct call *call, bool from_the_end)
         fail(call, ERR_SYNTAX);
         return;
     }
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (entry == NULL || !zset_rank(entry->object.zset, call->argv[2], &rank)) {
         (with_score ? resp_null_array : resp_null)(call->out);
         return;

@@ -60,7 +60,7 @@ static bool read_zset_sources(struct call *call, struct algebra *a, int first)
 {
     for (size_t i = 0; i < a->count; i++) {
         struct bytes key = call->argv[first + (int)i];
-        const struct entry *entry = txn_read(call->txn, key);
+        const struct entry *entry = txn_find_counted(call->txn, key);
         a->sources[i] = (struct source){ .weight = 1, .index = i };
         if (entry == NULL) continue;
         const struct object *object = &entry->object;

@@ -91,7 +91,7 @@ static void reply_by_draws(const struct zset_sample *sample)
 static void reply_random_zset_members(struct call *call, int64_t count, bool with_scores)
 {
     struct entry *entry;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (entry == NULL || count == 0) {
         resp_array(call->out, 0);
         return;
@@ -130,7 +130,7 @@ static void cmd_zrandmember(struct call *call)
     bool with_scores = call->argc > 3;
     if (call->argc == 2) {
         struct entry *entry;
-        if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+        if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
         if (entry == NULL)
             resp_null(call->out);
         else

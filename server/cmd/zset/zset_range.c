@@ -16,7 +16,7 @@ static void read_range(struct call *call, struct range range)
 {
     struct entry *entry;
     if (!range_parse(call, &range, 2)) return;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (entry == NULL) {
         resp_array(call->out, 0);
         return;
@@ -62,7 +62,7 @@ static void cmd_zrangestore(struct call *call)
     struct range range = { .by = BY_OPEN, .way = WAY_OPEN, .is_stored = true };
     struct entry *entry;
     if (!range_parse(call, &range, 3)) return;
-    if (!read_typed(call, 2, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 2, TYPE_ZSET, &entry)) return;
     struct object result = object_new(TYPE_ZSET);
     if (entry != NULL) {
         struct span span = range_find_limited(entry->object.zset, &range);
@@ -86,7 +86,7 @@ static void count_range(struct call *call, enum range_by by)
     struct range range = { .by = by };
     struct entry *entry;
     if (!range_parse_bounds(call, &range, 2, 3)) return;
-    if (!read_typed(call, 1, TYPE_ZSET, &entry)) return;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     struct span span = { 0 };
     if (entry != NULL) span = range_find(entry->object.zset, &range);
     resp_integer(call->out, (int64_t)span_count(&span));

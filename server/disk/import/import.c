@@ -219,7 +219,7 @@ static bool end_key(void *ctx)
     struct reading *in = ctx;
     struct bytes name = in->key.name;
     txn_call(&in->txn, (unsigned)in->key.database);
-    if (txn_peek(&in->txn, name) != NULL) {
+    if (txn_find_without_lru(&in->txn, name) != NULL) {
         char shown[IMPORT_KEY_SHOWN];
         rdb_object_drop(&in->value);
         import_show(shown, sizeof(shown), name);

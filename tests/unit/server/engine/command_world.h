@@ -25,7 +25,7 @@ static void cmd_set(struct call *call)
 
 static void cmd_get(struct call *call)
 {
-    struct entry *entry = txn_read(call->txn, call->argv[1]);
+    struct entry *entry = txn_find_counted(call->txn, call->argv[1]);
     if (entry == NULL)
         resp_null(call->out);
     else

@@ -27,7 +27,7 @@ static void use(const char *key, int times)
 {
     for (int i = 0; i < times; i++) {
         struct txn *txn = world_begin(&world);
-        ck_assert_ptr_nonnull(txn_read(txn, text(key)));
+        ck_assert_ptr_nonnull(txn_find_counted(txn, text(key)));
         world_commit(&world);
     }
 }

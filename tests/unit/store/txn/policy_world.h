@@ -65,7 +65,7 @@ static inline const char *events(void)
 
 static inline void read_key(const char *key)
 {
-    txn_read(world_begin(&world), text(key));
+    txn_find_counted(world_begin(&world), text(key));
     world_commit(&world);
 }
 

@@ -33,7 +33,7 @@ START_TEST(keys_dropped_within_their_call_are_forgotten)
             char key[16];
             snprintf(key, sizeof(key), "%d", i);
             txn_string_set(txn, text(key), text("v"), &how);
-            if (i % 3 == round) txn_key_drop(txn, txn_read(txn, text(key)), EVENT_DEL);
+            if (i % 3 == round) txn_key_drop(txn, txn_find_counted(txn, text(key)), EVENT_DEL);
         }
         world_commit(&world);
     }
@@ -148,7 +148,7 @@ START_TEST(keys_without_a_policy_are_not_noted)
     struct string_set how = { .at = NEVER };
     txn_string_set(txn, text("other"), text("v"), &how);
     txn_set_add(txn, txn_create(txn, text("m:1"), TYPE_SET), text("a"), LIFE(ADD));
-    txn_string_append(txn, txn_read(txn, text("s:1")), text("x"));
+    txn_string_append(txn, txn_find_counted(txn, text("s:1")), text("x"));
     ck_assert_ptr_null(txn->notes);
     world_commit(&world);
     done();

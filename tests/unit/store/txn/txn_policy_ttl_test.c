@@ -109,13 +109,13 @@ START_TEST(ttl_and_exists_do_not_refresh)
     world.now += 100;
     struct txn *txn = world_begin(&world);
     txn->no_touch = true;
-    txn_read(txn, text("s:1"));
+    txn_find_counted(txn, text("s:1"));
     world_commit(&world);
     txn = world_begin(&world);
     txn->no_expiry = true;
-    txn_read(txn, text("s:1"));
+    txn_find_counted(txn, text("s:1"));
     world_commit(&world);
-    txn_peek(world_begin(&world), text("s:1"));
+    txn_find_without_lru(world_begin(&world), text("s:1"));
     world_commit(&world);
     ck_assert_int_eq(deadline("s:1"), at);
     done();
@@ -131,8 +131,8 @@ START_TEST(a_failed_read_does_not_refresh_though_another_key_expired)
     msec at = deadline("s:1");
     world.now += 100;
     struct txn *txn = world_begin(&world);
-    ck_assert_ptr_null(txn_read(txn, text("other")));
-    txn_read(txn, text("s:1"));
+    ck_assert_ptr_null(txn_find_counted(txn, text("other")));
+    txn_find_counted(txn, text("s:1"));
     txn_call_failed(txn);
     world_commit(&world);
     ck_assert_int_eq(deadline("s:1"), at);

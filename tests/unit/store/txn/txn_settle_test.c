@@ -267,12 +267,12 @@ START_TEST(a_glance_removes_nothing_and_hides_expired_data)
     world.now = START + 6;
     world_forget(&world);
     struct txn *txn = world_begin(&world);
-    const struct entry *entry = txn_glance(txn, text("s"));
+    const struct entry *entry = txn_find_unsettled(txn, text("s"));
     ck_assert(!txn_member_lives(txn, entry, text("m1")));
     ck_assert(txn_member_lives(txn, entry, text("m4")));
     ck_assert(!txn_member_lives(txn, entry, text("m7")));
-    ck_assert_ptr_null(txn_glance(txn, text("t")));
-    ck_assert_ptr_null(txn_glance(txn, text("u")));
+    ck_assert_ptr_null(txn_find_unsettled(txn, text("t")));
+    ck_assert_ptr_null(txn_find_unsettled(txn, text("u")));
     world_commit(&world);
     ck_assert_uint_eq(world.store->stats.hits, 1);
     ck_assert_uint_eq(world.store->stats.misses, 2);

@@ -317,7 +317,7 @@ START_TEST(reading_and_pause_show_no_expired_entry)
         world.now = START + 11;
         struct txn *txn = world_begin(&world);
         txn->no_expiry = pause == 1;
-        const struct entry *entry = txn_read(txn, LIT("s"));
+        const struct entry *entry = txn_find_counted(txn, LIT("s"));
         ck_assert_uint_eq(stream_count(entry->object.stream), 1);
         world_commit(&world);
         assert_rebuilt();

@@ -197,10 +197,10 @@ START_TEST(a_renamed_or_moved_key_keeps_how_often_it_was_used)
     world.store->counts_access = true;
     world_set(&world, "a", "1", NEVER);
     struct txn *txn = world_begin(&world);
-    struct entry *entry = txn_peek(txn, text("a"));
+    struct entry *entry = txn_find_without_lru(txn, text("a"));
     txn_key_accessed(txn, entry, -1, 200);
     txn_key_rename(txn, entry, text("b"));
-    entry = txn_peek(txn, text("b"));
+    entry = txn_find_without_lru(txn, text("b"));
     ck_assert_uint_eq(access_frequency(world.store, entry, world.now), 200);
     ck_assert(txn_key_move(txn, entry, 3));
     entry = keyspace_find(&world.store->databases[3], text("b"));
@@ -214,7 +214,7 @@ START_TEST(a_miss_records_keymiss_and_is_counted)
 {
     begin();
     struct txn *txn = world_begin(&world);
-    ck_assert_ptr_null(txn_read(txn, text("nothing")));
+    ck_assert_ptr_null(txn_find_counted(txn, text("nothing")));
     world_commit(&world);
     ck_assert_str_eq(world_events(&world), "keymiss:nothing ");
     ck_assert_uint_eq(world.store->stats.misses, 1);
@@ -238,11 +238,11 @@ START_TEST(find_and_read_set_the_access_time_and_peek_does_not)
     begin();
     world_set(&world, "k", "v", NEVER);
     uint32_t at = (uint32_t)(world.now / 1000);
-    ck_assert_uint_eq(accessed_after(txn_peek, false), at);
+    ck_assert_uint_eq(accessed_after(txn_find_without_lru, false), at);
     ck_assert_uint_eq(accessed_after(txn_find, true), at);
-    ck_assert_uint_eq(accessed_after(txn_read, true), at);
+    ck_assert_uint_eq(accessed_after(txn_find_counted, true), at);
     ck_assert_uint_eq(accessed_after(txn_find, false), at + 4 * 60);
-    ck_assert_uint_eq(accessed_after(txn_read, false), at + 5 * 60);
+    ck_assert_uint_eq(accessed_after(txn_find_counted, false), at + 5 * 60);
     end();
 }
 END_TEST
@@ -314,7 +314,8 @@ START_TEST(encodings_change_without_an_effect)
     world_zadd(&world, "z", 1, "m");
     world_forget(&world);
     struct txn *txn = world_begin(&world);
-    struct entry *string = txn_peek(txn, text("s")), *zset = txn_peek(txn, text("z"));
+    struct entry *string = txn_find_without_lru(txn, text("s")),
+                 *zset = txn_find_without_lru(txn, text("z"));
     ck_assert_str_eq(object_encoding(&zset->object), "listpack");
     txn_string_unshare(txn, string);
     txn_zset_widen(txn, zset);
