@@ -105,18 +105,6 @@ static const struct page *page_of(struct command_ref ref)
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-static void print_origin(FILE *to, const struct command *row)
-{
-    if (row->origin != NULL)
-        fprintf(to, "- From %s; not in Redis.\n", row->origin);
-    else if (row_is_own(row))
-        fprintf(to, "- Specific to expired, since %s; not in Redis.\n", row->since);
-    else if (row_is_in_redis_7_0(row))
-        fprintf(to, "- In Redis since %s.\n", row->since);
-    else
-        fprintf(to, "- In Redis since %s, but not in Redis 7.0.\n", row->since);
-}
-
 static void print_flags(FILE *to, const struct command *row)
 {
     static const struct {
@@ -222,7 +210,16 @@ static void print_item(FILE *to, const struct row *item)
     const struct command *row = item->ref.row;
     fprintf(to, "\n## %s\n\n```\n%s%s%s\n```\n\n%s\n\n", item->name, item->name,
             row->syntax[0] != '\0' ? " " : "", row->syntax, row->summary);
-    print_origin(to, row);
+
+    if (row->origin != NULL)
+        fprintf(to, "- From %s; not in Redis.\n", row->origin);
+    else if (row_is_own(row))
+        fprintf(to, "- Specific to expired, since %s; not in Redis.\n", row->since);
+    else if (row_is_in_redis_7_0(row))
+        fprintf(to, "- In Redis since %s.\n", row->since);
+    else
+        fprintf(to, "- In Redis since %s, but not in Redis 7.0.\n", row->since);
+
     print_flags(to, row);
     size_t len = strlen(row->complexity);
     fprintf(to, "- Complexity: %.*s.\n",

@@ -70,21 +70,6 @@ static void print_journal(const struct judgement *found)
            found->journal.records, found->commands);
 }
 
-static void print_file_kind(const struct data_file *file, const struct judgement *found)
-{
-    show_path(stdout, file->path);
-    fputs("\n  ", stdout);
-    switch (file->kind) {
-    case DATA_MANIFEST: puts("manifest"); break;
-    case DATA_SNAPSHOT: print_snapshot(found); break;
-    case DATA_JOURNAL: print_journal(found); break;
-    case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
-    case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
-    case DATA_UNKNOWN:
-    case DATA_UNREADABLE: printf("%" PRIu64 " bytes\n", found->size); break;
-    }
-}
-
 /* Prints how the bad record begins, unless the file is compressed. */
 static void print_record(const struct data_file *file, const struct judgement *found)
 {
@@ -125,24 +110,6 @@ static void print_verdict(const struct data_file *file, const struct judgement *
 
 /* ---- repairing ------------------------------------------------------------------------------- */
 
-static bool report_cut(int error, uint64_t at, const struct cut *cut)
-{
-    if (error != 0) {
-        printf("  not cut: %s\n", error == EBUSY
-                                      ? "another process has it open. Stop the daemon first"
-                                      : strerror(error));
-        return false;
-    }
-    printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " records are lost",
-           at, cut->bytes, cut->records);
-    if (cut->kept[0] != '\0') {
-        fputs("; the bytes are kept in ", stdout);
-        show_path(stdout, cut->kept);
-    }
-    putchar('\n');
-    return true;
-}
-
 static bool cut_at(const struct data_file *file, uint64_t at)
 {
     struct cut cut;
@@ -150,7 +117,21 @@ static bool cut_at(const struct data_file *file, uint64_t at)
     int error = cut_check_unused(file->path);
     if (error == 0) error = cut_and_keep(file->path, at, &cut);
     if (error == 0) error = data_file_lower_synced(file, length);
-    return report_cut(error, at, &cut);
+
+    if (error != 0) {
+        printf("  not cut: %s\n", error == EBUSY
+                                      ? "another process has it open. Stop the daemon first"
+                                      : strerror(error));
+        return false;
+    }
+    printf("  cut at byte %" PRIu64 ": %" PRIu64 " bytes with about %" PRIu64 " records are lost",
+           at, cut.bytes, cut.records);
+    if (cut.kept[0] != '\0') {
+        fputs("; the bytes are kept in ", stdout);
+        show_path(stdout, cut.kept);
+    }
+    putchar('\n');
+    return true;
 }
 
 /* True: the file was repaired. */
@@ -210,7 +191,19 @@ static void check_file(struct check *check, const struct data_file *file)
     struct judgement found;
     judge_file(file, check->unjudged ? NULL : check->store, check->now, &check->before, &found);
     check->before = found.end;
-    print_file_kind(file, &found);
+
+    show_path(stdout, file->path);
+    fputs("\n  ", stdout);
+    switch (file->kind) {
+    case DATA_MANIFEST: puts("manifest"); break;
+    case DATA_SNAPSHOT: print_snapshot(&found); break;
+    case DATA_JOURNAL: print_journal(&found); break;
+    case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
+    case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
+    case DATA_UNKNOWN:
+    case DATA_UNREADABLE: printf("%" PRIu64 " bytes\n", found.size); break;
+    }
+
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
     if (is_foreign || found.verdict > TORN) check->unjudged = true;
@@ -226,22 +219,19 @@ static void check_file(struct check *check, const struct data_file *file)
     if (found.verdict > check->worst) check->worst = found.verdict;
 }
 
-static void print_totals(const struct check *check)
+static int check_all(struct check *check, const struct data_files *all)
 {
+    for (size_t i = 0; i < all->count; i++)
+        check_file(check, &all->files[i]);
+    end_store(check);
+
     printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " commands: "
            "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
            check->files, check->bytes, check->records, check->commands, check->counts[WHOLE],
            check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
     if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
     putchar('\n');
-}
 
-static int check_all(struct check *check, const struct data_files *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        check_file(check, &all->files[i]);
-    end_store(check);
-    print_totals(check);
     return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_UNREADABLE;
 }
 

@@ -140,19 +140,6 @@ static void write_bytes(const void *data, size_t len)
     if (fwrite(data, 1, len, stdout) != len) fail(EXIT_UNREADABLE, "%s", strerror(errno));
 }
 
-static void write_lines(struct export *export, const char *data, size_t len)
-{
-    for (size_t at = 0, size; at < len; at += size) {
-        if (request_read(&export->request, data + at, len - at, &size) != REQUEST_WHOLE)
-            fail(EXIT_UNREADABLE, "internal error: can't read a command that was just written");
-        for (int i = 0; i < export->request.argc; i++) {
-            if (i > 0) putchar(' ');
-            show_word(stdout, export->request.argv[i].data, export->request.argv[i].len);
-        }
-        putchar('\n');
-    }
-}
-
 /* Call between two commands, because text output needs complete ones. */
 static void drain(struct export *export)
 {
@@ -161,7 +148,15 @@ static void drain(struct export *export)
     if (export->text) {
         char *data = mem_alloc(len);
         outbuf_copy(&export->out, data);
-        write_lines(export, data, len);
+        for (size_t at = 0, size; at < len; at += size) {
+            if (request_read(&export->request, data + at, len - at, &size) != REQUEST_WHOLE)
+                fail(EXIT_UNREADABLE, "internal error: can't read a command that was just written");
+            for (int i = 0; i < export->request.argc; i++) {
+                if (i > 0) putchar(' ');
+                show_word(stdout, export->request.argv[i].data, export->request.argv[i].len);
+            }
+            putchar('\n');
+        }
         mem_free(data);
         outbuf_consume(&export->out, len);
         return;
@@ -236,13 +231,6 @@ static bool fits(struct export *export, struct effect *effect)
     return true;
 }
 
-static void write_effect(struct export *export, const struct effect *effect)
-{
-    if (!export->writes) return;
-    effect_writer_put(&export->effects, effect);
-    if (export->out.len >= DRAIN) drain(export);
-}
-
 static void take_effect(void *ctx, const struct effect *effect)
 {
     struct export *export = ctx;
@@ -251,7 +239,9 @@ static void take_effect(void *ctx, const struct effect *effect)
     /* A library belongs to no key. */
     if (effect->kind != EFFECT_LIBRARY_SET) export->key.any = true;
     if (effect->db > export->last_db) export->last_db = effect->db;
-    write_effect(export, &plain);
+    if (!export->writes) return;
+    effect_writer_put(&export->effects, &plain);
+    if (export->out.len >= DRAIN) drain(export);
 }
 
 static bool take_key(void *ctx)

@@ -127,19 +127,18 @@ static bool has_room(void)
     return !may_be_full || poll(&polled, 1, 0) != 0;
 }
 
-static void report_lost(void)
-{
-    uint64_t count = lost;
-    lost = 0; /* log_line calls this function if it is not 0 */
-    log_line(LOG_WARNING,
-             "%" PRIu64 " line%s of the log lost, because the reader of this output has stopped "
-             "for a while. Keep it reading, or set logfile",
-             count, log_plural(count));
-}
-
 static void write_line(const char *line, size_t size)
 {
-    if (lost > 0 && has_room()) report_lost();
+    if (lost > 0 && has_room()) {
+        uint64_t count = lost;
+        lost = 0; /* log_line calls this function if it is not 0 */
+        log_line(LOG_WARNING,
+                 "%" PRIu64
+                 " line%s of the log lost, because the reader of this output has stopped "
+                 "for a while. Keep it reading, or set logfile",
+                 count, log_plural(count));
+    }
+
     if (!has_room()) {
         lost++;
         return;

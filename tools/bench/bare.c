@@ -151,16 +151,6 @@ static void flush(struct bare *bare, int fd)
     bare->out_len = 0;
 }
 
-static void append_answer(struct bare *bare, int fd, const char *name, size_t len)
-{
-    const struct answer *found = find_answer(bare, name, len);
-    const char *reply = found->name != NULL ? found->reply : "+OK\r\n";
-    size_t reply_len = found->name != NULL ? found->reply_len : 5;
-    if (bare->out_len + reply_len > OUTPUT_SIZE) flush(bare, fd);
-    memcpy(bare->out + bare->out_len, reply, reply_len);
-    bare->out_len += reply_len;
-}
-
 /* Reads "<mark><number>\r\n"; returns its end, NULL if incomplete. *number is -1 if
  * the line is malformed. */
 static const char *take_header(const char *at, const char *end, char mark, long *number)
@@ -195,7 +185,14 @@ static const char *take_request(struct bare *bare, int fd, const char *at, const
         at += len + 2;
     }
     if (*broken) return NULL;
-    append_answer(bare, fd, name, name_len);
+
+    const struct answer *found = find_answer(bare, name, name_len);
+    const char *reply = found->name != NULL ? found->reply : "+OK\r\n";
+    size_t reply_len = found->name != NULL ? found->reply_len : 5;
+    if (bare->out_len + reply_len > OUTPUT_SIZE) flush(bare, fd);
+    memcpy(bare->out + bare->out_len, reply, reply_len);
+    bare->out_len += reply_len;
+
     return at;
 }
 

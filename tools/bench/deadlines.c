@@ -189,14 +189,6 @@ static void load_make(struct load *load, uint32_t count, uint32_t different)
         load->ttls[i] = 1000 + (msec)(draw(load) % different * count / different);
 }
 
-static void load_drop(struct load *load)
-{
-    free(load->things);
-    free(load->arm);
-    free(load->change);
-    free(load->ttls);
-}
-
 enum column { ARM, CANCEL, MOVE, POLL, TURN, POP, COLUMNS };
 
 struct figures {
@@ -309,7 +301,11 @@ static void compare_structures(uint32_t count, uint32_t different)
     }
     print_row(&load, heap.name, &heaps);
     print_row(&load, tree.name, &trees);
-    load_drop(&load);
+
+    free(load.things);
+    free(load.arm);
+    free(load.change);
+    free(load.ttls);
 }
 
 static void usage(FILE *to)

@@ -199,18 +199,16 @@ static double memory_used(struct run *run)
     return server_info_field(&run->looks, "used_memory");
 }
 
-/* The members are added and removed once, so that the base includes tables of their size. */
-static void fill_others(struct run *run)
-{
-    send_commands(run, run->plan->others, write_other, "a member without a deadline");
-    run->first_msec = server_usec(run) / 1000 + 24 * 3600 * 1000;
-    send_commands(run, run->plan->members, write_member, "a member with a deadline");
-    send_commands(run, run->plan->members, write_removal, "its removal");
-}
-
 static void fill_members(struct run *run)
 {
-    if (run->plan->others > 0) fill_others(run);
+    /* The members are added and removed once, so that the base includes tables of their size. */
+    if (run->plan->others > 0) {
+        send_commands(run, run->plan->others, write_other, "a member without a deadline");
+        run->first_msec = server_usec(run) / 1000 + 24 * 3600 * 1000;
+        send_commands(run, run->plan->members, write_member, "a member with a deadline");
+        send_commands(run, run->plan->members, write_removal, "its removal");
+    }
+
     run->base_memory = memory_used(run);
     run->first_msec = server_usec(run) / 1000 + run->plan->lead_msec;
     send_commands(run, run->plan->members, write_member, "a member with a deadline");
@@ -236,17 +234,6 @@ static double cpu_seconds(struct run *run)
     server_ask_info(&run->looks, "cpu");
     return server_info_field(&run->looks, "used_cpu_user") +
            server_info_field(&run->looks, "used_cpu_sys");
-}
-
-static void look_at_overdue(struct run *run)
-{
-    server_ask_info(&run->looks, "expiry");
-    long long overdue = (long long)(server_info_field(&run->looks, "overdue_keys") +
-                                    server_info_field(&run->looks, "overdue_members"));
-    struct figures *figures = &run->figures;
-    figures->looks++;
-    figures->overdue_sum += overdue;
-    if (overdue > figures->overdue_max) figures->overdue_max = overdue;
 }
 
 /* ---- spread ---------------------------------------------------------------------------------- */
@@ -282,7 +269,13 @@ static void collect_events(struct run *run)
         int64_t now = wall_usec();
         if (run->figures.late.count >= (size_t)run->plan->members || now > until) return;
         if (now >= next_look) {
-            look_at_overdue(run);
+            server_ask_info(&run->looks, "expiry");
+            long long overdue = (long long)(server_info_field(&run->looks, "overdue_keys") +
+                                            server_info_field(&run->looks, "overdue_members"));
+            struct figures *figures = &run->figures;
+            figures->looks++;
+            figures->overdue_sum += overdue;
+            if (overdue > figures->overdue_max) figures->overdue_max = overdue;
             next_look = now + LOOK_USEC;
         }
         link_wait(&run->events, next_look);

@@ -135,20 +135,15 @@ static void print_json_msec(const struct plan *plan, const struct samples *late,
         printf(", \"%s\": %.1f", name, (double)usec / 1000);
 }
 
-static void print_json(const struct plan *plan, const struct samples *late)
-{
-    printf("{\"keys\": %lld, \"events\": %zu, \"in_1s\": %zu", plan->keys, late->count,
-           samples_within(late, 1000000));
-    print_json_msec(plan, late, "p50_ms", 0.50);
-    print_json_msec(plan, late, "p99_ms", 0.99);
-    printf("}\n");
-}
-
 static void print_lateness(const struct plan *plan, struct samples *late)
 {
     samples_sort(late);
     if (plan->json) {
-        print_json(plan, late);
+        printf("{\"keys\": %lld, \"events\": %zu, \"in_1s\": %zu", plan->keys, late->count,
+               samples_within(late, 1000000));
+        print_json_msec(plan, late, "p50_ms", 0.50);
+        print_json_msec(plan, late, "p99_ms", 0.99);
+        printf("}\n");
         return;
     }
     char p50[32], p99[32], max[32];

@@ -20,26 +20,23 @@ static void write_values(FILE *to, const char *name, const char *how)
             how);
 }
 
-static void write_choices_of(FILE *to, const struct conf_option *option)
-{
-    char how[512] = "-W 'yes no'";
-    if (option->type == CONF_ENUM) {
-        size_t len = (size_t)snprintf(how, sizeof(how), "-W '");
-        for (const struct conf_choice *at = option->choices; at->name != NULL; at++)
-            len += (size_t)snprintf(how + len, sizeof(how) - len, "%s%s",
-                                    at == option->choices ? "" : " ", at->name);
-        snprintf(how + len, sizeof(how) - len, "'");
-    }
-    write_values(to, option->name, how);
-}
-
 static void write_option_values(FILE *to)
 {
     fputs("    case $prev in\n", to);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_WORKS) continue;
-        if (option->type == CONF_BOOL || option->type == CONF_ENUM) write_choices_of(to, option);
+        if (option->type == CONF_BOOL || option->type == CONF_ENUM) {
+            char how[512] = "-W 'yes no'";
+            if (option->type == CONF_ENUM) {
+                size_t len = (size_t)snprintf(how, sizeof(how), "-W '");
+                for (const struct conf_choice *at = option->choices; at->name != NULL; at++)
+                    len += (size_t)snprintf(how + len, sizeof(how) - len, "%s%s",
+                                            at == option->choices ? "" : " ", at->name);
+                snprintf(how + len, sizeof(how) - len, "'");
+            }
+            write_values(to, option->name, how);
+        }
     }
     write_values(to, "dir", "-d");
     fputs("    esac\n", to);

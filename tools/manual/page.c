@@ -117,20 +117,6 @@ static void write_form(const struct conf_option *option, char *text, size_t size
     }
 }
 
-static void write_conf_option(FILE *to, const struct conf_option *option)
-{
-    char form[VALUE_SIZE], help[4096];
-    write_form(option, form, sizeof(form));
-    roff_term(to, option->name, form);
-    snprintf(help, sizeof(help), "%s", option->help);
-    for (char *at = help; *at != '\0'; at++)
-        if (*at == '\n') *at = ' ';
-    roff_text(to, help);
-    fputs(".br\nDefault: ", to);
-    roff_words(to, *option->preset != '\0' ? option->preset : "\"\"");
-    fputs(option->live ? ". Live.\n" : ".\n", to);
-}
-
 /* Writes the names of all options that are used in this way. */
 static void write_others(FILE *to, enum conf_use use, const char *heading)
 {
@@ -161,7 +147,16 @@ void page_write_options(FILE *to, const struct page_version *version)
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_WORKS) continue;
         if (strcmp(section, option->section) != 0) roff_subheading(to, section = option->section);
-        write_conf_option(to, option);
+        char form[VALUE_SIZE], help[4096];
+        write_form(option, form, sizeof(form));
+        roff_term(to, option->name, form);
+        snprintf(help, sizeof(help), "%s", option->help);
+        for (char *at = help; *at != '\0'; at++)
+            if (*at == '\n') *at = ' ';
+        roff_text(to, help);
+        fputs(".br\nDefault: ", to);
+        roff_words(to, *option->preset != '\0' ? option->preset : "\"\"");
+        fputs(option->live ? ". Live.\n" : ".\n", to);
     }
     roff_heading(to, "OTHER OPTIONS OF REDIS");
     write_others(to, CONF_ACCEPTED, "accepted, without an effect");

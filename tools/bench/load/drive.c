@@ -90,15 +90,6 @@ static void send_rest(struct drive *drive, struct conn *conn)
  * fencing token, without leading zeros. */
 #define NO_INTEGER UINT64_C(1111111111111111111)
 
-/* The next batch needs the integers of the replies to the last one. */
-static void take_integers(struct conn *conn)
-{
-    for (uint64_t i = 0; i < conn->replies.integer_count; i++) {
-        conn->draws[i].reply = conn->replies.integers[i];
-        conn->replies.integers[i] = NO_INTEGER;
-    }
-}
-
 /* Sends the next batch, if any requests are left. */
 static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
 {
@@ -108,7 +99,15 @@ static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
         return;
     }
     drive->to_send -= drive->to_send < script->pipeline ? drive->to_send : script->pipeline;
-    if (script->by_command) take_integers(conn);
+
+    /* The next batch needs the integers of the replies to the last one. */
+    if (script->by_command) {
+        for (uint64_t i = 0; i < conn->replies.integer_count; i++) {
+            conn->draws[i].reply = conn->replies.integers[i];
+            conn->replies.integers[i] = NO_INTEGER;
+        }
+    }
+
     script_patch(script, conn->batch, conn->bytes, drive->plan->numbers, conn->draws);
     conn->sent = 0;
     conn->awaited += script->pipeline;

@@ -19,8 +19,15 @@ static int open_counter(pid_t thread)
     return (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void open_counters(struct meter *meter)
+void meter_open(struct meter *meter, pid_t pid)
 {
+    *meter = (struct meter){ .pid = pid };
+    int error = clock_getcpuclockid(pid, &meter->clock);
+    if (error != 0) {
+        fprintf(stderr, "load: process %d: %s\n", (int)pid, strerror(error));
+        exit(EXIT_FAILURE);
+    }
+
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)meter->pid);
     DIR *threads = opendir(path);
@@ -31,17 +38,6 @@ static void open_counters(struct meter *meter)
         if (counter >= 0) meter->counters[meter->counter_count++] = counter;
     }
     closedir(threads);
-}
-
-void meter_open(struct meter *meter, pid_t pid)
-{
-    *meter = (struct meter){ .pid = pid };
-    int error = clock_getcpuclockid(pid, &meter->clock);
-    if (error != 0) {
-        fprintf(stderr, "load: process %d: %s\n", (int)pid, strerror(error));
-        exit(EXIT_FAILURE);
-    }
-    open_counters(meter);
 }
 
 void meter_close(struct meter *meter)
