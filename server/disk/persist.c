@@ -12,6 +12,7 @@
 #include "server/base/log.h"
 #include "server/disk/data_folder.h"
 #include "server/disk/format/file_kind.h"
+#include "server/disk/load.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -113,7 +114,7 @@ static void on_synced(void *ctx, unsigned what)
     if (persist->w.files_done != NULL) persist->w.files_done(persist->w.ctx);
 }
 
-int persist_new_journal(struct persist *persist)
+static int new_journal(struct persist *persist)
 {
     persist->journal = journal_new(sync_mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
@@ -376,7 +377,7 @@ void persist_second(struct persist *persist)
         persist->rewrite_scheduled = true;
 }
 
-enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
+static enum manifest_found find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
 {
     return data_folder_find_journal(persist->w.conf, rewrite_manifest(persist->rewrite), why);
 }
@@ -389,12 +390,12 @@ static bool find_earlier_files(struct persist *persist)
     if (rewrite_manifest(persist->rewrite)->count > 0 ||
         rewrite_state(persist->rewrite) == REWRITE_TRIED)
         return true;
-    if (persist_find_journal(persist, why) != MANIFEST_BAD) return true;
+    if (find_journal(persist, why) != MANIFEST_BAD) return true;
     log_line(LOG_WARNING, "Can't start the journal: %s", why);
     return false;
 }
 
-bool persist_own_folder(struct persist *persist)
+static bool own_folder(struct persist *persist)
 {
     if (persist->folder >= 0) return true;
     return disk_lock_dir(".", &persist->folder) != EWOULDBLOCK;
@@ -421,9 +422,9 @@ bool persist_prepare(struct persist *persist, bool appendonly)
     if (!appendonly) return settle_journal(persist);
     if (rewrite_state(persist->rewrite) != REWRITE_IDLE) return false;
     /* persist_configure reports these failures. */
-    if (!persist_own_folder(persist)) return false;
+    if (!own_folder(persist)) return false;
     if (rewrite_manifest(persist->rewrite)->count == 0 &&
-        persist_find_journal(persist, why) == MANIFEST_BAD)
+        find_journal(persist, why) == MANIFEST_BAD)
         return false;
     rewrite_begin_try(persist->rewrite);
     return true;
@@ -446,14 +447,14 @@ bool persist_configure(struct persist *persist)
         persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
         return true;
     }
-    if (!persist_own_folder(persist)) {
+    if (!own_folder(persist)) {
         log_line(LOG_WARNING, "Can't start the journal: another expired uses %s. Set another dir",
                  conf->dir);
         return false;
     }
     if (!find_earlier_files(persist)) return false;
     int error = rewrite_end_try(persist->rewrite);
-    if (error == 0) error = persist_new_journal(persist);
+    if (error == 0) error = new_journal(persist);
     if (error != 0) {
         log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s%s", conf->dir,
                  rewrite_manifest(persist->rewrite)->dir, file_error_text(error),
@@ -477,7 +478,7 @@ int persist_move(struct persist *persist, const char *folder)
     if (chdir(folder) != 0) return errno;
     if (persist->folder >= 0) disk_close(persist->folder);
     persist->folder = -1;
-    if (!persist_own_folder(persist))
+    if (!own_folder(persist))
         log_line(LOG_WARNING,
                  "Another expired uses %s too: each overwrites the other's snapshot. Set another "
                  "dir",
@@ -488,6 +489,156 @@ int persist_move(struct persist *persist, const char *folder)
     persist->segments_bytes = persist->report.base_bytes = 0;
     return 0;
 }
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+/* A process that was killed may have left the end of a segment, or the manifest's name, with the
+ * kernel alone. Without a sync a loss of power could take them and leave later records, which were
+ * synced. */
+static int sync_loaded_files(const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    int error = 0;
+    for (size_t i = 0; i < manifest->count && error == 0; i++) {
+        int fd = -1;
+        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
+        error = manifest_file_path(manifest, &manifest->files[i], path);
+        if (error == 0) error = disk_open_to_read(path, &fd);
+        if (error == 0) error = disk_sync(fd);
+        if (fd >= 0) disk_close(fd);
+    }
+    return error != 0 ? error : disk_sync_dir(manifest->dir);
+}
+
+/* Continues the last segment that was loaded. 0 or an errno. */
+static int continue_journal(struct persist *persist, const struct load *load)
+{
+    const struct manifest_file *segment = &load->manifest->files[load->manifest->count - 1];
+    char path[DISK_PATH_MAX];
+    int fd = -1, error = sync_loaded_files(load->manifest);
+    if (error == 0) error = manifest_file_path(load->manifest, segment, path);
+    if (error == 0) error = disk_open(path, &fd);
+    uint32_t id = load->end.id != 0 ? load->end.id : segment->id;
+    if (id == 0) id = segment_id_new();
+    if (error == 0) error = journal_open(persist->journal, fd, id, &load->end);
+    if (error != 0) return error;
+    journal_follow(persist->journal, &load->before);
+    persist->marks = load->marks;
+    return 0;
+}
+
+/* Continues the loaded journal; without one, starts a journal with a base. */
+static bool open_journal(struct persist *persist, const struct load *load)
+{
+    int error = new_journal(persist);
+    if (error == 0)
+        error = load->journal == LOAD_LISTED_JOURNAL ? continue_journal(persist, load)
+                                                     : persist_begin_journal(persist);
+    if (error == 0) {
+        persist->listens = persist->opened = true;
+        rewrite_sweep_now(persist->rewrite);
+        return true;
+    }
+    snprintf(load->why, load->size, "can't open the journal in %s/%s: %s%s", persist->w.conf->dir,
+             load->manifest->dir, file_error_text(error), file_error_advice(error));
+    return false;
+}
+
+/* Removes the unfinished snapshot that a crash left. */
+static void sweep_snapshot(const struct conf *conf)
+{
+    char path[DISK_PATH_MAX];
+    int error = snapshot_temporary(conf->dbfilename, path);
+    if (error == 0) error = file_check(path, FILE_SET_OURS);
+    if (error == 0) error = disk_remove(path);
+    if (error != 0)
+        log_line(LOG_WARNING,
+                 "Can't remove the unfinished snapshot %s: %s. The next snapshot replaces it", path,
+                 file_error_text(error));
+}
+
+static void take_loaded(struct persist *persist, const struct load *load, int64_t began_usec)
+{
+    const struct store *store = persist->w.store;
+    uint64_t keys = store_count(store);
+    if (!load->imports && !load->is_changed) persist->loaded = load->marks;
+    persist->report.keys_loaded = keys;
+    persist->changes_saved = store->changes;
+    persist->flush_seen = store->flushed_at;
+    if (persist->load.total == 0) return;
+    log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
+             log_plural(keys), load->loaded, (double)(clock_mono_usec() - began_usec) / 1e6);
+}
+
+bool persist_start(struct persist *persist, char *why, size_t size)
+{
+    const struct conf *conf = persist->w.conf;
+    int64_t began_usec = clock_mono_usec();
+    struct load load = { .w = &persist->w,
+                         .store = persist->w.store,
+                         .manifest = rewrite_manifest(persist->rewrite),
+                         .progress = &persist->load,
+                         .why = why,
+                         .size = size };
+    if (!own_folder(persist)) {
+        if (conf->appendonly) {
+            snprintf(why, size, "another expired uses %s. Set another dir", conf->dir);
+            return false;
+        }
+        log_line(LOG_WARNING,
+                 "Another expired uses %s too: each overwrites the other's snapshot. "
+                 "Set another dir",
+                 conf->dir);
+    }
+    persist->report.loading = true;
+    persist->report.start_sec = clock_now(persist->w.clock) / 1000;
+    progress_begin(&persist->load, "Loading", 0, began_usec);
+    persist->w.progress(persist->w.ctx); /* the first record may take long */
+    bool good = load_at_start(&load);
+    persist->report.base_bytes = load.base_bytes;
+    persist->segments_bytes = load.segments_bytes;
+    if (good && load.journal != LOAD_NO_JOURNAL) good = open_journal(persist, &load);
+    persist->report.loading = false;
+    if (!good) return false;
+    take_loaded(persist, &load, began_usec);
+    sweep_snapshot(conf);
+    return true;
+}
+
+/* Loads into a separate store first: nothing changes unless all files can be read. */
+bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
+{
+    struct store *store = persist->w.store;
+    const char *fault = NULL;
+    rewrite_await(persist->rewrite);
+    if (as_is && persist->listens) persist_turn_inside(persist);
+    if (as_is && !persist->listens)
+        fault = "the journal is off (appendonly no)";
+    else if (as_is && (journal_state(persist->journal) != JOURNAL_OK ||
+                       journal_report(persist->journal).waiting > 0))
+        fault = "can't write the end of the journal";
+    else if (!as_is && persist_save(persist) != PERSIST_DONE)
+        fault = "can't write the snapshot";
+    if (fault != NULL) {
+        snprintf(why, size, "%s", fault);
+        return false;
+    }
+    struct load load = { .w = &persist->w,
+                         .store = store_new(store->database_count),
+                         .manifest = rewrite_manifest(persist->rewrite),
+                         .why = why,
+                         .size = size };
+    load.store->counts_access = store->counts_access;
+    bool good =
+        as_is ? load_journal_again(&load) : load_snapshot_again(&load, persist->w.conf->dbfilename);
+    if (good)
+        store_replace(store, load.store);
+    else
+        store_free(load.store);
+    return good;
+}
+
+/* ---- stopping, and INFO ---------------------------------------------------------------------- */
 
 bool persist_stop(struct persist *persist, char *why, size_t size)
 {

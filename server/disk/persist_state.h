@@ -1,5 +1,5 @@
-/* persist_state: struct persist. Only for persist.c (every turn), persist_write.c (snapshots and
- * the child) and persist_start.c (loading). */
+/* persist_state: struct persist. Only for persist.c (starting, every turn, stopping) and
+ * persist_write.c (snapshots, the rewrite and the child). */
 #ifndef SERVER_DISK_PERSIST_STATE_H
 #define SERVER_DISK_PERSIST_STATE_H
 
@@ -69,16 +69,9 @@ struct persist {
     struct persist_report report;
 };
 
-/* persist.c: creates a journal without a file. 0 or an errno. */
-int persist_new_journal(struct persist *persist);
-/* data_folder_find_journal, into the rewrite's manifest. */
-enum manifest_found persist_find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX]);
-/* Call when the next record begins another file, or was preceded by records that were dropped: it
- * names its database and its place in full. */
+/* persist.c: call when the next record begins another file, or was preceded by records that were
+ * dropped: it names its database and its place in full. */
 void persist_restart_text(struct persist *persist);
-/* Locks the working directory for this daemon. False: another daemon has it. If the system has no
- * locks, true. */
-bool persist_own_folder(struct persist *persist);
 
 /* persist_write.c */
 /* Writes the store at once, without a child; `what` is for the log. 0 or an errno. */

@@ -1,0 +1,414 @@
+/* load: see load.h. */
+#include "server/disk/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/base/log.h"
+#include "server/disk/data_folder.h"
+#include "server/disk/format/base.h"
+#include "server/disk/format/file_kind.h"
+#include "server/disk/format/record.h"
+#include "server/disk/import/import.h"
+#include "server/disk/journal.h"
+#include "store/mem/mem.h"
+
+__attribute__((format(printf, 2, 3))) static bool fail_load(struct load *load, const char *format,
+                                                            ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(load->why, load->size, format, args);
+    va_end(args);
+    return false;
+}
+
+static void report_load_progress(void *ctx, uint64_t done)
+{
+    struct load *load = ctx;
+    /* A reload runs within a command, which must not run another turn. */
+    if (load->progress == NULL) {
+        if (load->w->works != NULL) load->w->works(load->w->ctx);
+        return;
+    }
+    load->progress->done = load->loaded + done;
+    progress_log(load->progress, clock_mono_usec());
+    load->w->progress(load->w->ctx);
+}
+
+/* A transaction is open, so no turn may run. */
+static void report_inside(void *ctx, uint64_t done)
+{
+    struct load *load = ctx;
+    if (load->progress != NULL) {
+        load->progress->done = load->loaded + done;
+        progress_log(load->progress, clock_mono_usec());
+    }
+    if (load->w->works != NULL) load->w->works(load->w->ctx);
+}
+
+static struct replay_progress progress_of(struct load *load)
+{
+    return (struct replay_progress){ report_load_progress, report_inside, load };
+}
+
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static bool load_base(struct load *load, const char *path)
+{
+    struct base_load base = { .progress = progress_of(load) };
+    bool good = base_load(load->store, path, clock_now(load->w->clock), &base);
+    load->marks = base.marks;
+    return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
+}
+
+/* Cuts off a torn end in the file itself: later records may go to another file, and this one must
+ * then end with a complete record. Keeps the bytes in another file first, unless there are none. */
+static bool cut_torn_end(struct load *load, const char *path, uint64_t length, uint64_t size)
+{
+    char kept[DISK_PATH_MAX];
+    int fd = -1, error = disk_open(path, &fd);
+    if (error == 0 && size > length) error = disk_keep_end(fd, path, length, kept);
+    if (error != 0) {
+        if (fd >= 0) disk_close(fd);
+        return fail_load(load, "%s is torn, and the end to cut off can't be copied: %s%s", path,
+                         strerror(error), file_error_advice(error));
+    }
+    if (length == 0) {
+        disk_close(fd);
+        error = journal_create(path, &fd);
+        load->end = journal_begun();
+    } else {
+        error = disk_cut(fd, length);
+        if (error == 0) error = disk_sync(fd);
+    }
+    if (error == 0 || length > 0) disk_close(fd);
+    if (error != 0) return fail_load(load, "%s can't be truncated: %s", path, strerror(error));
+    if (size > length) log_line(LOG_WARNING, "The bytes that were cut off are in %s", kept);
+    return true;
+}
+
+static bool check_segment_end(struct load *load, const char *path, bool is_last,
+                              const struct replay_file *file)
+{
+    switch (file->end) {
+    case REPLAY_WHOLE: return true;
+    case REPLAY_UNREADABLE: return fail_load(load, "%s can't be read: %s", path, file->reason);
+    case REPLAY_DAMAGED:
+        return fail_load(load, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",
+                         path, file->bad, file->reason, load->before.length > 0 ? load->dir : "it");
+    case REPLAY_TORN: break;
+    }
+    if (!is_last)
+        return fail_load(load,
+                         "%s is damaged: it ends at byte %" PRIu64
+                         " within a record, and the journal "
+                         "continues in another file. Run expired-check on it",
+                         path, file->good);
+    if (!load->w->conf->aof_load_truncated)
+        return fail_load(load,
+                         "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
+                         "expired-check --fix on it",
+                         path, file->good, file->reason);
+    log_line(LOG_WARNING,
+             "%s is torn at byte %" PRIu64 " (%s), as after a crash: the last %" PRIu64
+             " bytes are %s",
+             path, file->good, file->reason, file->size - file->good,
+             load->cuts_torn_end ? "cut off" : "ignored");
+    return !load->cuts_torn_end || cut_torn_end(load, path, file->good, file->size);
+}
+
+static bool fail_other_file(struct load *load, const char *path)
+{
+    return fail_load(load,
+                     "%s is not the file that the manifest lists. Restore all files of %s from one "
+                     "copy",
+                     path, load->dir);
+}
+
+static bool load_segment(struct load *load, const char *path, bool is_last)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail_load(load, "%s can't be opened: %s", path, strerror(errno));
+    struct replay_progress progress = progress_of(load);
+    struct replay_file file;
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    replay_init(replay, load->store, clock_now(load->w->clock));
+    replay->marks = load->marks;
+    replay->synced = load->synced;
+    replay->before = load->before;
+    replay->listed = load->listed;
+    replay_records(replay, fd, &progress, &file);
+    load->marks = replay->marks;
+    replay_drop(replay);
+    mem_free(replay);
+    close(fd);
+    load->end = (struct journal_end){ file.good, file.sum, file.id };
+    if (load->listed != 0 && file.id != 0 && file.id != load->listed)
+        return fail_other_file(load, path);
+    return check_segment_end(load, path, is_last, &file);
+}
+
+/* As in Redis, only the last file may be torn. */
+static bool check_import_end(struct load *load, const char *path, bool is_last,
+                             const struct import *import)
+{
+    if (!import->torn) return true;
+    if (!is_last)
+        return fail_load(load,
+                         "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
+                         "append-only file continues in another file",
+                         path, import->good);
+    if (!load->w->conf->aof_load_truncated)
+        return fail_load(load,
+                         "%s is torn at byte %" PRIu64
+                         ", and aof-load-truncated is no. Set it to yes "
+                         "to import the data before that byte",
+                         path, import->good);
+    log_line(LOG_WARNING, "%s is torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are ignored",
+             path, import->good, import->torn_size);
+    return true;
+}
+
+static bool import_redis_file(struct load *load, const char *path, bool is_last)
+{
+    struct import *import = mem_zalloc(sizeof(*import));
+    *import = (struct import){ .store = load->store,
+                               .now = clock_now(load->w->clock),
+                               .skip = load->w->conf->import_skip,
+                               .counts_all = true,
+                               .skip_unsupported = load->w->conf->import_skip_unsupported,
+                               .progress = progress_of(load),
+                               .command = load->w->command,
+                               .ctx = load->w->ctx };
+    bool good = import_file(import, path);
+    for (unsigned i = 0; i < import->kind_count; i++)
+        log_line(LOG_WARNING,
+                 "Import: %s %" PRIu64 " of the unsupported type %s, the first is '%s'",
+                 import->kinds[i].skipped ? "skipped" : "found", import->kinds[i].keys,
+                 import->kinds[i].name, import->kinds[i].first_key);
+    if (!good)
+        fail_load(load, "%s can't be imported: %s", path, import->why);
+    else
+        good = check_import_end(load, path, is_last, import);
+    if (good)
+        log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " key%s, %" PRIu64 " command%s", path,
+                 import->keys, log_plural(import->keys), import->commands,
+                 log_plural(import->commands));
+    mem_free(import);
+    return good;
+}
+
+static bool fail_unknown_file(struct load *load, const char *path)
+{
+    char versions[128];
+    import_show_versions(versions, sizeof(versions));
+    return fail_load(load,
+                     "%s is not a data file of expired, Redis or Valkey. Use an append-only file, "
+                     "its manifest, or an RDB file: versions %s",
+                     path, versions);
+}
+
+static bool load_file(struct load *load, const char *path, bool is_last)
+{
+    struct stat stat_of;
+    bool good;
+    load->before = journal_end_to_follow(&load->end, &load->before);
+    load->end = (struct journal_end){ 0 };
+    enum file_kind kind = file_kind(path);
+    switch (kind) {
+    case FILE_SNAPSHOT: good = load_base(load, path); break;
+    /* An empty file is an AOF of Redis without commands, or a segment of ours whose first line
+     * never reached the disk. */
+    case FILE_EMPTY: good = load->imports || load_segment(load, path, is_last); break;
+    case FILE_JOURNAL: good = load_segment(load, path, is_last); break;
+    case FILE_REDIS_RDB:
+    case FILE_REDIS_AOF:
+        good = load->imports ? import_redis_file(load, path, is_last)
+                             : fail_load(load, "%s is %s. Use --import to load it", path,
+                                         file_kind_text(kind));
+        break;
+    case FILE_MISSING: good = fail_load(load, "%s is missing", path); break;
+    case FILE_LIST:
+        good = fail_load(load, "%s is a manifest, but its name does not end with .manifest", path);
+        break;
+    case FILE_UNREADABLE:
+        good = fail_load(load, "%s can't be read: %s", path, strerror(errno));
+        break;
+    case FILE_COMPRESSED: good = fail_load(load, "%s is compressed. Unpack it first", path); break;
+    default: good = fail_unknown_file(load, path); break;
+    }
+    if (stat(path, &stat_of) == 0) load->loaded += (uint64_t)stat_of.st_size;
+    return good;
+}
+
+/* ---- the set of files ------------------------------------------------------------------------ */
+
+static void count_total(const struct manifest *manifest, struct progress *load)
+{
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    for (size_t i = 0; i < manifest->count; i++)
+        if (manifest->files[i].type != MANIFEST_HISTORY &&
+            manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
+            stat(path, &stat_of) == 0)
+            load->total += (uint64_t)stat_of.st_size;
+}
+
+static bool load_manifest(struct load *load, const struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    load->dir = manifest->dir;
+    if (load->progress != NULL) count_total(manifest, load->progress);
+    size_t first_torn = manifest_first_torn(manifest);
+    for (size_t i = 0; i < manifest->count; i++) {
+        if (manifest->files[i].type == MANIFEST_HISTORY) continue;
+        int error = manifest_file_path(manifest, &manifest->files[i], path);
+        if (error != 0) return fail_load(load, "%s: %s", manifest->files[i].name, strerror(error));
+        /* A base of this server always has a header; a base of Redis in AOF format may be empty. */
+        if (manifest->files[i].type == MANIFEST_BASE && !load->imports &&
+            file_kind(path) == FILE_EMPTY)
+            return fail_load(load, "%s is damaged at byte 0: it is empty", path);
+        if (!manifest_is_listed_base(&manifest->files[i], path)) return fail_other_file(load, path);
+        load->synced = manifest->files[i].synced;
+        load->listed = manifest->files[i].id;
+        if (!load_file(load, path, i >= first_torn)) return false;
+        if (manifest->files[i].type == MANIFEST_BASE)
+            load->base_bytes = load->loaded;
+        else if (i + 1 < manifest->count)
+            load->segments_bytes = load->loaded - load->base_bytes;
+    }
+    return true;
+}
+
+/* Changes none of the imported files, so that going back to Redis stays possible. */
+static bool load_import(struct load *load)
+{
+    char path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
+    const char *why;
+    struct manifest manifest;
+    enum manifest_found found;
+    struct stat stat_of;
+    if (!data_folder_find_import(load->w->conf, path, &why))
+        return fail_load(load, "%s can't be imported: %s", load->w->conf->import, why);
+    enum file_kind kind = file_kind(path);
+    if (kind == FILE_EMPTY) return fail_load(load, "%s is empty: nothing to import", path);
+    load->imports = true;
+    load->progress->what = "Importing";
+    load->cuts_torn_end = false;
+    bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
+    if (!may_be_list || !data_folder_load_manifest(&manifest, path, &found, reason)) {
+        if (stat(path, &stat_of) == 0) load->progress->total = (uint64_t)stat_of.st_size;
+        return load_file(load, path, true);
+    }
+    bool good = found == MANIFEST_BAD ? fail_load(load, "%s can't be imported: %s", path, reason)
+                                      : load_manifest(load, &manifest);
+    manifest_drop(&manifest);
+    return good;
+}
+
+static void note_no_import(const struct conf *conf)
+{
+    if (conf->import[0] != '\0')
+        log_line(LOG_NOTICE,
+                 "Not importing %s: dir already has data. Imports go into a dir without data",
+                 conf->import);
+}
+
+/* Before a journal begins with the data: a crash must not leave the data as it was in the files. */
+static bool end_restore(struct load *load)
+{
+    const struct persist_wiring *w = load->w;
+    if (w->restored != NULL) load->is_changed = w->restored(w->ctx);
+    return true;
+}
+
+/* A journal that was started without data and never written to counts as no data, so that an import
+ * is still possible. */
+static bool is_blank_journal(const struct load *load)
+{
+    const struct manifest *manifest = load->manifest;
+    char path[DISK_PATH_MAX];
+    struct stat stat_of;
+    if (!manifest->blank || manifest_last_segment(manifest) == 0 ||
+        file_kind(load->w->conf->dbfilename) == FILE_SNAPSHOT)
+        return false;
+    const struct manifest_file *segment = &manifest->files[manifest->count - 1];
+    return manifest_file_path(manifest, segment, path) == 0 && stat(path, &stat_of) == 0 &&
+           stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
+}
+
+/* The journal is off, and there is no snapshot: names the journal that is there, in which the user
+ * may expect the data. */
+static void warn_of_journal(struct load *load)
+{
+    char why[MANIFEST_WHY_MAX];
+    enum manifest_found found = data_folder_find_journal(load->w->conf, load->manifest, why);
+    bool is_there = found == MANIFEST_BAD || (found == MANIFEST_LOADED && !is_blank_journal(load));
+    if (is_there)
+        log_line(LOG_WARNING,
+                 "Starting without the data of the journal in %s/%s, because appendonly is no. To "
+                 "load it, stop the server and start it with --appendonly yes",
+                 load->w->conf->dir, load->manifest->dir);
+}
+
+/* Without a journal: loads the snapshot, or imports. */
+static bool load_without_journal(struct load *load)
+{
+    const struct conf *conf = load->w->conf;
+    struct stat stat_of;
+    enum file_kind kind = file_kind(conf->dbfilename);
+    switch (kind) {
+    case FILE_SNAPSHOT:
+        note_no_import(conf);
+        if (stat(conf->dbfilename, &stat_of) == 0)
+            load->progress->total = (uint64_t)stat_of.st_size;
+        return load_file(load, conf->dbfilename, true) && end_restore(load);
+    case FILE_MISSING:
+    case FILE_REDIS_RDB:
+    case FILE_REDIS_AOF: break;
+    default:
+        return fail_load(load,
+                         "%s/%s is not a snapshot of this server but %s. Set another dbfilename",
+                         conf->dir, conf->dbfilename, file_kind_text(kind));
+    }
+    if (conf->import[0] != '\0') return load_import(load) && end_restore(load);
+    if (data_folder_refuse_redis(conf, load->why, load->size)) return false;
+    data_folder_note_redis(conf);
+    if (!conf->appendonly) warn_of_journal(load);
+    return true;
+}
+
+bool load_at_start(struct load *load)
+{
+    const struct conf *conf = load->w->conf;
+    char why[MANIFEST_WHY_MAX];
+    load->cuts_torn_end = true;
+    if (!conf->appendonly) return load_without_journal(load);
+    enum manifest_found found = data_folder_find_journal(conf, load->manifest, why);
+    if (found == MANIFEST_BAD) return fail_load(load, "%s", why);
+    bool blank = found == MANIFEST_LOADED && is_blank_journal(load);
+    load->journal = LOAD_NEW_JOURNAL;
+    if (found == MANIFEST_NONE || (blank && conf->import[0] != '\0'))
+        return load_without_journal(load);
+    if (blank) data_folder_note_redis(conf);
+    note_no_import(conf);
+    if (manifest_last_segment(load->manifest) != 0) load->journal = LOAD_LISTED_JOURNAL;
+    return load_manifest(load, load->manifest);
+}
+
+bool load_journal_again(struct load *load)
+{
+    return load_manifest(load, load->manifest);
+}
+
+bool load_snapshot_again(struct load *load, const char *path)
+{
+    return load_file(load, path, true);
+}

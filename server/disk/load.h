@@ -1,0 +1,49 @@
+/* load: decides which files hold the data, and loads them: the journal, a snapshot, or files of
+ * Redis to import. Depends on the formats, data_folder and the store. Opens no journal; the only
+ * file that it changes is a journal with a torn end, which it cuts off. */
+#ifndef SERVER_DISK_LOAD_H
+#define SERVER_DISK_LOAD_H
+
+#include "server/disk/format/manifest.h"
+#include "server/disk/format/segment_mark.h"
+#include "server/disk/format/stream_position.h"
+#include "server/disk/persist.h"
+#include "server/disk/progress.h"
+
+/* Which journal a start has to open. */
+enum load_journal { LOAD_NO_JOURNAL, LOAD_NEW_JOURNAL, LOAD_LISTED_JOURNAL };
+
+struct load {
+    /* Set these first. */
+    const struct persist_wiring *w;
+    struct store *store;       /* to load into */
+    struct manifest *manifest; /* of the journal */
+    struct progress *progress; /* of a start; NULL for a reload, in which no turn may run */
+    char *why;                 /* the reason and advice if it fails */
+    size_t size;
+
+    /* What was loaded. */
+    enum load_journal journal;
+    uint64_t loaded;             /* size of the files loaded so far */
+    uint64_t base_bytes;         /* of the base ... */
+    uint64_t segments_bytes;     /* ... and of the segments before the last one */
+    bool imports;                /* an import: files may be Redis', and are not changed */
+    bool is_changed;             /* the data is no longer that of the files */
+    struct position_marks marks; /* of the last place in a stream */
+    struct journal_end end;      /* of the last segment */
+    struct journal_end before;   /* of the segment before it; length 0 if there is none */
+
+    /* private */
+    const char *dir;    /* of the manifest that is being loaded */
+    uint64_t synced;    /* bytes of the next file that were synced, or 0 if unknown */
+    uint32_t listed;    /* the ID of the next file that the manifest lists, or 0 if unknown */
+    bool cuts_torn_end; /* cut off a torn end in the file itself */
+};
+
+/* Loads what a start has to. False: `why`. */
+bool load_at_start(struct load *load);
+/* Loads the journal's files, or a snapshot, again. False: `why`. */
+bool load_journal_again(struct load *load);
+bool load_snapshot_again(struct load *load, const char *path);
+
+#endif
