@@ -525,9 +525,8 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     outbuf_init(&client->out);
     client->out.optional = true;
     session_init(&client->session, &client->out);
-    limits_init(&client->limits, all->limits, &client->session, &client->out);
-    requests_init(&client->requests, all->requests, &client->session, &client->limits,
-                  &client->out);
+    limits_init(&client->limits, all->limits, &client->session);
+    requests_init(&client->requests, all->requests, &client->session, &client->limits);
     client->session.id = ++all->last_id;
     client->session.peer = client->peer;
     client->session.changed = client_changed;

@@ -1,7 +1,9 @@
-/* io_thread: see io_threads.h. The threads' side: a loop of orders, epoll, handshakes and messages.
- *
- * Uses neither mem.h nor the loop, which belong to the main thread. */
+/* io_thread: see io_thread.h. Except in io_thread_start, io_thread_join and io_thread_prepare_tls,
+ * which run in the main thread, uses neither mem.h nor the loop, which belong to that. */
+#include "server/net/io_thread.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -9,8 +11,8 @@
 
 #include "server/base/clock.h"
 #include "server/base/thread.h"
-#include "server/net/io_state.h"
 #include "store/base/ensure.h"
+#include "store/mem/mem.h"
 #include "store/mem/shared.h"
 
 enum {
@@ -19,9 +21,22 @@ enum {
     FORGOTTEN = 4096, /* bytes of each */
 };
 
+struct io_thread {
+    struct io_link *link;
+    pthread_t id;
+    struct handshakes *lanes; /* written by the main thread; NULL before its first TLS socket */
+    /* Of the thread alone. */
+    _Alignas(IO_LINE) int epoll;
+    bool stops;
+    bool owes_room;                /* IO_ROOM is to be posted */
+    struct handshakes *handshakes; /* `lanes`, once such a socket was added */
+    struct served_list sockets, stalled, to_read_on, posting;
+};
+
 /* ---- what epoll watches ---------------------------------------------------------------------- */
 
-int io_thread_watch(int wake)
+/* An epoll that reports this eventfd as NULL; -1 with errno. */
+static int watch_wake(int wake)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -31,7 +46,7 @@ int io_thread_watch(int wake)
 }
 
 /* The events that the state of the socket wants. */
-static unsigned wanted_events(const struct io_socket *socket)
+static unsigned wanted_events(const struct served *socket)
 {
     bool reads = !socket->ended && !socket->stalled && !socket->handshake.waits;
     bool tls_sends = reads && socket->connection != NULL && tls_wants_write(socket->connection);
@@ -40,7 +55,7 @@ static unsigned wanted_events(const struct io_socket *socket)
 }
 
 /* False with errno: see loop_io_try. */
-static bool set_watched(struct io_socket *socket, unsigned events)
+static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;
     /* Without events epoll would still report that the peer has gone, again and again. */
@@ -53,7 +68,7 @@ static bool set_watched(struct io_socket *socket, unsigned events)
 
 /* ---- messages to the main thread ------------------------------------------------------------- */
 
-static void post(struct io_socket *socket, int event)
+static void post(struct served *socket, enum io_event event)
 {
     socket->messages |= 1U << event;
     if (!socket->posts) TAILQ_INSERT_TAIL(&socket->thread->posting, socket, posting);
@@ -61,7 +76,7 @@ static void post(struct io_socket *socket, int event)
 }
 
 /* There is one text, so IO_SHAKEN gives way to an end that comes before it is sent. */
-static void post_text(struct io_socket *socket, int event, const char *text)
+static void post_text(struct served *socket, enum io_event event, const char *text)
 {
     socket->messages &= ~(1U << IO_SHAKEN);
     mem_shared_free(socket->text);
@@ -72,24 +87,24 @@ static void post_text(struct io_socket *socket, int event, const char *text)
 }
 
 /* False: the ring is full. */
-static bool send_message(struct io_thread *thread, struct io_socket *socket, int event)
+static bool send_message(struct io_thread *thread, struct served *socket, enum io_event event)
 {
     bool has_text = event == IO_SHAKEN || event == IO_REFUSED || event == IO_BROKEN;
     const char *text = has_text && socket->text != NULL ? socket->text : "";
     size_t len = strlen(text);
-    struct io_message *message = byte_ring_reserve(thread->news, sizeof(*message) + len);
+    struct io_message *message = byte_ring_reserve(thread->link->news, sizeof(*message) + len);
     if (message == NULL) return false;
     *message = (struct io_message){ socket, event, socket != NULL ? socket->error : 0 };
     memcpy(message->bytes, text, len);
-    byte_ring_put(thread->news, sizeof(*message) + len);
+    byte_ring_put(thread->link->news, sizeof(*message) + len);
     return true;
 }
 
 /* After IO_CLOSED the socket belongs to the main thread. False: the ring is full. */
-static bool send_messages(struct io_socket *socket)
+static bool send_messages(struct served *socket)
 {
     struct io_thread *thread = socket->thread;
-    for (int event = 0; event <= IO_CLOSED; event++) {
+    for (enum io_event event = IO_BYTES; event <= IO_CLOSED; event++) {
         if ((socket->messages & 1U << event) == 0) continue;
         bool last = event == IO_CLOSED;
         if (last) TAILQ_REMOVE(&thread->posting, socket, posting);
@@ -108,30 +123,30 @@ static bool send_messages(struct io_socket *socket)
 static void send_posted(struct io_thread *thread)
 {
     if (thread->owes_room && send_message(thread, NULL, IO_ROOM)) thread->owes_room = false;
-    struct io_socket *socket;
+    struct served *socket;
     while ((socket = TAILQ_FIRST(&thread->posting)) != NULL)
         if (!send_messages(socket)) return;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void count_bytes(struct io_socket *socket)
+static void count_bytes(struct served *socket)
 {
     size_t bytes = tls_bytes(socket->connection) + socket->unsent.cap, apart = 0;
-    if (atomic_load_explicit(&socket->anonymous, memory_order_relaxed)) apart = bytes;
-    atomic_store_explicit(&socket->bytes, bytes - apart, memory_order_relaxed);
+    if (atomic_load_explicit(&socket->asked.anonymous, memory_order_relaxed)) apart = bytes;
+    atomic_store_explicit(&socket->told.bytes, bytes - apart, memory_order_relaxed);
     if (apart != socket->apart) mem_shared_set_apart(apart - socket->apart);
     socket->apart = apart;
 }
 
-static void drop_unsent(struct io_socket *socket)
+static void drop_unsent(struct served *socket)
 {
     mem_shared_free(socket->unsent.data);
     memset(&socket->unsent, 0, sizeof(socket->unsent));
     count_bytes(socket);
 }
 
-static bool keep_unsent(struct io_socket *socket, const char *data, size_t len)
+static bool keep_unsent(struct served *socket, const char *data, size_t len)
 {
     size_t whole = socket->unsent.len + len;
     if (socket->unsent.cap - socket->unsent.start < whole) {
@@ -156,29 +171,29 @@ static bool keep_unsent(struct io_socket *socket, const char *data, size_t len)
 
 /* ---- the end of a connection ----------------------------------------------------------------- */
 
-static void unstall(struct io_socket *socket)
+static void unstall(struct served *socket)
 {
     if (socket->stalled) TAILQ_REMOVE(&socket->thread->stalled, socket, stalling);
     socket->stalled = false;
 }
 
-static void lose(struct io_socket *socket, const char *why)
+static void lose(struct served *socket, const char *why)
 {
     if (socket->broken) return;
     socket->broken = socket->ended = true;
     unstall(socket);
-    atomic_fetch_add(&socket->sent, socket->unsent.len); /* they never will be */
+    atomic_fetch_add(&socket->told.sent, socket->unsent.len); /* they never will be */
     drop_unsent(socket);
     post_text(socket, IO_BROKEN, why);
     set_watched(socket, 0);
 }
 
-static void watch(struct io_socket *socket)
+static void watch(struct served *socket)
 {
     if (!set_watched(socket, wanted_events(socket))) lose(socket, strerror(errno));
 }
 
-static void leave_lists(struct io_socket *socket)
+static void leave_lists(struct served *socket)
 {
     struct io_thread *thread = socket->thread;
     unstall(socket);
@@ -188,7 +203,7 @@ static void leave_lists(struct io_socket *socket)
     TAILQ_REMOVE(&thread->sockets, socket, same_thread);
 }
 
-static void close_socket(struct io_socket *socket)
+static void close_socket(struct served *socket)
 {
     leave_lists(socket);
     tls_close(socket->connection);
@@ -202,7 +217,7 @@ static void close_socket(struct io_socket *socket)
     post(socket, IO_CLOSED);
 }
 
-static void shut_socket(struct io_socket *socket)
+static void shut_socket(struct served *socket)
 {
     char forgotten[FORGOTTEN];
     if (socket->connection != NULL) tls_close_notify(socket->connection);
@@ -214,7 +229,7 @@ static void shut_socket(struct io_socket *socket)
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* Returns how many bytes were sent, 0 if there is no room. The socket may be lost. */
-static size_t send_bytes(struct io_socket *socket, const char *data, size_t len)
+static size_t send_bytes(struct served *socket, const char *data, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)data, .iov_len = len };
     ssize_t sent = socket->connection != NULL ? tls_write(socket->connection, &chunk, 1)
@@ -225,15 +240,16 @@ static size_t send_bytes(struct io_socket *socket, const char *data, size_t len)
     return 0;
 }
 
-static void note_sent(struct io_socket *socket, size_t len)
+static void note_sent(struct served *socket, size_t len)
 {
-    atomic_store(&socket->sent, atomic_load_explicit(&socket->sent, memory_order_relaxed) + len);
-    if (socket->unsent.len == 0 && atomic_load(&socket->asks_for_flush) &&
-        atomic_exchange(&socket->asks_for_flush, false))
+    atomic_store(&socket->told.sent,
+                 atomic_load_explicit(&socket->told.sent, memory_order_relaxed) + len);
+    if (socket->unsent.len == 0 && atomic_load(&socket->asked.asks_for_flush) &&
+        atomic_exchange(&socket->asked.asks_for_flush, false))
         post(socket, IO_WRITABLE);
 }
 
-static void send_order(struct io_socket *socket, const char *data, size_t len)
+static void send_order(struct served *socket, const char *data, size_t len)
 {
     size_t sent = 0;
     if (socket->unsent.len == 0 && !socket->broken) sent = send_bytes(socket, data, len);
@@ -244,7 +260,7 @@ static void send_order(struct io_socket *socket, const char *data, size_t len)
     watch(socket);
 }
 
-static void send_unsent(struct io_socket *socket)
+static void send_unsent(struct served *socket)
 {
     size_t sent =
         send_bytes(socket, socket->unsent.data + socket->unsent.start, socket->unsent.len);
@@ -258,25 +274,25 @@ static void send_unsent(struct io_socket *socket)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* How many bytes may be read now. */
-static size_t room_to_read(const struct io_socket *socket)
+static size_t room_to_read(const struct served *socket)
 {
     if (socket->messages != 0) return 0; /* they come first */
-    if (!atomic_load_explicit(&socket->wanted, memory_order_acquire)) return 0;
-    bool anonymous = atomic_load_explicit(&socket->anonymous, memory_order_relaxed);
+    if (!atomic_load_explicit(&socket->asked.wanted, memory_order_acquire)) return 0;
+    bool anonymous = atomic_load_explicit(&socket->asked.anonymous, memory_order_relaxed);
     size_t most = anonymous ? IO_ANON_READ : IO_READ_MOST;
-    uint64_t unread = socket->got - atomic_load_explicit(&socket->read, memory_order_acquire);
+    uint64_t unread = socket->got - atomic_load_explicit(&socket->asked.read, memory_order_acquire);
     uint64_t limit = most * IO_UNREAD_READS;
     if (unread >= limit) return 0;
     return limit - unread < most ? (size_t)(limit - unread) : most;
 }
 
-static void stall(struct io_socket *socket)
+static void stall(struct served *socket)
 {
     if (!socket->stalled) TAILQ_INSERT_TAIL(&socket->thread->stalled, socket, stalling);
     socket->stalled = true;
 }
 
-static void end_reading(struct io_socket *socket, ssize_t got)
+static void end_reading(struct served *socket, ssize_t got)
 {
     if (got < 0 && socket->connection != NULL) {
         lose(socket, tls_fault(socket->connection));
@@ -287,16 +303,16 @@ static void end_reading(struct io_socket *socket, ssize_t got)
     post(socket, IO_END);
 }
 
-static void read_on(struct io_socket *socket)
+static void read_on(struct served *socket)
 {
     if (socket->reads_on || !tls_pending(socket->connection)) return;
     TAILQ_INSERT_TAIL(&socket->thread->to_read_on, socket, reading_on);
     socket->reads_on = true;
 }
 
-static void read_socket(struct io_socket *socket)
+static void read_socket(struct served *socket)
 {
-    struct byte_ring *news = socket->thread->news;
+    struct byte_ring *news = socket->thread->link->news;
     size_t room = room_to_read(socket);
     struct io_message *message =
         room > 0 ? byte_ring_reserve(news, sizeof(*message) + IO_READ_MOST) : NULL;
@@ -320,8 +336,8 @@ static void read_socket(struct io_socket *socket)
 /* What TLS has read ahead, and sockets that had to wait. */
 static void read_listed(struct io_thread *thread)
 {
-    struct io_socket_list listed = TAILQ_HEAD_INITIALIZER(listed);
-    struct io_socket *socket, *next;
+    struct served_list listed = TAILQ_HEAD_INITIALIZER(listed);
+    struct served *socket, *next;
     TAILQ_CONCAT(&listed, &thread->to_read_on, reading_on);
     while ((socket = TAILQ_FIRST(&listed)) != NULL) {
         TAILQ_REMOVE(&listed, socket, reading_on);
@@ -332,7 +348,7 @@ static void read_listed(struct io_thread *thread)
     for (socket = TAILQ_FIRST(&thread->stalled); socket != NULL; socket = next) {
         next = TAILQ_NEXT(socket, stalling);
         if (room_to_read(socket) == 0) continue;
-        if (byte_ring_reserve(thread->news, sizeof(struct io_message) + IO_READ_MOST) == NULL)
+        if (byte_ring_reserve(thread->link->news, sizeof(struct io_message) + IO_READ_MOST) == NULL)
             return;
         unstall(socket);
         read_socket(socket);
@@ -342,13 +358,13 @@ static void read_listed(struct io_thread *thread)
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
-static void wait_to_shake(struct io_socket *socket)
+static void wait_to_shake(struct served *socket)
 {
     handshakes_wait(socket->thread->handshakes, &socket->handshake);
-    atomic_store_explicit(&socket->waits_to_shake, true, memory_order_relaxed);
+    atomic_store_explicit(&socket->told.waits_to_shake, true, memory_order_relaxed);
 }
 
-static void tell_shaken(struct io_socket *socket)
+static void tell_shaken(struct served *socket)
 {
     char name[TLS_NAME_SIZE] = "";
     socket->shaken = true;
@@ -357,10 +373,10 @@ static void tell_shaken(struct io_socket *socket)
     read_on(socket);
 }
 
-static void shake(struct io_socket *socket)
+static void shake(struct served *socket)
 {
     char why[HANDSHAKE_WHY];
-    atomic_store_explicit(&socket->waits_to_shake, false, memory_order_relaxed);
+    atomic_store_explicit(&socket->told.waits_to_shake, false, memory_order_relaxed);
     switch (handshake_step(socket->thread->handshakes, &socket->handshake, socket->tls, socket->fd,
                            &socket->connection, why)) {
     case SHAKEN_DONE: tell_shaken(socket); break;
@@ -386,12 +402,12 @@ static void continue_handshakes(struct io_thread *thread)
     int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
     struct handshake *next;
     while (clock_mono_usec() < end && (next = handshakes_next(thread->handshakes)) != NULL)
-        shake((struct io_socket *)((char *)next - offsetof(struct io_socket, handshake)));
+        shake((struct served *)((char *)next - offsetof(struct served, handshake)));
 }
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-static void add_socket(struct io_thread *thread, struct io_socket *socket)
+static void add_socket(struct io_thread *thread, struct served *socket)
 {
     TAILQ_INSERT_TAIL(&thread->sockets, socket, same_thread);
     if (socket->tls != NULL) thread->handshakes = thread->lanes;
@@ -413,10 +429,11 @@ static void take_orders(struct io_thread *thread)
 {
     const struct io_order *order;
     size_t len;
-    while ((order = byte_ring_take(thread->orders, &len)) != NULL)
+    while ((order = byte_ring_take(thread->link->orders, &len)) != NULL)
         take_order(thread, order, len);
-    byte_ring_release(thread->orders);
-    if (atomic_load(&thread->main_starves) && atomic_exchange(&thread->main_starves, false))
+    byte_ring_release(thread->link->orders);
+    if (atomic_load(&thread->link->main_starves) &&
+        atomic_exchange(&thread->link->main_starves, false))
         thread->owes_room = true;
 }
 
@@ -427,7 +444,8 @@ static bool waits_for_room(const struct io_thread *thread)
 
 static bool has_work(struct io_thread *thread)
 {
-    return byte_ring_any(thread->orders) || !TAILQ_EMPTY(&thread->to_read_on) || any_shakes(thread);
+    return byte_ring_any(thread->link->orders) || !TAILQ_EMPTY(&thread->to_read_on) ||
+           any_shakes(thread);
 }
 
 /* True: there is nothing to do until epoll reports something. Stores first that the thread sleeps
@@ -435,9 +453,9 @@ static bool has_work(struct io_thread *thread)
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;
-    atomic_store(&thread->asleep, true);
+    atomic_store(&thread->link->asleep, true);
     if (waits_for_room(thread)) {
-        atomic_store_explicit(&thread->wants_room, true, memory_order_relaxed);
+        atomic_store_explicit(&thread->link->wants_room, true, memory_order_relaxed);
         atomic_thread_fence(memory_order_seq_cst);
         send_posted(thread);
         read_listed(thread);
@@ -446,7 +464,7 @@ static bool may_sleep(struct io_thread *thread)
     return !has_work(thread);
 }
 
-static void socket_ready(struct io_socket *socket, unsigned events)
+static void socket_ready(struct served *socket, unsigned events)
 {
     if (!socket->shaken) {
         wait_to_shake(socket);
@@ -464,23 +482,24 @@ static void wait_for_events(struct io_thread *thread, bool sleeps)
 {
     struct epoll_event events[EVENTS];
     int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
-    atomic_store_explicit(&thread->asleep, false, memory_order_relaxed);
+    atomic_store_explicit(&thread->link->asleep, false, memory_order_relaxed);
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr != NULL)
             socket_ready(events[i].data.ptr, events[i].events);
         else
-            thread_woken(thread->wake);
+            thread_woken(thread->link->wake);
     }
 }
 
 static void show_news(struct io_thread *thread)
 {
-    atomic_bool *asleep = &thread->threads->asleep;
-    if (byte_ring_publish(thread->news) && atomic_load(asleep) && atomic_exchange(asleep, false))
-        thread_wake(thread->threads->wake);
+    atomic_bool *asleep = thread->link->main_asleep;
+    if (byte_ring_publish(thread->link->news) && atomic_load(asleep) &&
+        atomic_exchange(asleep, false))
+        thread_wake(thread->link->main_wake);
 }
 
-void *io_thread_run(void *ctx)
+static void *run(void *ctx)
 {
     struct io_thread *thread = ctx;
     while (!thread->stops) {
@@ -492,8 +511,50 @@ void *io_thread_run(void *ctx)
         show_news(thread);
         wait_for_events(thread, sleeps);
     }
-    struct io_socket *socket;
+    struct served *socket;
     while ((socket = TAILQ_FIRST(&thread->sockets)) != NULL)
         close_socket(socket);
     return NULL;
+}
+
+/* ---- for the main thread --------------------------------------------------------------------- */
+
+static void drop_thread(struct io_thread *thread)
+{
+    if (thread->epoll >= 0) close(thread->epoll);
+    handshakes_free(thread->lanes);
+    mem_free(thread);
+}
+
+struct io_thread *io_thread_start(struct io_link *link)
+{
+    struct io_thread *thread = mem_alloc_lines(sizeof(*thread));
+    *thread = (struct io_thread){ .link = link, .epoll = watch_wake(link->wake) };
+    TAILQ_INIT(&thread->sockets);
+    TAILQ_INIT(&thread->stalled);
+    TAILQ_INIT(&thread->to_read_on);
+    TAILQ_INIT(&thread->posting);
+    int error = thread->epoll < 0 ? errno : thread_start(&thread->id, run, thread);
+    if (error == 0) return thread;
+    drop_thread(thread);
+    errno = error;
+    return NULL;
+}
+
+void io_thread_join(struct io_thread *thread)
+{
+    pthread_join(thread->id, NULL);
+    drop_thread(thread);
+}
+
+void io_thread_prepare_tls(struct io_thread *thread, unsigned most)
+{
+    if (thread->lanes == NULL) thread->lanes = handshakes_new(most);
+}
+
+void served_init(struct served *socket, struct io_thread *thread, int fd, struct tls *tls,
+                 const char *peer)
+{
+    *socket = (struct served){ .thread = thread, .tls = tls, .fd = fd, .shaken = tls == NULL };
+    if (tls != NULL) handshake_init(&socket->handshake, peer);
 }

@@ -21,27 +21,18 @@
 #include <sys/uio.h>
 
 #include "server/base/loop.h"
+#include "server/net/io_thread.h"
 #include "server/net/tls/tls.h"
 #include "store/base/bytes.h"
 
 struct io_threads;
 struct io_socket;
 
-enum io_event {
-    IO_BYTES,    /* bytes have arrived; the socket counts them as unread until io_socket_read */
-    IO_END,      /* the peer has stopped sending, or `error` is the errno */
-    IO_WRITABLE, /* io_socket_write has room again */
-    IO_SHAKEN,   /* the handshake is complete; the bytes are the name in a verified certificate */
-    IO_REFUSED,  /* the handshake has failed; the bytes are the reason. The last event */
-    IO_BROKEN,   /* the connection is lost; the bytes are the reason. The last event */
-};
 struct io_news {
     enum io_event event;
     int error;
     struct bytes bytes; /* valid during the call */
 };
-
-enum { IO_READ_MOST = 64 * 1024 }; /* bytes of one event */
 
 /* Starts the threads. `happened` is called for events of sockets, inside the loop's callbacks, with
  * the owner of the socket. NULL with errno: a thread can't be started. */

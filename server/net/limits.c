@@ -67,10 +67,9 @@ void all_limits_free(struct all_limits *all)
     mem_free(all);
 }
 
-void limits_init(struct limits *limits, struct all_limits *all, struct session *session,
-                 struct outbuf *out)
+void limits_init(struct limits *limits, struct all_limits *all, struct session *session)
 {
-    *limits = (struct limits){ .all = all, .session = session, .out = out };
+    *limits = (struct limits){ .all = all, .session = session };
     deadline_init(&limits->soft_end);
     deadline_init(&limits->penalty_end);
 }
@@ -93,6 +92,11 @@ void limits_end(struct limits *limits)
 static bool has_ended(const struct limits *limits)
 {
     return limits->session->state == SESSION_ENDED;
+}
+
+static struct outbuf *out_of(const struct limits *limits)
+{
+    return limits->session->out.out;
 }
 
 bool limits_must_log_in(const struct limits *limits)
@@ -237,7 +241,7 @@ void limits_bound_output(struct limits *limits)
 static msec soft_end(struct limits *limits)
 {
     const struct conf_output_limit *limit = output_limit(limits);
-    if (limit->soft == 0 || limits->out->len < (size_t)limit->soft) {
+    if (limit->soft == 0 || out_of(limits)->len < (size_t)limit->soft) {
         limits->over_soft_usec = 0;
         return NEVER;
     }
@@ -273,7 +277,7 @@ static void watch_soft(struct limits *limits)
 static void close_unread(struct limits *limits)
 {
     limits->all->w.stats->closed_output_buffer++;
-    outbuf_drop(limits->out);
+    outbuf_drop(out_of(limits));
     limits->all->w.owner.close(limits->session);
 }
 
@@ -282,7 +286,7 @@ static void close_over(struct limits *limits, const char *limit)
     log_line(LOG_WARNING,
              "Client %s closed: %zu bytes of unread replies exceed the %s limit of "
              "client-output-buffer-limit. Read the replies sooner, or raise it",
-             label_of(limits->session).text, limits->out->len, limit);
+             label_of(limits->session).text, out_of(limits)->len, limit);
     close_unread(limits);
 }
 
@@ -307,7 +311,7 @@ static void close_lagging(void *ctx)
 void limits_check_output(struct limits *limits)
 {
     struct all_limits *all = limits->all;
-    struct outbuf *out = limits->out;
+    struct outbuf *out = out_of(limits);
     if (has_ended(limits)) {
         outbuf_drop(out); /* bytes appended after it was closed */
         return;
@@ -336,22 +340,22 @@ void limits_check_output(struct limits *limits)
 void limits_check_unread(struct limits *limits)
 {
     limits_check_output(limits);
-    if (limits->out->len > STALL_BYTES && limits->session->state == SESSION_SERVING)
+    if (out_of(limits)->len > STALL_BYTES && limits->session->state == SESSION_SERVING)
         session_wait(limits->session, WAIT_OUTPUT, NULL);
 }
 
 bool limits_anon_is_full(const struct limits *limits)
 {
-    return limits->out->len > ANON_UNREAD && limits_is_anon(limits);
+    return out_of(limits)->len > ANON_UNREAD && limits_is_anon(limits);
 }
 
 /* Lets expiry continue once a client that lags has read enough. */
 static void check_lag(struct limits *limits)
 {
     size_t hard = (size_t)output_limit(limits)->hard;
-    if (hard == 0 || limits->out->len == 0)
+    if (hard == 0 || out_of(limits)->len == 0)
         pace_forget(&limits->lag);
-    else if (limits->out->len <= hard / 2)
+    else if (out_of(limits)->len <= hard / 2)
         pace_halved(&limits->lag);
 }
 
@@ -373,7 +377,7 @@ bool limits_note_sent(struct limits *limits, bool blocked)
 
 bool limits_may_resume(const struct limits *limits)
 {
-    return limits->out->len <= STALL_BYTES / 2;
+    return out_of(limits)->len <= STALL_BYTES / 2;
 }
 
 /* ---- failed logins --------------------------------------------------------------------------- */

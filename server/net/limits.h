@@ -25,7 +25,6 @@
 #include "server/engine/engine.h"
 #include "server/engine/observe/stats.h"
 #include "server/engine/pace.h"
-#include "store/mem/outbuf.h"
 #include "store/struct/agenda.h"
 
 struct all_limits; /* totals, lists and timers of all connections */
@@ -52,7 +51,6 @@ struct limits_wiring {
 struct limits {
     struct all_limits *all;
     struct session *session;
-    struct outbuf *out;
     TAILQ_ENTRY(limits) same_class;
     unsigned memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
@@ -70,9 +68,8 @@ struct limits {
 struct all_limits *all_limits_new(const struct limits_wiring *wiring);
 void all_limits_free(struct all_limits *all); /* after all connections */
 
-/* The session and its output are borrowed. */
-void limits_init(struct limits *limits, struct all_limits *all, struct session *session,
-                 struct outbuf *out);
+/* The session is borrowed. */
+void limits_init(struct limits *limits, struct all_limits *all, struct session *session);
 void limits_drop(struct limits *limits);
 /* Call when the connection is to be closed at the end of the turn. */
 void limits_end(struct limits *limits);

@@ -82,6 +82,11 @@ static void enter(struct requests *requests, enum requests_state state)
     if (state != REQUESTS_REST) TAILQ_INSERT_TAIL(&lists[state], requests, same_state);
 }
 
+static const struct outbuf *replies_of(const struct requests *requests)
+{
+    return requests->session->out.out;
+}
+
 static bool may_run(const struct requests *requests)
 {
     return requests->session->state == SESSION_SERVING;
@@ -137,13 +142,11 @@ void all_requests_free(struct all_requests *all)
 }
 
 void requests_init(struct requests *requests, struct all_requests *all, struct session *session,
-                   struct limits *limits, const struct outbuf *out)
+                   struct limits *limits)
 {
-    *requests = (struct requests){ .all = all,
-                                   .session = session,
-                                   .limits = limits,
-                                   .out = out,
-                                   .active_usec = clock_mono_usec() };
+    *requests = (struct requests){
+        .all = all, .session = session, .limits = limits, .active_usec = clock_mono_usec()
+    };
     resp_reader_init(&requests->reader);
 }
 
@@ -474,7 +477,8 @@ static void finish_arrival(struct requests *requests)
     struct arrival *arrival = &requests->arrival;
     struct input *input = &requests->input;
     bool behind = arrival->used < arrival->parsed;
-    if (requests->out->len > 0 || requests->out->lost) limits_check_unread(requests->limits);
+    if (replies_of(requests)->len > 0 || replies_of(requests)->lost)
+        limits_check_unread(requests->limits);
     if (arrival->malformed && !behind && may_run(requests)) refuse_malformed(requests);
 
     requests_note_peak(requests);
@@ -534,7 +538,7 @@ static void run_request(const struct window *window, const struct request *reque
         }
     }
     requests->arrival.used = request->end;
-    if (requests->out->len > OUTPUT_CHECK_BYTES || requests->out->lost)
+    if (replies_of(requests)->len > OUTPUT_CHECK_BYTES || replies_of(requests)->lost)
         limits_check_unread(requests->limits);
 }
 

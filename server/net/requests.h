@@ -61,7 +61,6 @@ struct requests {
     struct all_requests *all;
     struct session *session;
     struct limits *limits;
-    const struct outbuf *out; /* the replies */
     enum requests_state state;
     TAILQ_ENTRY(requests) same_state, paused;
     struct resp_reader reader;
@@ -91,9 +90,9 @@ struct requests_wiring {
 struct all_requests *all_requests_new(const struct requests_wiring *wiring);
 void all_requests_free(struct all_requests *all); /* after all connections */
 
-/* All three are borrowed. */
+/* Session and limits are borrowed. */
 void requests_init(struct requests *requests, struct all_requests *all, struct session *session,
-                   struct limits *limits, const struct outbuf *out);
+                   struct limits *limits);
 void requests_drop(struct requests *requests);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

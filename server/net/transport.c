@@ -130,6 +130,8 @@ static void happened(void *ctx, const struct io_news *news)
         break;
     case IO_REFUSED: owner->refused(transport, news->bytes); break;
     case IO_BROKEN: owner->lost(transport, news->bytes); break;
+    case IO_CLOSED:
+    case IO_ROOM: break; /* for io_threads only */
     }
 }
 

@@ -62,7 +62,7 @@ static void begin(void)
         session_init(&person->session, &person->out);
         person->session.peer = "127.0.0.1:7";
         person->session.authenticated = true;
-        limits_init(&person->limits, all, &person->session, &person->out);
+        limits_init(&person->limits, all, &person->session);
     }
 }
 

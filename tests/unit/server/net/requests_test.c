@@ -92,8 +92,8 @@ static void begin(void)
         person->session.changed = on_change;
         person->session.authenticated = true;
         acl_begin_session(world.engine.acl, &person->session);
-        limits_init(&person->limits, limits, &person->session, &person->out);
-        requests_init(&person->requests, all, &person->session, &person->limits, &person->out);
+        limits_init(&person->limits, limits, &person->session);
+        requests_init(&person->requests, all, &person->session, &person->limits);
     }
 }
 
