@@ -3,6 +3,8 @@
  * of unordered types; elements of ordered types are chained. Expired data is left out. */
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
+#include "store/policy/policy_rows.h"
+#include "store/policy/policy_words.h"
 #include "store/store.h"
 #include "store/type/stream/stream_repeats.h"
 #include "store/type/string.h"
@@ -299,43 +301,31 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
-/* A policy's words for streams, and those for elements, are left out if none of their options is
- * set, because digests of earlier versions have none. */
-enum { STREAM_WORDS = 6, ELEMENT_WORDS = 5 };
-
+/* The options of version 0.1 are hashed as it did, so that its data keeps its digest. All later
+ * ones are hashed as their words: a policy that lacks an option has the same digest as before the
+ * option was added. */
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct digest *digest = ctx;
-    bool has_stream_options =
-        policy->retain > 0 || policy->max_deliveries > 0 || policy->expired_to.len > 0;
+    struct policy later = *policy;
+    struct policy_words words;
+    for (unsigned option = 0; option <= POLICY_KEEP; option++)
+        policy_clear(&later, option);
+    later.pending = false;
+    policy_words_write(&words, &later);
     for (unsigned lane = 0; lane < 2; lane++) {
-        const uint64_t words[] = {
-            lane_hash(lane, name),
-            (uint64_t)policy->ttl,
-            (uint64_t)policy->max_ttl,
-            (uint64_t)policy->member_ttl,
-            policy->max_len,
-            policy->refresh,
-            policy->jitter,
-            policy->keep_low,
-            (uint64_t)policy->retain,
-            policy->max_deliveries,
-            lane_hash(lane, policy->dead_to),
-            lane_hash(lane, policy->expired_to),
-            policy->log_value,
-            policy->value_max,
-            (uint64_t)policy->backoff,
-            (uint64_t)policy->backoff_max,
-            policy->backoff_jitter,
-            policy->rate,
-            (uint64_t)policy->rate_span,
-        };
-        size_t count = sizeof(words) / sizeof(words[0]);
-        bool has_element_options = policy->backoff > 0 || policy->rate > 0;
-        if (!has_element_options) count -= ELEMENT_WORDS;
-        if (!has_element_options && !has_stream_options) count -= STREAM_WORDS;
-        uint64_t hash = hash_words(lane, words, count);
-        *(lane == 0 ? &digest->high : &digest->low) += hash;
+        const uint64_t first[] = { lane_hash(lane, name),
+                                   (uint64_t)policy->ttl,
+                                   (uint64_t)policy->max_ttl,
+                                   (uint64_t)policy->member_ttl,
+                                   policy->max_len,
+                                   policy->refresh,
+                                   policy->jitter,
+                                   policy->keep_low };
+        uint64_t chain = hash_words(lane, first, sizeof(first) / sizeof(first[0]));
+        for (size_t i = 0; i < words.count; i++)
+            chain = lane_hash_pair(lane, chain, lane_hash(lane, words.words[i]));
+        *(lane == 0 ? &digest->high : &digest->low) += chain;
     }
 }
 

@@ -1,6 +1,8 @@
 /* guest: see guest.h. A value from a file has never been in a keyspace, so it is armed here. */
 #include "store/guest.h"
 
+#include "store/policy/policy_rows.h"
+
 void guest_prepare(struct store *store, struct deadline *never)
 {
     const msec in_a_thousand_years = (msec)1 << 45; /* agendas hold it without a block of its own */
@@ -36,15 +38,10 @@ bool guest_take(struct store *store, struct bytes key, struct object *object, st
 
 static void use_policy(void *policies, struct bytes name, const struct policy *policy)
 {
-    const struct policy inside = { .member_ttl = policy->member_ttl,
-                                   .jitter = policy->jitter,
-                                   .max_len = policy->max_len,
-                                   .keep_low = policy->keep_low,
-                                   .backoff = policy->backoff,
-                                   .backoff_max = policy->backoff_max,
-                                   .backoff_jitter = policy->backoff_jitter,
-                                   .rate = policy->rate,
-                                   .rate_span = policy->rate_span };
+    struct policy inside = *policy;
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        if (!policy_rows[option].inside) policy_clear(&inside, option);
+    inside.pending = false;
     policies_set(policies, name, &inside);
 }
 

@@ -11,12 +11,37 @@
 
 #include "server/cmd/call/error.h"
 #include "store/base/ensure.h"
+#include "store/policy/policy_rows.h"
 #include "tools/reference/row_json.h"
 #include "tools/reference/rows.h"
 
 enum { PATH_SIZE = 4096 };
 
 /* ---- pages ----------------------------------------------------------------------------------- */
+
+/* Prints text in a cell of a table. */
+static void print_cell(FILE *to, const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '|')
+            fputs("\\|", to);
+        else
+            fputc(*text == '\n' ? ' ' : *text, to);
+}
+
+static void print_policy_options(FILE *to)
+{
+    fprintf(to, "\n**Options of POLICY SET:**\n\n"
+                "| option | applies to keys of type | what it does |\n|---|---|---|\n");
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_row *row = &policy_rows[option];
+        fprintf(to, "| `%s", row->name);
+        print_cell(to, policy_syntax[option]);
+        fprintf(to, "` | %s | ", row->types);
+        print_cell(to, row->help);
+        fprintf(to, " |\n");
+    }
+}
 
 static const struct page {
     const char *file, *title;
@@ -246,6 +271,7 @@ static void print_page(FILE *to, const struct page *page)
             "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
     for (size_t i = 0; i < row_count; i++)
         if (page_of(rows[i].ref) == page) print_item(to, &rows[i]);
+    if (page->name != NULL && strcmp(page->name, "POLICY") == 0) print_policy_options(to);
 }
 
 static void print_link(FILE *to, const struct row *item)

@@ -11,19 +11,20 @@
 #include "store/store.h"
 #include "store/txn/txn.h"
 
-static bool set_line(struct txn *txn, const struct conf_words *words, struct policy_fault *fault)
+static bool set_line(struct txn *txn, const struct conf_words *words,
+                     struct policy_refusal *refusal)
 {
     struct bytes *views = mem_alloc(words->count * sizeof(*views));
     struct policy policy;
     for (size_t i = 0; i < words->count; i++)
         views[i] = bytes_of(words->at[i], strlen(words->at[i]));
-    bool good = policy_args_read(views, words->count, &txn->store->policies, &policy, fault);
+    bool good = policy_args_read(views, words->count, &txn->store->policies, &policy, refusal);
     if (good) txn_policy_set(txn, views[0], &policy);
     mem_free(views);
     return good;
 }
 
-static bool set_lines(struct store *to, const char *lines, struct policy_fault *fault)
+static bool set_lines(struct store *to, const char *lines, struct policy_refusal *refusal)
 {
     const char *end = lines + strlen(lines), *line, *why;
     struct txn txn;
@@ -33,7 +34,7 @@ static bool set_lines(struct store *to, const char *lines, struct policy_fault *
     while (good && conf_next_line(&lines, end, &line, &len)) {
         struct conf_words words;
         if (!conf_words_split(line, len, &words, &why)) continue;
-        good = words.count == 0 || set_line(&txn, &words, fault);
+        good = words.count == 0 || set_line(&txn, &words, refusal);
         conf_words_drop(&words);
     }
     txn_commit(&txn);
@@ -43,13 +44,13 @@ static bool set_lines(struct store *to, const char *lines, struct policy_fault *
 const char *policy_lines_fault(const char *lines)
 {
     static const char code[] = "ERR ";
-    static struct policy_fault fault;
+    static struct policy_refusal refusal;
     struct store *trial = store_new(1);
-    bool good = set_lines(trial, lines, &fault);
+    bool good = set_lines(trial, lines, &refusal);
     store_free(trial);
     if (good) return NULL;
-    bool has_code = strncmp(fault.text, code, strlen(code)) == 0;
-    return fault.text + (has_code ? strlen(code) : 0);
+    bool has_code = strncmp(refusal.text, code, strlen(code)) == 0;
+    return refusal.text + (has_code ? strlen(code) : 0);
 }
 
 static void set_missing(void *ctx, struct bytes name, const struct policy *policy)
@@ -60,8 +61,8 @@ static void set_missing(void *ctx, struct bytes name, const struct policy *polic
 
 void policy_lines_set(struct txn *txn, const char *lines)
 {
-    struct policy_fault fault;
+    struct policy_refusal refusal;
     struct store *trial = store_new(1);
-    if (set_lines(trial, lines, &fault)) policies_each(&trial->policies, set_missing, txn);
+    if (set_lines(trial, lines, &refusal)) policies_each(&trial->policies, set_missing, txn);
     store_free(trial);
 }

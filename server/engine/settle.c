@@ -149,7 +149,7 @@ void settle_free(struct settle *settle)
 static bool may_need_work(const struct engine *engine, unsigned db)
 {
     const struct store *store = engine->store;
-    return store->policies.limits > 0 ||
+    return store->policies.with[POLICY_MAXLEN] > 0 ||
            due_at_come(keyspace_next_due(store_database(store, db)), clock_now(engine->clock));
 }
 
@@ -254,7 +254,8 @@ bool settle_delays(struct engine *engine, const struct call *call)
     search_begin(&search, engine, session->db);
     /* A key that is overwritten in another database is deleted as a whole, without settling, unless
      * keyspace events or logs need its expired members. */
-    bool names = (engine->store->event_mask & LISTEN_MEMBERS) || engine->store->policies.logs > 0;
+    bool names = (engine->store->event_mask & LISTEN_MEMBERS) ||
+                 engine->store->policies.with[POLICY_EXPIRED] > 0;
     search.all_databases = (flags & OTHER_DATABASES) && names;
     if (!(flags & RUNS_QUEUE)) {
         search_call(&search, call);

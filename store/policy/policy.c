@@ -5,6 +5,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
+#include "store/policy/policy_rows.h"
 
 struct rule {
     struct policy policy;     /* its names are in `names` */
@@ -97,21 +98,13 @@ static void free_block(struct policies *policies, void *block)
     mem_free(block);
 }
 
-static struct bytes put_name(char *to, struct bytes name)
-{
-    if (name.len > 0) memcpy(to, name.data, name.len);
-    return bytes_of(to, name.len);
-}
-
 /* Copies the names of its keys; `policy` may be the rule's own. */
 static void rule_put(struct policies *policies, struct rule *rule, const struct policy *policy)
 {
-    struct policy put = *policy;
     char *old = rule->names;
-    rule->names = counted_block(policies, mem_alloc(put.dead_to.len + put.expired_to.len + 1));
-    put.dead_to = put_name(rule->names, put.dead_to);
-    put.expired_to = put_name(rule->names + put.dead_to.len, put.expired_to);
-    rule->policy = put;
+    rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
+    rule->policy = *policy;
+    policy_move_names(&rule->policy, rule->names);
     if (old != NULL) free_block(policies, old);
 }
 
@@ -386,7 +379,7 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 /* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
-    size_t count, limits, retains, delivery_limits, backoffs, rates, logs, bytes, pending;
+    size_t count, with[POLICY_OPTIONS], bytes, pending;
 };
 
 static void check_children(const struct policy_node *node)
@@ -410,12 +403,8 @@ static void check_rule(const struct policies *policies, const struct policy_node
     totals->bytes += mem_size(node->rule) + mem_size(node->rule->names);
     totals->count++;
     totals->pending += policy->pending;
-    totals->limits += policy->max_len > 0;
-    totals->retains += policy->retain > 0;
-    totals->delivery_limits += policy->max_deliveries > 0;
-    totals->backoffs += policy->backoff > 0;
-    totals->rates += policy->rate > 0;
-    totals->logs += policy->expired_to.len > 0;
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        totals->with[option] += policy_has(policy, option);
     ensure(policy->expired_to.len == 0 || policies_log_to(policies, policy->expired_to),
            "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
     ensure(policy->dead_to.len == 0 || policies_write_to(policies, policy->dead_to),
@@ -465,16 +454,15 @@ void policies_check(const struct policies *policies)
     check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);
-    ensure(totals.limits == policies->limits && totals.retains == policies->retains &&
-               totals.delivery_limits == policies->delivery_limits && totals.logs == policies->logs,
-           "counts of options: %zu %zu %zu %zu", totals.limits, totals.retains,
-           totals.delivery_limits, totals.logs);
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        ensure(totals.with[option] == policies->with[option], "%zu policies with %s, count %zu",
+               totals.with[option], policy_rows[option].name, policies->with[option]);
     policy_targets_check(&policies->log_targets);
     policy_targets_check(&policies->dead_targets);
-    ensure(policies->log_targets.count <= totals.logs, "%zu targets of logs",
+    ensure(policies->log_targets.count <= totals.with[POLICY_EXPIRED], "%zu targets of logs",
            policies->log_targets.count);
-    ensure(policies->dead_targets.count <= totals.delivery_limits, "%zu targets of deliveries",
-           policies->dead_targets.count);
+    ensure(policies->dead_targets.count <= totals.with[POLICY_MAXDELIVERIES],
+           "%zu targets of deliveries", policies->dead_targets.count);
     ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
            policies->bytes);
     ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",

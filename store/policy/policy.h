@@ -4,10 +4,10 @@
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
  * name wins, then the longest prefix.
  *
- * Folder store/policy: rules by prefix. policy has a policy and the table of them,
- * policy_options what a new policy changes in an old one, policy_targets the keys that policies
- * write to. Start here; store/policy_progress.h records how far a new policy has been applied to
- * existing keys.
+ * Folder store/policy: rules by prefix. policy has a policy and the table of them, policy_rows a
+ * row for each option, policy_words the words of POLICY SET and of files, policy_options deadlines
+ * and rates, policy_targets the keys that policies write to. Start here; store/policy_progress.h
+ * records how far a new policy has been applied to existing keys.
  *
  * May use: store/base store/mem. */
 #ifndef STORE_POLICY_POLICY_H
@@ -21,6 +21,26 @@
 #include "store/base/instant.h"
 #include "store/base/random.h"
 #include "store/policy/policy_targets.h"
+
+/* The options, each with the words that follow its name, in the order of replies and of files. An
+ * option is a line here, fields of struct policy, a row of policy_rows.c, and the code that obeys
+ * the fields. Files keep the order of older versions: add options, but never move or rename one. */
+#define POLICY_OPTION_LIST(X)                                                                      \
+    X(TTL, " duration")                                                                            \
+    X(MAXTTL, " duration")                                                                         \
+    X(JITTER, " percent")                                                                          \
+    X(REFRESH, " <NEVER | WRITE | ACCESS>")                                                        \
+    X(MEMBERTTL, " duration")                                                                      \
+    X(MAXLEN, " count")                                                                            \
+    X(KEEP, " <HIGH | LOW>")                                                                       \
+    X(RETAIN, " duration")                                                                         \
+    X(MAXDELIVERIES, " count TO dead-key")                                                         \
+    X(BACKOFF, " first-delay max-delay [JITTER percent]")                                          \
+    X(RATE, " count PER duration")                                                                 \
+    X(EXPIRED, " TO log-key [VALUE [MAX bytes]]")
+
+#define POLICY_OPTION_NUMBER(name, syntax) POLICY_##name,
+enum policy_option { POLICY_OPTION_LIST(POLICY_OPTION_NUMBER) POLICY_OPTIONS };
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
@@ -63,9 +83,7 @@ struct rule;
 struct policies {
     struct policy_node *root;
     size_t count;
-    /* The number of policies with a max_len, a retain, a max_deliveries, a backoff, a rate, and an
-     * expired_to. */
-    size_t limits, retains, delivery_limits, backoffs, rates, logs;
+    size_t with[POLICY_OPTIONS];                     /* policies that have the option */
     struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
     size_t bytes;                                    /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys

@@ -1,5 +1,5 @@
 /* policy_options: names and options of policies, without the tree that finds them (policy.c). */
-#include "store/policy/policy.h"
+#include "store/policy/policy_rows.h"
 
 bool policy_name_ok(struct bytes name)
 {
@@ -8,27 +8,17 @@ bool policy_name_ok(struct bytes name)
     return star == NULL || star == name.data + name.len - 1;
 }
 
-bool policy_equal(const struct policy *a, const struct policy *b)
-{
-    return a->ttl == b->ttl && a->max_ttl == b->max_ttl && a->member_ttl == b->member_ttl &&
-           a->max_len == b->max_len && a->refresh == b->refresh && a->jitter == b->jitter &&
-           a->keep_low == b->keep_low && a->retain == b->retain &&
-           a->max_deliveries == b->max_deliveries && bytes_equal(a->dead_to, b->dead_to) &&
-           bytes_equal(a->expired_to, b->expired_to) && a->log_value == b->log_value &&
-           a->value_max == b->value_max && a->backoff == b->backoff &&
-           a->backoff_max == b->backoff_max && a->backoff_jitter == b->backoff_jitter &&
-           a->rate == b->rate && a->rate_span == b->rate_span;
-}
-
 bool policy_changes_keys(const struct policy *policy, const struct policy *old)
 {
     static const struct policy none = { .ttl = 0 };
     if (old == NULL) old = &none;
-    return (policy->ttl > 0 && policy->ttl != old->ttl) ||
-           (policy->max_ttl > 0 && policy->max_ttl != old->max_ttl) ||
-           (policy->member_ttl > 0 && policy->member_ttl != old->member_ttl) ||
-           (policy->max_len > 0 && policy->max_len != old->max_len) ||
-           (policy->retain > 0 && policy->retain != old->retain);
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_part *first = &policy_rows[option].parts[0];
+        if (policy_rows[option].changes_keys && policy_has(policy, option) &&
+            policy_number(policy, first) != policy_number(old, first))
+            return true;
+    }
+    return false;
 }
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
@@ -112,13 +102,8 @@ static void count_target(struct policy_targets *targets, struct bytes name, bool
 
 void policies_count(struct policies *policies, const struct policy *policy, bool adds)
 {
-    size_t change = adds ? 1 : SIZE_MAX;
-    policies->limits += policy->max_len > 0 ? change : 0;
-    policies->retains += policy->retain > 0 ? change : 0;
-    policies->delivery_limits += policy->max_deliveries > 0 ? change : 0;
-    policies->backoffs += policy->backoff > 0 ? change : 0;
-    policies->rates += policy->rate > 0 ? change : 0;
-    policies->logs += policy->expired_to.len > 0 ? change : 0;
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        if (policy_has(policy, option)) policies->with[option] += adds ? 1 : SIZE_MAX;
     count_target(&policies->log_targets, policy->expired_to, adds);
     count_target(&policies->dead_targets, policy->dead_to, adds);
 }

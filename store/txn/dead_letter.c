@@ -9,7 +9,7 @@ enum { DEAD_ELEMENTS_MAX = 1000 }; /* of one call, so that other clients need no
 
 static const struct policy *limiting_policy(struct txn *txn, const struct entry *entry)
 {
-    if (txn->store->policies.delivery_limits == 0) return NULL;
+    if (txn->store->policies.with[POLICY_MAXDELIVERIES] == 0) return NULL;
     const struct policy *policy = txn_policy_of(txn, entry);
     if (policy == NULL || policy->max_deliveries == 0) return NULL;
     /* The policy's prefix may cover its own target, which must then have no limit. */

@@ -15,7 +15,7 @@
 bool expiry_log_covers(struct txn *txn, const struct entry *entry);
 static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
 {
-    return txn->store->policies.logs > 0 && txn->origin != FROM_REPLAY &&
+    return txn->store->policies.with[POLICY_EXPIRED] > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
 /* Call before an expired key that is logged is removed. True: pass the key's object to

@@ -27,7 +27,7 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
 static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;
-    if (policies->limits == 0 || txn->no_expiry || txn_replays(txn)) return NULL;
+    if (policies->with[POLICY_MAXLEN] == 0 || txn->no_expiry || txn_replays(txn)) return NULL;
     if (txn_type_of(entry)->cut == NULL) return NULL;
     const struct policy *policy = policies_of(policies, entry_key(entry), NULL);
     bool exceeds =

@@ -452,25 +452,11 @@
     E(ERR_POLICY_NAME,                                                                             \
       "ERR invalid policy name '%.*s': must be a key, or a prefix that ends with '*', of 1 to %d " \
       "bytes")                                                                                     \
-    E(ERR_POLICY_EMPTY, "ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, "       \
-                        "MAXDELIVERIES, BACKOFF, RATE and EXPIRED. POLICY DEL removes it")         \
-    E(ERR_POLICY_NO_SPAN, "ERR RATE needs a count, PER and a duration")                            \
-    E(ERR_POLICY_RATE, "ERR RATE: '%.*s' is not a duration from 1 ms to 366 d that leaves at "     \
-                       "least 1 us for each delivery")                                             \
+    E(ERR_POLICY_EMPTY, "ERR a policy needs one of %s. POLICY DEL removes it")                     \
     E(ERR_POLICY_OPTION, "ERR unknown option '%.*s'")                                              \
     E(ERR_POLICY_TWICE, "ERR duplicate option %s")                                                 \
-    E(ERR_POLICY_NO_VALUE, "ERR %s needs a value")                                                 \
-    E(ERR_POLICY_NUMBER, "ERR %s: '%.*s' is not an integer from 1 to %lld")                        \
-    E(ERR_POLICY_SPAN,                                                                             \
-      "ERR %s: '%.*s' is not a duration: must be a number of milliseconds, or a number followed "  \
-      "by ms, s, m, h or d, from 1 to %lld ms")                                                    \
-    E(ERR_POLICY_REFRESH, "ERR REFRESH: '%.*s' is not NEVER, WRITE or ACCESS")                     \
-    E(ERR_POLICY_BACKOFF_MAX,                                                                      \
-      "ERR BACKOFF needs two durations; the second must not be shorter than the first")            \
-    E(ERR_POLICY_KEEP, "ERR KEEP: '%.*s' is not HIGH or LOW")                                      \
-    E(ERR_POLICY_SIZE, "ERR MAX: '%.*s' is not a positive number of bytes, with or without a "     \
-                       "unit (k, kb, m, mb, g, gb)")                                               \
-    E(ERR_POLICY_NO_TARGET, "ERR %s needs TO and a key")                                           \
+    E(ERR_POLICY_NEEDS, "ERR %s needs %s")                                                         \
+    E(ERR_POLICY_VALUE, "ERR %s: '%.*s' is not %s")                                                \
     E(ERR_POLICY_TARGET_NAME, "ERR %s: the key after TO must have 1 to %d bytes")                  \
     E(ERR_POLICY_OWN_TARGET, "ERR a policy of one key can't write to that key")                    \
     E(ERR_POLICY_TARGET_TYPE,                                                                      \

@@ -46,21 +46,22 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
     return (uint64_t)limit < due ? (size_t)limit : due;
 }
 
-/* The policy of the key, if any policy has the option, of which there are this many. */
-static const struct policy *find_policy(const struct call *call, size_t with_option)
+/* The policy of the key, if any policy has the option. */
+static const struct policy *find_policy(const struct call *call, enum policy_option option)
 {
-    return with_option == 0 ? NULL : policies_of(&call->txn->store->policies, call->argv[1], NULL);
+    const struct policies *policies = &call->txn->store->policies;
+    return policies->with[option] == 0 ? NULL : policies_of(policies, call->argv[1], NULL);
 }
 
 const struct policy *find_rate(const struct call *call)
 {
-    const struct policy *policy = find_policy(call, call->txn->store->policies.rates);
+    const struct policy *policy = find_policy(call, POLICY_RATE);
     return policy != NULL && policy->rate > 0 ? policy : NULL;
 }
 
 const struct policy *find_backoff(const struct call *call)
 {
-    const struct policy *policy = find_policy(call, call->txn->store->policies.backoffs);
+    const struct policy *policy = find_policy(call, POLICY_BACKOFF);
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
 }
 
@@ -74,7 +75,7 @@ msec claimed_until(struct call *call, const struct policy *backoff, msec lease_e
 
 bool is_full(const struct call *call, const struct entry *entry, size_t added)
 {
-    const struct policy *policy = find_policy(call, call->txn->store->policies.limits);
+    const struct policy *policy = find_policy(call, POLICY_MAXLEN);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
     /* It may have more already, if the limit is new. */
     return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;

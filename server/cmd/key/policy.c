@@ -1,25 +1,43 @@
 /* policy: POLICY, which manages the rules for the expiry and length of keys. policy_args parses
  * them and store/policy applies them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/cmd/key/key.h"
 #include "server/cmd/key/policy_args.h"
+#include "store/base/ensure.h"
+#include "store/policy/policy_rows.h"
 
 enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
 
-/* Fails if the key that a policy writes to has another type in some database. */
-static bool check_target(struct call *call, const char *option, struct bytes key, const char *types)
+/* What a policy can write to. */
+#define TARGET_TYPES "stream or dehydrator"
+
+/* Fails if the key that the option writes to has another type in some database. */
+static bool check_target(struct call *call, const char *option, struct bytes key)
 {
     const struct store *store = call->txn->store;
     for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
         if (!txn_exists_in(call->txn, db, key)) continue;
         const struct entry *entry = keyspace_find(store_database(store, db), key);
         const char *type = type_name(entry->object.type);
-        if (strstr(types, type) != NULL) continue;
+        if (strstr(TARGET_TYPES, type) != NULL) continue;
         int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
-        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, types);
+        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, TARGET_TYPES);
+    }
+    return true;
+}
+
+static bool check_targets(struct call *call, const struct policy *policy)
+{
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_row *row = &policy_rows[option];
+        for (unsigned i = 0; i < row->part_count; i++)
+            if (row->parts[i].kind == POLICY_KEY &&
+                !check_target(call, row->name, policy_key(policy, &row->parts[i])))
+                return false;
     }
     return true;
 }
@@ -36,15 +54,13 @@ static int find_targets(int argc, const struct bytes *argv, int *positions)
 static void cmd_policy_set(struct call *call)
 {
     struct policy policy;
-    struct policy_fault fault;
+    struct policy_refusal refusal;
     const struct policies *policies = &call->txn->store->policies;
-    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, policies, &policy, &fault)) {
-        failf(call, ERR_WORDED, fault.text);
+    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, policies, &policy, &refusal)) {
+        failf(call, ERR_WORDED, refusal.text);
         return;
     }
-    if (!check_target(call, "MAXDELIVERIES", policy.dead_to, "stream or dehydrator") ||
-        !check_target(call, "EXPIRED", policy.expired_to, "stream or dehydrator"))
-        return;
+    if (!check_targets(call, &policy)) return;
     txn_policy_set(call->txn, call->argv[2], &policy);
     reply_ok(call);
 }
@@ -56,58 +72,40 @@ static void cmd_policy_del(struct call *call)
 
 /* ---- GET, LIST, OF --------------------------------------------------------------------------- */
 
-static void reply_number(struct call *call, const char *option, int64_t value)
+/* The part's name and value, if POLICY GET shows it. Returns how many pairs these are; without
+ * `reply` it only counts them. */
+static size_t reply_part(struct call *call, const struct policy *policy,
+                         const struct policy_part *part, bool reply)
 {
-    if (value == 0) return;
-    resp_bulk_text(call->out, option);
-    resp_integer(call->out, value);
+    if (part->shown == NULL) return 0;
+    if (!reply) return 1;
+    resp_bulk_text(call->out, part->shown);
+    if (part->kind == POLICY_KEY)
+        reply_bytes(call, policy_key(policy, part));
+    else if (part->kind == POLICY_CHOICE)
+        resp_bulk_text(call->out, part->choices[policy_number(policy, part)]);
+    else
+        resp_integer(call->out, policy_number(policy, part));
+    return 1;
 }
 
-static void reply_word(struct call *call, const char *option, const char *value)
+static size_t reply_parts(struct call *call, const struct policy *policy, bool reply)
 {
-    if (value == NULL) return;
-    resp_bulk_text(call->out, option);
-    resp_bulk_text(call->out, value);
-}
-
-static void reply_target(struct call *call, const char *option, struct bytes key)
-{
-    if (key.len == 0) return;
-    resp_bulk_text(call->out, option);
-    reply_bytes(call, key);
+    size_t pairs = 0;
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_row *row = &policy_rows[option];
+        for (unsigned i = 0; policy_has(policy, option) && i < row->part_count; i++)
+            if (policy_has_part(policy, row, i))
+                pairs += reply_part(call, policy, &row->parts[i], reply);
+    }
+    return pairs;
 }
 
 /* Replies with the options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
-    static const char *const refresh[] = {
-        [REFRESH_NEVER] = NULL, [REFRESH_WRITE] = "WRITE", [REFRESH_ACCESS] = "ACCESS"
-    };
-    size_t pairs = (size_t)(policy->ttl > 0) + (policy->max_ttl > 0) + (policy->jitter > 0) +
-                   (policy->refresh != REFRESH_NEVER) + (policy->member_ttl > 0) +
-                   (policy->max_len > 0) + policy->keep_low + (policy->retain > 0) +
-                   (policy->max_deliveries > 0) + (policy->dead_to.len > 0) +
-                   (policy->backoff > 0) + (policy->backoff_max > 0) +
-                   (policy->backoff_jitter > 0) + 2 * (size_t)(policy->rate > 0) +
-                   (policy->expired_to.len > 0) + policy->log_value;
-    resp_map(call->out, pairs);
-    reply_number(call, "TTL", policy->ttl);
-    reply_number(call, "MAXTTL", policy->max_ttl);
-    reply_number(call, "JITTER", policy->jitter);
-    reply_word(call, "REFRESH", refresh[policy->refresh]);
-    reply_number(call, "MEMBERTTL", policy->member_ttl);
-    reply_number(call, "MAXLEN", (int64_t)policy->max_len);
-    reply_word(call, "KEEP", policy->keep_low ? "LOW" : NULL);
-    reply_number(call, "RETAIN", policy->retain);
-    reply_number(call, "MAXDELIVERIES", (int64_t)policy->max_deliveries);
-    reply_target(call, "MAXDELIVERIES TO", policy->dead_to);
-    reply_number(call, "BACKOFF", policy->backoff);
-    reply_number(call, "BACKOFF MAX", policy->backoff_max);
-    reply_number(call, "BACKOFF JITTER", policy->backoff_jitter);
-    reply_number(call, "RATE", (int64_t)policy->rate);
-    reply_number(call, "RATE PER", policy->rate_span);
-    reply_target(call, "EXPIRED TO", policy->expired_to);
-    reply_number(call, "EXPIRED VALUE MAX", policy->log_value ? (int64_t)policy->value_max : 0);
+    resp_map(call->out, reply_parts(call, policy, false));
+    reply_parts(call, policy, true);
 }
 
 static void cmd_policy_get(struct call *call)
@@ -142,9 +140,39 @@ static void cmd_policy_of(struct call *call)
         resp_null(call->out);
 }
 
+enum { HELP_LINES_MAX = 100, HELP_LINE_SIZE = 128 };
+
+struct help {
+    const char *lines[HELP_LINES_MAX];
+    size_t count;
+    char made[HELP_LINES_MAX][HELP_LINE_SIZE]; /* the lines about options */
+};
+
+static void help_add(struct help *help, const char *const *lines, size_t count)
+{
+    ensure(help->count + count <= HELP_LINES_MAX, "more than %d lines", HELP_LINES_MAX);
+    memcpy(&help->lines[help->count], lines, count * sizeof(*lines));
+    help->count += count;
+}
+
+static void help_add_option(struct help *help, enum policy_option option)
+{
+    const char *text = policy_rows[option].help;
+    char *line = help->made[help->count];
+    snprintf(line, HELP_LINE_SIZE, "    %s%s", policy_rows[option].name, policy_syntax[option]);
+    help_add(help, (const char *const[]){ line }, 1);
+    while (*text != '\0') {
+        size_t len = strcspn(text, "\n");
+        line = help->made[help->count];
+        snprintf(line, HELP_LINE_SIZE, "        %.*s", (int)len, text);
+        help_add(help, (const char *const[]){ line }, 1);
+        text += len + (text[len] == '\n');
+    }
+}
+
 static void cmd_policy_help(struct call *call)
 {
-    static const char *const lines[] = {
+    static const char *const before[] = {
         "POLICY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "SET <prefix*|name> <option> <value> [<option> <value> ...]",
         "    Sets options of the policy for the keys of this prefix, or for this key. Options that",
@@ -152,38 +180,8 @@ static void cmd_policy_help(struct call *call)
         "    prefixes, a longer prefix over a shorter one. Existing keys are adapted in the",
         "    background. A duration is a number of milliseconds, or a number with ms, s, m, h or",
         "    d. Options are:",
-        "    TTL <duration>",
-        "        The TTL of keys that are created without a deadline.",
-        "    MAXTTL <duration>",
-        "        The maximum TTL. A key with a longer TTL or none gets this one.",
-        "    JITTER <percent>",
-        "        Varies the deadlines that TTL and MEMBERTTL give by up to this percentage.",
-        "    REFRESH NEVER|WRITE|ACCESS",
-        "        When the deadline moves to now + TTL: never, at each write, or at each read or",
-        "        write. It never moves to an earlier time, and a key without a deadline gets none.",
-        "    MEMBERTTL <duration>",
-        "        The TTL of each member or field that is added to a set, sorted set or hash, even",
-        "        if it already exists.",
-        "    MAXLEN <count>",
-        "        The length that a sorted set, list or stream is cut to when it grows. A",
-        "        dehydrator of this length refuses pushes.",
-        "    KEEP HIGH|LOW",
-        "        Whether a sorted set that is cut keeps its highest or its lowest scores.",
-        "    RETAIN <duration>",
-        "        How long an entry stays in a stream, counted from the time in its ID.",
-        "    MAXDELIVERIES <count> TO <key>",
-        "        An entry that a group was delivered this often without XACK moves to the stream",
-        "        <key> instead of being delivered again. An element of a dehydrator that was",
-        "        claimed this often moves to the dehydrator or stream <key>.",
-        "    BACKOFF <duration> <maximum> [JITTER <percent>]",
-        "        The delay after the first failed delivery of an element of a dehydrator, doubled",
-        "        with each further one, and its maximum.",
-        "    RATE <count> PER <duration>",
-        "        How many elements of a dehydrator are delivered, evenly, in any span of this",
-        "        length.",
-        "    EXPIRED TO <key> [VALUE [MAX <bytes>]]",
-        "        Adds what expires, key or member, to the stream or dehydrator <key>, with its",
-        "        value if that has at most this many bytes (default: 64kb).",
+    };
+    static const char *const after[] = {
         "GET <prefix*|name>",
         "    Returns the options of this policy.",
         "LIST",
@@ -193,8 +191,15 @@ static void cmd_policy_help(struct call *call)
         "OF <key>",
         "    Returns the name of the policy that applies to this key.",
     };
-    reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
+    struct help help = { .count = 0 };
+    help_add(&help, before, sizeof(before) / sizeof(before[0]));
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        help_add_option(&help, option);
+    help_add(&help, after, sizeof(after) / sizeof(after[0]));
+    reply_help(call, help.lines, help.count);
 }
+
+#define IN_BRACKETS(name, syntax) "[" #name syntax "] "
 
 static const struct command subcommands[] = {
     { .name = "SET",
@@ -206,27 +211,15 @@ static const struct command subcommands[] = {
       .specs = { KEY_ANYWHERE(KEY_RW | KEY_INSERT) },
       .since = "0.1.0",
       .replies = REPLIES("OK: the policy was set"),
-      .errors =
-          ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
-                 ERR_POLICY_NO_VALUE, ERR_POLICY_NUMBER, ERR_POLICY_SPAN, ERR_POLICY_REFRESH,
-                 ERR_POLICY_KEEP, ERR_POLICY_BACKOFF_MAX, ERR_POLICY_NO_SPAN, ERR_POLICY_RATE,
-                 ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL, ERR_POLICY_SIZE, ERR_POLICY_NO_TARGET,
-                 ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
+      .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
+                       ERR_POLICY_NEEDS, ERR_POLICY_VALUE, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL,
+                       ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
       .complexity = "O(L) where L is the length of the name.",
-      .syntax = "name [TTL duration] [MAXTTL duration] [JITTER percent] "
-                "[REFRESH <NEVER | WRITE | ACCESS>] [MEMBERTTL duration] "
-                "[MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration] "
-                "[MAXDELIVERIES count TO dead-key] "
-                "[BACKOFF first-delay max-delay [JITTER percent]] [RATE count PER duration] "
-                "[EXPIRED TO log-key [VALUE [MAX bytes]]] "
-                "[option NONE]",
+      .syntax = "name " POLICY_OPTION_LIST(IN_BRACKETS) "[option NONE]",
       .summary =
           "Sets options of a policy: rules of expiration and length for the keys with a prefix, or "
           "for one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
-          "5000ms, 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted "
-          "sets and hashes, MAXLEN to sorted sets, lists, streams and dehydrators, RETAIN to "
-          "streams, MAXDELIVERIES to streams and dehydrators, BACKOFF and RATE to dehydrators. "
-          "EXPIRED logs what expires." },
+          "5000ms, 5s, 5m, 5h, 5d." },
     { .name = "GET",
       .run = cmd_policy_get,
       .arity = 3,

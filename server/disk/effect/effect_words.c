@@ -3,8 +3,8 @@
 #include "server/disk/effect/effect_words.h"
 
 #include "server/disk/effect/effect_text.h"
-#include "server/disk/effect/policy_words.h"
 #include "store/mem/blob.h"
+#include "store/policy/policy_words.h"
 #include "store/tokens.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */

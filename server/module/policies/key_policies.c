@@ -158,7 +158,7 @@ void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name)
 
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
 {
-    if (node_policies()->logs == 0 || node_role(ctx) != NODE_MASTER) return;
+    if (node_policies()->with[POLICY_EXPIRED] == 0 || node_role(ctx) != NODE_MASTER) return;
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     if (policy == NULL || policy->expired_to.len == 0) return;
     if (policies_log_to(node_policies(), name)) return;

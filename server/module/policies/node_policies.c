@@ -9,11 +9,11 @@
 #include "server/cmd/call/error.h"
 #include "server/cmd/key/key.h"
 #include "server/cmd/key/policy_args.h"
-#include "server/disk/effect/policy_words.h"
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
+#include "store/policy/policy_words.h"
 
 enum { WORDS_MAX = 64, SHOWN_MAX = 128 };
 
@@ -46,16 +46,17 @@ static bool is_plain(struct bytes name)
 }
 
 static bool read_policy(const struct bytes *words, size_t count, const struct policies *policies,
-                        struct policy *policy, struct policy_fault *fault)
+                        struct policy *policy, struct policy_refusal *refusal)
 {
-    if (!policy_args_read(words, count, policies, policy, fault)) return false;
+    if (!policy_args_read(words, count, policies, policy, refusal)) return false;
     const char *option = unsupported_option(policy);
     if (option != NULL)
-        snprintf(fault->text, sizeof(fault->text), "ERR the module does not support %s", option);
+        snprintf(refusal->text, sizeof(refusal->text), "ERR the module does not support %s",
+                 option);
     bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
     if (option == NULL && !plain)
         snprintf(
-            fault->text, sizeof(fault->text),
+            refusal->text, sizeof(refusal->text),
             "ERR with the module, the name of a policy can't have spaces, control bytes or ';'");
     return option == NULL && plain;
 }
@@ -89,7 +90,7 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
 {
     struct policy policy;
-    struct policy_fault fault;
+    struct policy_refusal refusal;
     size_t words = (size_t)call->argc - 2;
     if (call->command.row == NULL) {
         char name[SHOWN_MAX + 1];
@@ -99,8 +100,8 @@ static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct 
     } else if (!command_fits_arity(call->command.row, call->argc)) {
         fail_named(call, ERR_ARITY);
     } else if (strcmp(call->command.row->name, "SET") == 0 &&
-               !read_policy(call->argv + 2, words, &store->policies, &policy, &fault)) {
-        failf(call, ERR_WORDED, fault.text);
+               !read_policy(call->argv + 2, words, &store->policies, &policy, &refusal)) {
+        failf(call, ERR_WORDED, refusal.text);
     } else {
         struct txn txn;
         begin(&txn, store);
@@ -203,7 +204,7 @@ static void find_name(void *ctx, struct bytes name, const struct policy *policy)
 }
 
 /* Replaces the policies by those of the list, in which entries of the same name are one policy. */
-static bool set_list(struct store *to, struct bytes text, struct policy_fault *fault)
+static bool set_list(struct store *to, struct bytes text, struct policy_refusal *refusal)
 {
     struct bytes words[WORDS_MAX];
     struct policy policy;
@@ -217,7 +218,7 @@ static bool set_list(struct store *to, struct bytes text, struct policy_fault *f
         txn_policy_drop(&txn, name);
     }
     while (good && (count = take_words(&text, words)) > 0) {
-        good = read_policy(words, count, &to->policies, &policy, fault);
+        good = read_policy(words, count, &to->policies, &policy, refusal);
         if (good) txn_policy_set(&txn, words[0], &policy);
     }
     txn_commit(&txn);
@@ -229,14 +230,14 @@ static int set_option(const char *name, RedisModuleString *value, void *data,
 {
     (void)name;
     (void)data;
-    struct policy_fault fault;
+    struct policy_refusal refusal;
     struct store *trial = store_new(1);
-    bool good = set_list(trial, api_bytes(value), &fault);
+    bool good = set_list(trial, api_bytes(value), &refusal);
     store_free(trial);
     if (good)
-        set_list(store, api_bytes(value), &fault);
+        set_list(store, api_bytes(value), &refusal);
     else
-        *error = redis.CreateString(NULL, fault.text, strlen(fault.text));
+        *error = redis.CreateString(NULL, refusal.text, strlen(refusal.text));
     return good ? API_OK : API_ERR;
 }
 

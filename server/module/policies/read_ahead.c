@@ -30,7 +30,7 @@ void read_ahead_init(void)
 /* The policy that logs the key's value, or NULL. */
 static const struct policy *policy_of(struct bytes name)
 {
-    if (node_policies()->logs == 0) return NULL;
+    if (node_policies()->with[POLICY_EXPIRED] == 0) return NULL;
     const struct policy *policy = policies_of(node_policies(), name, NULL);
     bool logs = policy != NULL && policy->log_value && policy->expired_to.len > 0;
     return logs && !policies_log_to(node_policies(), name) ? policy : NULL;

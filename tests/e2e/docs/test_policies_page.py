@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
-"""The table of doc/policies.md says which commands count as reads and writes; each must behave so."""
+"""doc/policies.md has each option of POLICY SET, and its table of commands says which count as reads and writes; each
+must behave so."""
 import os
 import re
 import sys
@@ -184,6 +185,22 @@ def keyed_commands(raw):
         flags = {flag[1] for flag in flags}
         if (int(first) > 0 or b"movablekeys" in flags) and b"pubsub" not in flags:
             yield name.decode().upper()
+
+
+def options_of(page):
+    """The option and the types of keys in each row of the page's table of options."""
+    with open(os.path.join(ROOT, "doc", page), encoding="utf-8") as file:
+        table = file.read().split("| option | applies to keys of type | what it does |\n|---|---|---|\n")[1]
+    return re.findall(r"^\| `([A-Z]+).*?` \| (.*?) \|", table.split("\n\n")[0], re.M)
+
+
+@own
+def the_page_has_each_option_of_the_reference():
+    options = options_of("commands/policies.md")
+    equal(options_of("policies.md"), options)
+    with open(PAGE, encoding="utf-8") as file:
+        syntax = file.read().split("```")[1].split("POLICY GET")[0]
+    equal([name for name, _ in options if not re.search(rf"\[{name}\b", syntax)], [])
 
 
 @own

@@ -605,9 +605,7 @@ export interface Commands<T> {
     /**
      * Sets options of a policy: rules of expiration and length for the keys with a prefix, or for
      * one key. Options that are not named stay; option NONE removes one. Durations: 5000, 5000ms,
-     * 5s, 5m, 5h, 5d. MEMBERTTL applies to sets, sorted sets and hashes, MAXLEN to sorted sets,
-     * lists, streams and dehydrators, RETAIN to streams, MAXDELIVERIES to streams and dehydrators,
-     * BACKOFF and RATE to dehydrators. EXPIRED logs what expires.
+     * 5s, 5m, 5h, 5d.
      *
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]

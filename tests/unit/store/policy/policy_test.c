@@ -333,8 +333,8 @@ START_TEST(table_owns_the_names_of_its_targets)
     policies_set(&policies, text("a*"), &same);
     policies_check(&policies);
     ck_assert(bytes_equal(policies_get(&policies, text("a*"))->expired_to, LIT("log")));
-    ck_assert_uint_eq(policies.logs, 1);
-    ck_assert_uint_eq(policies.delivery_limits, 1);
+    ck_assert_uint_eq(policies.with[POLICY_EXPIRED], 1);
+    ck_assert_uint_eq(policies.with[POLICY_MAXDELIVERIES], 1);
     clear();
 }
 END_TEST
