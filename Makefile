@@ -143,7 +143,7 @@ $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
 	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
-QUICK_LINK ?= $(if $(SANITIZE),,$(GOLD) -Wl,-S) # empty: for a debugger
+QUICK_LINK ?= $(GOLD) $(if $(SANITIZE),,-Wl,-S) # empty: for a debugger
 $(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(UNIT),$@),$(QUICK_LINK))
 
 # Whole programs need a server to run in, payloads a part of it.

@@ -43,7 +43,7 @@ asan:
 	UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TEST_TIMEOUT=$${TEST_TIMEOUT:-900} \
 	$(MAKE) --no-print-directory $(ASAN) test-here
 ASAN_B = build/asan
-ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g" \
+ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g1" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
