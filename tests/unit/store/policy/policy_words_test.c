@@ -56,7 +56,7 @@ static void add_option(struct line *line, const struct policy_row *row, unsigned
     for (unsigned i = 0; i < row->part_count; i++) {
         const struct policy_part *part = &row->parts[i];
         bool is_there = !part->optional || (optional & 1u << i);
-        if (part->nested) is_there = is_there && (optional & 1u << (i - 1));
+        if (i > 0 && part->nested) is_there = is_there && (optional & 1u << (i - 1));
         if (!is_there) continue;
         if (part->word != NULL) add(line, part->word);
         add_value(line, part, i);
