@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Checks the source tree against the layers and the smells of doc/design.md.
 
-Layers: which folder may include which, and no cycle among the includes. Smells: what can be seen in
-one line. Prints file:line: what is wrong; exits with status 1 if it printed anything.
+Layers: which folder may include which, and no cycle among the includes, in most folders not even among
+files, each taken together with its header. Parts: nobody includes the state header of another, or looks
+inside the structs of a connection. Smells: what can be seen in one line. Prints file:line: what is wrong;
+exits with status 1 if it printed anything.
 
     tools/lint/tree.py           check
     tools/lint/tree.py --draw    print the table of folders that doc/design.md shows
@@ -92,6 +94,22 @@ SMELLS = (
     (FOLDERS, r"\bextern\b", r".*\.h", "no extern in a .c file"),
     (("tests/",), SLEEPS, r"tests/sim/kernel/calls_time\.c", "a test does not sleep"),
 )
+# The parts of a connection: nobody looks inside another's struct.
+CONNECTION = "server/net/"
+PARTS = ("transport", "requests", "limits", "input")
+
+# The state header of a part is for the files whose names begin with the part's, and for these.
+STATE_READERS = {
+    "server/net/tls/tls_state.h": "server/net/tls/connection.c",
+    "server/replica/replicas_state.h": "server/replica/replica_copies.c",
+}
+# Folders in which files (a header and its .c are one) still include one another in a circle.
+CIRCULAR = (
+    "proto/rdb server/admin server/cmd/call server/cmd/stream server/cmd/string server/daemon server/disk"
+    " server/disk/effect server/disk/format server/disk/import server/engine server/engine/acl server/http"
+    " server/script store store/policy store/struct store/txn store/type store/type/stream"
+)
+
 SCRIPT_SMELLS = (
     (r"\btime\.sleep\(|\basyncio\.sleep\(", "a test does not sleep"),
     (r"\bsetTimeout\(|timers/promises", "a test does not sleep"),
@@ -256,6 +274,43 @@ def find_cycles(graph):
         walk(node, [])
 
 
+# ---- parts ----
+
+def part_of(path):
+    """A header, its .c and its state header are one part."""
+    return re.sub(r"(_state)?\.[ch]$", "", path)
+
+
+def check_parts(graph):
+    parts = {}
+    for path, targets in graph.items():
+        if not path.startswith(CODE):
+            continue
+        for target in targets:
+            state = re.fullmatch(r"(.*)_state\.h", target)
+            if state and not re.match(rf"{state[1]}(_\w+)?\.[ch]$", path) and STATE_READERS.get(target) != path \
+                    and not is_public_state(target):
+                complain(path, 1, f"{target} is the state of another part")
+            if part_of(target) != part_of(path) and folder_of(path) not in CIRCULAR.split():
+                parts.setdefault(part_of(path), set()).add(part_of(target))
+    find_cycles({part: sorted(targets) for part, targets in parts.items()})
+
+
+def is_public_state(target):
+    """Headers of states that are an interface, not a struct."""
+    return target == "server/cmd/call/session_state.h"
+
+
+def check_connection(path, lines):
+    if not path.startswith(CONNECTION):
+        return
+    own = path.removeprefix(CONNECTION).partition(".")[0]
+    for number, line in enumerate(lines, 1):
+        for part in PARTS:
+            if part != own and re.search(rf"\b{part}->\w|(->|\.){part}\.\w", line):
+                complain(path, number, f"only {part}.c and {part}.h look inside struct {part}")
+
+
 # ---- names ----
 
 STATIC = re.compile(r"^static\s+(?!inline)[\w\s*]*?\b(\w+)\(", re.M)
@@ -298,7 +353,9 @@ def check_c():
             lines = without_noise(file.read_text(encoding="utf-8")).split("\n")
             graph[path] = includes_of(path, lines)
             find_smells(path, lines)
+            check_connection(path, lines)
     find_cycles(graph)
+    check_parts(graph)
 
 
 def check_folders():
