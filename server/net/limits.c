@@ -69,7 +69,7 @@ void all_limits_free(struct all_limits *all)
 
 void limits_init(struct limits *limits, struct all_limits *all, struct session *session)
 {
-    *limits = (struct limits){ .all = all, .session = session };
+    *limits = (struct limits){ .all = all, .session = session, .counts = all->counts_all };
     deadline_init(&limits->soft_end);
     deadline_init(&limits->penalty_end);
 }
@@ -136,12 +136,12 @@ static void count_as_anon(struct limits *limits, size_t uncounted)
     size_t *sum = &limits->all->w.engine->uncounted;
     *sum = *sum - limits->uncounted + uncounted;
     limits->uncounted = uncounted;
+    limits->counts = limits->all->counts_all || uncounted != 0;
 }
 
-void limits_count(struct limits *limits)
+void limits_count_now(struct limits *limits)
 {
     bool limited = limits->all->counts_all;
-    if (!limited && limits->session->authenticated && limits->uncounted == 0) return;
     bool anon = limits_is_anon(limits);
     if (!anon && !limited) {
         count_as_anon(limits, 0);
@@ -432,6 +432,8 @@ void limits_check(const struct limits *limits, struct limits_tally *tally)
            "client %" PRIu64 " waits for a penalty not armed", session->id);
     ensure(!penalty || session->waits_for == WAIT_PENALTY || session_is_over(session),
            "client %" PRIu64 " has a penalty in state %d", session->id, session->state);
+    ensure(limits->counts == (limits->all->counts_all || limits->uncounted != 0),
+           "client %" PRIu64 " is counted: %d", session->id, limits->counts);
     tally->classed += limits->is_classed;
     tally->counted += limits->counted;
 }

@@ -55,6 +55,7 @@ struct limits {
     unsigned memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
     bool exempt;                 /* maxmemory-clients does not close it */
+    bool counts;                 /* it is counted: all are, or it has a share of `uncounted` */
     size_t counted;              /* its share of all_limits.counted */
     size_t uncounted;            /* its share of engine.uncounted */
     int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0: it does not */
@@ -85,8 +86,13 @@ static inline bool limits_is_anon(const struct limits *limits)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Updates the totals. Call when the connection's memory use or authentication has changed. */
-void limits_count(struct limits *limits);
+/* Updates the totals. Call when the connection's memory use or authentication has changed. Inline,
+ * because each request does, and most connections are not counted. */
+void limits_count_now(struct limits *limits);
+static inline void limits_count(struct limits *limits)
+{
+    if (limits->counts || !limits->session->authenticated) limits_count_now(limits);
+}
 /* From now on maxmemory-clients does not close it. */
 void limits_exempt(struct limits *limits);
 /* Was maxmemory-clients turned on or off since the last call? Then call limits_recount for each
