@@ -27,9 +27,9 @@ enum effect_kind {
     EFFECT_APPEND,    /* a is appended to string key */
     EFFECT_WRITE,     /* a overwrites string key at offset `from`, padded with zeros up to there */
     EFFECT_DROP,      /* key is removed */
-    EFFECT_EXPIRE,    /* key gets deadline `at` */
+    EFFECT_EXPIRE,    /* key's deadline becomes `at` */
     EFFECT_PERSIST,   /* key loses its deadline */
-    EFFECT_SOFT,      /* string key gets the soft deadline `at`; EFFECT_SET removes it */
+    EFFECT_SOFT,      /* the soft deadline of string key becomes `at`; EFFECT_SET removes it */
     EFFECT_RENAME,    /* key is renamed to a, replacing a */
     EFFECT_COPY,      /* key is copied to a in database `to`, replacing a */
     EFFECT_MOVE,      /* key is moved to database `to` */
@@ -46,20 +46,20 @@ enum effect_kind {
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,   /* LREM key from a */
     EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER for none) */
-    EFFECT_SET_EXPIRE,  /* its member a gets deadline `at` (NEVER for none) */
+    EFFECT_SET_EXPIRE,  /* the deadline of its member a becomes `at` (NEVER for none) */
     EFFECT_SET_DROP,    /* its member a is removed */
     EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER for none) */
-    EFFECT_HASH_EXPIRE, /* its field a gets deadline `at` (NEVER: none, and b is its value) */
+    EFFECT_HASH_EXPIRE, /* the deadline of its field a becomes `at` (if NEVER, b is its value) */
     EFFECT_HASH_DROP,   /* its field a is removed */
-    EFFECT_ZSET_PUT,    /* member a of zset key gets `score` and deadline `at` (NEVER for none) */
-    EFFECT_ZSET_EXPIRE, /* its member a gets deadline `at` (NEVER for none) */
+    EFFECT_ZSET_PUT,    /* member a of zset key is set to `score` with deadline `at` or NEVER */
+    EFFECT_ZSET_EXPIRE, /* the deadline of its member a becomes `at` (NEVER for none) */
     EFFECT_ZSET_DROP,   /* its member a is removed */
     EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
     EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
-    EFFECT_REDE_PUT,    /* its element a gets payload b */
-    EFFECT_REDE_MOVE,   /* its element a gets `stage` */
+    EFFECT_REDE_PUT,    /* the payload of its element a becomes b */
+    EFFECT_REDE_MOVE,   /* the stage of its element a becomes `stage` */
     EFFECT_REDE_DROP,   /* its element a is removed, and that element's successor */
-    /* its element a gets the options first (`from`), remember (`to`), every (`at`), and phase
+    /* the options of its element a become first (`from`), remember (`to`), every (`at`), and phase
      * (stage.at) */
     EFFECT_REDE_OPTIONS,
     /* an element with payload b and these options, due at the phase, follows its element a */
@@ -67,17 +67,17 @@ enum effect_kind {
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* it remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* it forgets the id a */
-    EFFECT_REDE_RATE,     /* its next delivery is not before the microsecond `from`; 0: any time */
-    EFFECT_REDE_PAUSE,    /* it delivers nothing before `at`; 0: it is not paused any more */
+    EFFECT_REDE_RATE,     /* its next delivery is not before the microsecond `from`; 0 for any */
+    EFFECT_REDE_PAUSE,    /* it delivers nothing before `at`; 0 ends the pause */
     EFFECT_STREAM_ADD,    /* entry `id` with the fields `texts` is added to stream key */
     EFFECT_STREAM_DROP,   /* its entry `id` is removed */
     EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
-    EFFECT_STREAM_MARKS,  /* it gets `marks` */
-    EFFECT_STREAM_RETAIN, /* it gets the retention `at`, a span, or 0 */
-    EFFECT_GROUP_ADD,     /* it gets the group a at `position`; `to` is 1 if the key is new */
-    EFFECT_GROUP_SET,     /* its group a gets `position` */
+    EFFECT_STREAM_MARKS,  /* its marks become `marks` */
+    EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
+    EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */
+    EFFECT_GROUP_SET,     /* the position of its group a becomes `position` */
     EFFECT_GROUP_DROP,    /* its group a is removed */
-    EFFECT_CONSUMER_ADD,  /* its group a gets the consumer b */
+    EFFECT_CONSUMER_ADD,  /* the consumer b is added to its group a */
     EFFECT_CONSUMER_DROP, /* consumer b of its group a is removed, with its pending entries */
     EFFECT_PENDING_PUT,   /* in its group a, entry `id` is pending for consumer b (without data:
                              for nobody) since `at`, delivered `to` times */
@@ -92,7 +92,7 @@ enum effect_kind {
     EFFECT_LEASE_DROP,   /* its owner a holds it no longer */
     EFFECT_POLICY_SET,   /* `policy` is set under the name `key` (a prefix and '*', or a key) */
     EFFECT_POLICY_DROP,  /* the policy named `key` is removed */
-    EFFECT_LIBRARY_SET,  /* the library of functions named `key` gets the code a */
+    EFFECT_LIBRARY_SET,  /* the code of the library of functions named `key` becomes a */
     EFFECT_LIBRARY_DROP, /* the library named `key` is removed */
     EFFECT_TOKEN, /* the last fencing token of the data set is `from`, or a larger one; if `to`
                      is 1, all that were granted are recorded before this */
@@ -176,7 +176,7 @@ enum {
 struct effect_listener {
     /* Called when the first call of a transaction begins, and again before each later call of a
      * client's or a master's transaction, because an earlier call may have added a WATCH or a
-     * subscription. Returns the event mask until the next begin. NULL: the mask is constant. */
+     * subscription. Returns the event mask until the next begin. NULL if the mask is constant. */
     unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);

@@ -166,7 +166,7 @@ static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);
 }
-/* True: a flush has nothing to remove, neither keys nor what is kept of missing ones. O(1) */
+/* Is there nothing for a flush to remove, neither keys nor what is kept of missing ones? O(1) */
 static inline bool keyspace_is_blank(const struct keyspace *ks)
 {
     return keyspace_count(ks) == 0 && ks->refreshers == NULL && ks->drained == NULL;

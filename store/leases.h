@@ -13,18 +13,19 @@
 
 struct leases {
     msec max_ttl; /* the longest ttl that TAKE and EXTEND accept */
-    /* Leases may be held that this server has not seen: it grants none before this instant. 0: no
-     * such leases. */
+    /* The server grants no lease before this instant, because others may hold leases that it has
+     * not seen; 0 if there can be none. */
     msec quiet_until;
-    msec until; /* no holder's lease ends later; 0: there was none */
+    msec until; /* no holder's lease ends later; 0 if there was none */
     /* This server is a replica: only its master grants leases and fencing tokens. */
     bool granted_elsewhere;
-    /* Clients that wait for a lease of this key, counted up to `most`. NULL: nobody waits. */
+    /* Counts clients that wait for a lease of this key, up to `most`. NULL if no client can
+     * wait. */
     size_t (*waiting)(void *ctx, unsigned db, struct bytes key, size_t most);
     void *ctx;
 };
 
-/* Milliseconds until leases are granted; 0: they are granted now. */
+/* Milliseconds until leases are granted, 0 if they are granted now. */
 static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;

@@ -13,11 +13,11 @@
 
 enum { REFRESHERS_MOST = 100000 }; /* rights per database */
 
-/* Until when somebody has the right; 0: nobody has it, or it has ended by now. */
+/* Returns the end of the right to make this key's value, or 0 if no client holds it by now. */
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
 /* No effect if the database has REFRESHERS_MOST rights of other keys. */
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
-bool refresher_end(struct keyspace *ks, struct bytes key); /* false: nobody had it */
+bool refresher_end(struct keyspace *ks, struct bytes key); /* false if no client held it */
 
 /* The first end of a right in any database, or NEVER. O(databases) */
 msec refreshers_next(const struct store *store);

@@ -38,7 +38,7 @@
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
     uint64_t expired_keys, expired_members, evicted_keys;
-    /* Entries that the target of EXPIRED TO or MAXDELIVERIES could not take. */
+    /* Entries that could not be added to the target of EXPIRED TO or MAXDELIVERIES. */
     uint64_t expired_log_errors, dead_letter_errors;
     uint64_t payloads;    /* payloads of RESTORE, each checked as a whole */
     struct histogram lag; /* how late expired keys and members were removed */
@@ -49,8 +49,7 @@ struct policy_progress;
 /* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
  * digits. */
 struct value_format {
-    /* Calls `take` with the payload that DUMP would reply; does not call it if there is no
-     * memory. */
+    /* Passes the payload that DUMP would reply to `take`. Without memory, `take` is not called. */
     void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                  void *ctx);
     size_t (*print_score)(char *to, double score); /* at most 40 characters, returns how many */
@@ -59,7 +58,7 @@ struct value_format {
 struct store {
     struct keyspace *databases;
     unsigned database_count;
-    unsigned event_mask; /* LISTEN_*: what the listener gets */
+    unsigned event_mask; /* LISTEN_*: what the listener receives */
     struct effect_listener listener;
     struct reclaim reclaim;
     struct random random;
@@ -71,7 +70,8 @@ struct store {
     struct rewind rewind;
     bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
-    /* For LFU: how slowly the counter rises, and minutes after which it falls by one (0: never). */
+    /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; with 0 it
+     * never falls. */
     unsigned access_log_factor, access_decay_minutes;
     struct value_format value_format;
     struct store_stats stats;
@@ -100,12 +100,12 @@ static inline const struct keyspace *store_database(const struct store *store, u
 }
 /* Keys of all databases, expired or not. O(databases) */
 size_t store_count(const struct store *store);
-/* Keys with work due by now, in all databases; stops at `most`. O(databases + found) */
+/* Counts keys with work due by now, in all databases, up to `most`. O(databases + found) */
 size_t store_count_due(const struct store *store, msec now, size_t most);
 /* Hides keys that have work due by now, in all databases: see keyspace_hide. Moves at most `most`
  * nodes; a result below `most` means that all are hidden. O(databases + moved * log n) */
 size_t store_hide(struct store *store, msec now, size_t most);
-/* Nodes that store_hide would move; stops at `most`. O(databases + found) */
+/* Counts the nodes that store_hide would move, up to `most`. O(databases + found) */
 size_t store_count_to_hide(const struct store *store, msec now, size_t most);
 /* The first instant at which store_hide has work, unless the clock is set back. O(databases) */
 msec store_next_to_hide(const struct store *store);

@@ -13,8 +13,8 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
                  void *ctx);
 
 /* Applies an effect of walk_object to a value of the same type, built by the effects before it.
- * False: nothing changed, because the effect does not fit the stream or lease; effects of
- * walk_object always fit. */
+ * Returns false, with the value unchanged, if the effect does not fit the stream or lease; effects
+ * of walk_object always fit. */
 bool walk_put(struct object *to, const struct effect *effect);
 
 /* The operands of the effect that adds this member of a set, hash, sorted set or lease, with its

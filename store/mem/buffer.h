@@ -19,7 +19,8 @@ void buffer_clear(struct buffer *buffer);
 /* The process exits if there is no memory. */
 void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
-/* For sizes that a file or a client chooses. False: no memory, and the content is unchanged. */
+/* For sizes that a file or a client chooses. Without memory, leaves the content unchanged and
+ * returns false. */
 bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
 /* Makes room for `more` bytes after the content. */
 bool buffer_try_reserve(struct buffer *buffer, size_t more);

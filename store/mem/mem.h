@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 /* Blocks are aligned to 8 bytes; a block of 16, 32 or 64 bytes lies within one cache line. Never
- * NULL: when memory runs out, the reserve is released; if that is not enough, the handler is called
- * and the process exits. */
+ * returns NULL: when memory runs out, it releases the reserve; if that is not enough, it calls the
+ * handler and the process exits. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
@@ -49,7 +49,8 @@ bool mem_has_room(size_t size);
  * memory releases it. From then on memory is short, and callers should refuse work that needs
  * more. */
 void mem_keep_reserve(bool on);
-/* For callers of malloc that need these bytes and found no memory. False: there was no reserve. */
+/* For callers of malloc that need these bytes and found no memory. Returns false if there was no
+ * reserve. */
 bool mem_release_reserve(size_t wanted);
 /* Is memory short? If so, first tries to allocate the reserve again. O(1) otherwise. */
 bool mem_is_short(void);
@@ -71,8 +72,8 @@ void *mem_alloc_like(const void *p);
 void mem_all_sparse(bool on);
 size_t mem_pool_waste(void); /* bytes held by the pool and not in use by blocks */
 size_t mem_pool_spare(void); /* the part of it in slabs without any block: mem_trim frees it */
-/* Returns up to 2 MiB of free slabs to the system; false: there were none. Seldom needed, because
- * freeing does this when there are many. */
+/* Returns up to 2 MiB of free slabs to the system, or returns false if there are none. Seldom
+ * needed, because freeing does this when there are many. */
 bool mem_trim(void);
 
 size_t mem_peak(void);
@@ -95,8 +96,8 @@ void mem_purge_in_background(void);
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
-/* Replaces the allocator; NULL: restores our own. Call it while nothing is allocated. A few freed
- * blocks of each size up to 2 KiB are kept for reuse; mem_used does not count them. */
+/* Replaces the allocator, or with NULL restores our own. Call it while nothing is allocated. A few
+ * freed blocks of each size up to 2 KiB are kept for reuse; mem_used does not count them. */
 struct mem_hooks {
     void *(*resize)(void *old, size_t size); /* as realloc */
     void (*release)(void *p);
@@ -107,8 +108,9 @@ void mem_use(const struct mem_hooks *hooks);
  * it. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
-/* Fault injection: the n-th mem_try_* call from now on fails (1: the next one); 0: off. */
+/* Injects a fault: the n-th mem_try_* call from now on fails, with 1 the next one. 0 disables
+ * this. */
 void mem_fail_try(uint64_t nth);
-uint64_t mem_fail_left(void); /* n, less the calls so far; 0: it has failed */
+uint64_t mem_fail_left(void); /* n, less the calls so far; 0 once it has failed */
 
 #endif

@@ -32,7 +32,7 @@ enum {
 /* State of a slab. Positions count words of the slab from 1, so that 0 means none. */
 struct slab {
     struct ring_link link;
-    uint16_t words; /* size of its blocks; 0: the slab has no class */
+    uint16_t words; /* size of its blocks; 0 while the slab has no class */
     uint16_t class;
     bool recycles; /* its freed blocks may go to the recent ones */
     uint8_t state;
@@ -89,7 +89,7 @@ static inline void *pool_reuse(size_t class)
     return recent->count != 0 ? recent->blocks[--recent->count] : NULL;
 }
 
-/* A block of the class; NULL: no slab is available. */
+/* Allocates a block of the class. Returns NULL if no slab is available. */
 static inline void *pool_alloc(size_t class)
 {
     void *block = pool_reuse(class);
@@ -106,16 +106,16 @@ static inline void pool_free(void *block)
         pool_free_slab(slab, block);
 }
 
-/* Would it save memory to copy the block into a new one and free it? If so, its slab gives no new
- * block until all its blocks have moved, unless the class needs more slabs. Repeatedly moving all
- * such blocks terminates, and then every slab that can be emptied is empty. O(1), except once per 2
- * MiB, when all slabs of a step are marked. */
+/* Would it save memory to copy the block into a new one and free it? If so, its slab allocates no
+ * new block until all its blocks have moved, unless the class needs more slabs. Repeatedly moving
+ * all such blocks terminates, and then every slab that can be emptied is empty. O(1), except once
+ * per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */
 size_t pool_committed(void); /* bytes of slabs with blocks, and of free slabs that have memory */
 size_t pool_spare(void);     /* bytes of free slabs that have memory */
-/* Returns some unused memory to the system; false: there was none. */
+/* Returns some unused memory to the system, or returns false if there is none. */
 bool pool_trim(void);
 void pool_check(void);
 

@@ -31,13 +31,14 @@ struct slab_range {
 };
 extern struct slab_range slab_range;
 
-uint32_t slabs_take(void); /* SLAB_NONE: no memory or no addresses left */
+uint32_t slabs_take(void); /* SLAB_NONE without memory or addresses */
 void slabs_give(uint32_t slab);
 
 /* The first touch of a huge page takes tenths of a millisecond, because the kernel clears it, and
  * many milliseconds where a hypervisor has to find memory for it. So whenever a new step comes into
- * use, `announce` gets the memory of the next one to four steps, which another thread can touch in
- * advance without changing their bytes. It is called in forked children too. NULL: off. */
+ * use, `announce` receives the memory of the next one to four steps, which another thread can touch
+ * in advance without changing their bytes. It is called in forked children too. NULL disables
+ * it. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */
@@ -47,15 +48,16 @@ struct slab_set {
     uint32_t first, taken;
 };
 
-/* Should the slab's step be emptied, because others have room for its slabs? If so, it gives no
- * more slabs until it is empty or slabs_stay is called, and *leaving gets the slabs to empty. */
+/* Should the slab's step be emptied, because others have room for its slabs? If so, no slab is
+ * taken from it until it is empty or slabs_stay is called, and *leaving receives the slabs to
+ * empty. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
 /* If the next slab would need new memory, stops emptying one step; *staying is set to its slabs. */
 bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
 
-/* Returns the free slabs of one step to the system; false: there were none. */
+/* Returns the free slabs of one step to the system, or returns false if there are none. */
 bool slabs_trim(void);
 size_t slabs_taken(void);     /* number of slabs in use */
 size_t slabs_committed(void); /* bytes of slabs that have memory, taken or not */

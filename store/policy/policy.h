@@ -44,13 +44,13 @@ enum policy_option { POLICY_OPTION_LIST(POLICY_OPTION_NUMBER) POLICY_OPTIONS };
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* A span of 0: the policy has no such rule. A table owns the names of targets (dead_to, expired_to)
- * in its policies; those of any other struct policy are borrowed. */
+/* A span is 0 if the policy does not contain that rule. A table owns the names of targets (dead_to,
+ * expired_to) in its policies; those of any other struct policy are borrowed. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* of a stream's entries */
     uint64_t max_len; /* members, elements or entries, or 0 for no limit */
-    /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0: no
+    /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0 for no
      * limit */
     uint64_t max_deliveries;
     struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
@@ -99,7 +99,7 @@ void policies_drop(struct policies *policies);
 bool policy_name_ok(struct bytes name);
 /* Are the options equal? Ignores `pending`. */
 bool policy_equal(const struct policy *a, const struct policy *b);
-/* Must existing keys be changed when `policy` replaces `old` (NULL: there was none)? */
+/* Must existing keys be changed when `policy` replaces `old`, or is new (`old` is NULL)? */
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
 /* now + span, more or less by the policy's jitter; always in the future. */
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random);
@@ -110,9 +110,9 @@ struct policy_use {
     bool expiry_set; /* by the command itself: TTL does not apply */
     bool refreshed;  /* by an access for which REFRESH resets the TTL */
 };
-/* Applies the rule TTL: a new key without a deadline gets now + TTL. A deadline that it already has
- * is kept, because it comes from the command or from the key that was copied or renamed. With
- * REFRESH, now + TTL if that is later. */
+/* Applies the rule TTL: the deadline of a new key without one becomes now + TTL. A deadline that it
+ * already has is kept, because it comes from the command or from the key that was copied or
+ * renamed. With REFRESH, now + TTL if that is later. */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
 /* The deadline, but no later than MAXTTL allows. */
@@ -126,7 +126,7 @@ msec policy_backoff(const struct policy *policy, uint64_t failures, struct rando
  * whose microseconds lie in it, so no span of rate_span milliseconds has more than `rate`.
  *
  * Returns how many may take place in the millisecond `now`. *next is the earliest microsecond of
- * the next delivery (0: none took place yet), and becomes that of the first one allowed. If it is
+ * the next delivery, 0 before the first, and becomes that of the first one allowed. If it is
  * further ahead than one delivery can put it, the clock was set back or the rate was raised; then
  * the next delivery may take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
@@ -138,7 +138,7 @@ int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t de
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
 /* The policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);
-bool policies_remove(struct policies *policies, struct bytes name); /* false: there is none */
+bool policies_remove(struct policies *policies, struct bytes name); /* false if there is none */
 /* The policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are borrowed
  * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,

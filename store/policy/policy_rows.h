@@ -23,7 +23,7 @@ enum policy_kind {
 /* A value, and the word in front of it. A value of 0, or a key without bytes, is not there. */
 struct policy_part {
     const char *word;  /* in front of the value, or NULL */
-    const char *shown; /* its name in POLICY GET; NULL: POLICY GET leaves it out */
+    const char *shown; /* its name in POLICY GET; NULL if POLICY GET omits it */
     enum policy_kind kind;
     bool optional; /* may be left out, with its word, which then is not NULL */
     bool nested; /* allowed only behind the optional part before it, and written whenever that is */
@@ -33,9 +33,9 @@ struct policy_part {
     int64_t preset;             /* the value if the option is there and this part is left out */
     const char *const *choices; /* ends with NULL */
     const char *missing;        /* "<option> needs ..." if it is missing */
-    const char *valid;          /* "... is not <valid>"; NULL: as the kind says */
+    const char *valid;          /* "... is not <valid>"; if NULL, as the kind says */
     /* Does the value go together with those before it? If not, `valid` says what is wrong, or
-     * without it `missing`. NULL: it always does. */
+     * without it `missing`. NULL if it always does. */
     bool (*fits)(const struct policy *policy);
 };
 
@@ -46,7 +46,7 @@ struct policy_row {
     struct policy_part
         parts[POLICY_PARTS_MAX]; /* the first one tells whether the option is there */
     unsigned part_count;
-    unsigned needs;    /* POLICY_BIT of options, of which there must be one; 0: needs none */
+    unsigned needs;    /* POLICY_BIT of options, one of which it needs; 0 if it needs none */
     bool changes_keys; /* a new value is applied to existing keys (policy_walk.h) */
     bool inside;       /* also applies inside values of the module's host (guest.h) */
     const char *types; /* of the keys to which it applies */

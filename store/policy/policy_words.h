@@ -33,7 +33,7 @@ struct policy_fault {
 
 /* Parses the words; words[0] is the name. If `policies` has a policy of this name, it provides the
  * options that the words leave out. Names of keys are borrowed from that policy and from the words.
- * False: the fault says which word is invalid, and why. */
+ * Returns false if a word is invalid; the fault then says which one, and why. */
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 
@@ -54,7 +54,8 @@ struct policy_words {
 };
 
 void policy_words_write(struct policy_words *to, const struct policy *policy);
-/* False: policy_words_write would not write these words. Key names are borrowed from `words`. */
+/* Parses words that policy_words_write wrote, and returns false for all others. Key names are
+ * borrowed from `words`. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
 
 #endif

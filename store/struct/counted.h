@@ -9,9 +9,9 @@
  * merges nodes, and finds items by rank.
  *
  * Nodes are merged late: when a node is at most a quarter full, and only if the result is at most
- * three quarters full, so that the next insertion does not split it again. A node that is full gets
- * a new one after it if a child is appended to it, so that nodes stay full when keys rise; else it
- * is split in halves.
+ * three quarters full, so that the next insertion does not split it again. Appending a child to a
+ * full node starts a new node after it, so that nodes stay full when keys rise; otherwise a full
+ * node is split in halves.
  *
  * ranked has its own inner nodes, with scores and counts in arrays. Its most frequent searches are
  * by rank: with the counts in an array they read one node per level, where here they would read
@@ -29,7 +29,7 @@ struct counted_inner;
 
 /* Leaves and inner nodes begin with this. */
 struct counted_node {
-    struct counted_inner *parent; /* NULL: the root, or not in a tree */
+    struct counted_inner *parent; /* NULL for the root, or outside a tree */
     size_t total;                 /* items below */
 };
 
@@ -51,7 +51,7 @@ struct counted {
 struct counted_kind {
     size_t branch_size, key_size;
     /* Called after branches were moved to or from an inner node, to update the rest of its own
-     * label and of those above. NULL: labels are keys. */
+     * label and of those above. NULL if labels are keys. */
     void (*changed)(struct counted_inner *inner);
 };
 
@@ -66,8 +66,8 @@ enum {
 
 void counted_init(struct counted *tree, const struct counted_kind *kind);
 
-/* Inserts a leaf after `prev`, to which a search for its key leads; NULL: as the only one, which
- * needs no label. O(log n) */
+/* Inserts a leaf after `prev`, to which a search for its key leads. With NULL it becomes the only
+ * one, which needs no label. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
 /* Does not free the leaf. O(log n) */

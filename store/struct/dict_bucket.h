@@ -102,7 +102,7 @@ static inline uint64_t filter_bit(uint8_t tag)
     return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
 }
 
-/* Does the filter admit this tag? False: the overflow has no such element. */
+/* Does the filter admit this tag? If not, the overflow has no such element. */
 static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t tag)
 {
     return (bucket->more & filter_bit(tag)) != 0;

@@ -6,15 +6,15 @@
 #include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
 
-/* {0}: there are none. */
+/* {0} if there are none. */
 struct expiring {
-    const struct packed *packed;                 /* NULL: the collection is large */
+    const struct packed *packed;                 /* NULL if the collection is large */
     struct deadlines *deadlines;                 /* of a large one; may be NULL */
     struct bytes (*name_of)(struct deadline *d); /* the member that has this deadline */
 };
 
 size_t expiring_count(struct expiring members); /* O(1) */
-/* The member with the earliest deadline; false: there is none. O(1) */
+/* Finds the member with the earliest deadline; returns false if there is none. O(1) */
 bool expiring_first(struct expiring members, struct bytes *member, msec *at);
 /* The last deadline, INT64_MIN without any. Costs as deadlines_last. */
 msec expiring_last(struct expiring members);
@@ -24,7 +24,8 @@ bool expiring_all_passed(struct expiring members, msec now);
  * if large */
 void expiring_each_until(struct expiring members, msec until,
                          bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* The agenda of a large collection, for visiting it in parts; NULL: small, or without deadlines. */
+/* The agenda of a large collection, for visiting it in parts. NULL for a small one, or without
+ * deadlines. */
 const struct agenda *expiring_agenda(struct expiring members);
 
 #endif

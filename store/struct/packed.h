@@ -62,8 +62,8 @@ static inline void packed_init(struct packed *packed)
 }
 void packed_drop(struct packed *packed); /* frees records and front; it is empty afterwards */
 
-/* Gives an empty packed a front, and room for this many bytes of records. The next call must insert
- * a record. The front is freed with the last record. */
+/* Begins an empty packed with a front, and with room for this many bytes of records. The next call
+ * must insert a record. The front is freed with the last record. */
 void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
 /* The caller's bytes of the front; only if has_front. Valid as views into records are. */
 static inline struct bytes packed_front(const struct packed *packed)
@@ -145,12 +145,13 @@ void packed_replace(struct packed *packed, uint32_t offset, const struct packed_
 
 /* ---- deadlines ---- */
 
-/* Sets the record's deadline (NEVER for none); false, and nothing changes, if it does not fit. */
+/* Sets the record's deadline (NEVER for none). If that does not fit, returns false and changes
+ * nothing. */
 bool packed_expire(struct packed *packed, uint32_t offset, msec at);
-/* The member with the earliest deadline (if several are equal, the first in memory); false: no
- * member has a deadline. */
+/* Finds the member with the earliest deadline, the first in memory if several are equal. Returns
+ * false if no member has a deadline. */
 bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at);
-msec packed_latest(const struct packed *packed); /* INT64_MIN: none has a deadline */
+msec packed_latest(const struct packed *packed); /* INT64_MIN without deadlines */
 /* Visits members with a deadline <= until. Return false to stop. */
 void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);

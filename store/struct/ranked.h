@@ -80,7 +80,7 @@ size_t ranked_below_member(const struct ranked *ranked, struct bytes member, boo
  * end, it returns NULL. The tree must not change meanwhile. */
 struct ranked_iter {
     const struct ranked *ranked;
-    const struct ranked_node *leaf; /* NULL: past an end */
+    const struct ranked_node *leaf; /* NULL past an end */
     unsigned index;
     size_t before; /* members before this leaf */
 };
@@ -90,7 +90,7 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* then moves 
 
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. `move` may copy a
  * member to new memory and free the old one; it returns the member's address. Returns the rank
- * after the leaf; 0: it was the last leaf. O(log n) */
+ * after the leaf, or 0 after the last leaf. O(log n) */
 size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
                        struct ranked_member *(*move)(void *ctx, struct ranked_member *m),
                        void *ctx);

@@ -17,7 +17,7 @@
 
 struct ranked_node {
     uint16_t count, cap; /* items in use, room */
-    uint16_t height;     /* 0: a leaf */
+    uint16_t height;     /* 0 for a leaf */
     uint16_t unused;
     double scores[]; /* followed by cap members, and in an inner node cap children and cap counts */
 };

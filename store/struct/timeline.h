@@ -81,15 +81,15 @@ struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i);
 msec timeline_at(const struct timeline *tl,
                  const struct timeline_node *node);                 /* node must be armed. O(1) */
 size_t timeline_count_until(const struct timeline *tl, msec until); /* at <= until. O(log n) */
-/* The first node later than `at`, and its instant; NULL: there is none. O(log n) */
+/* Finds the first node later than `at`, and its instant; NULL if there is none. O(log n) */
 struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found);
 
 /* Visits nodes with at <= until, in order. Return false to stop. O(visited) */
 void timeline_each_until(const struct timeline *tl, msec until,
                          bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx);
 
-/* Relocates the timeline's own blocks from `cursor` (0: its beginning), not the owners. Returns the
- * next cursor; 0: all are done. */
+/* Relocates the timeline's own blocks from `cursor` on, not the owners. A pass begins with cursor
+ * 0. Returns the next cursor, or 0 when all are done. */
 uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation);
 
 /* Walks in order; the timeline must not change meanwhile. O(1) per step. */

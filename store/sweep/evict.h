@@ -26,8 +26,8 @@ struct evict_how {
 
 /* Drops the best candidate among the samples, with the event "evicted", as a call of its own in
  * txn. Leases are never evicted, and jobs are only with jobs_too, because nobody can compute them
- * again. False: no key may be evicted, or so few that they were not found among many that are
- * spared. O(samples); O(1000) for each database if nearly all of its keys are spared. */
+ * again. Returns false if no key may be evicted, or so few that they were not found among many that
+ * are spared. O(samples); O(1000) for each database if nearly all of its keys are spared. */
 bool evict_one(struct txn *txn, const struct evict_how *how);
 
 #endif

@@ -21,9 +21,9 @@ struct due {
     const char *what; /* "key", or the type's word for its parts: "member", "field" ... */
 };
 
-/* Removes about `budget` overdue keys and members of the transaction's database. True: nothing is
- * overdue any more. With txn->no_expiry it removes nothing, hides all overdue keys, and returns
- * false if there are any. */
+/* Removes about `budget` overdue keys and members of the transaction's database. Returns true when
+ * nothing is overdue any more. With txn->no_expiry it removes nothing, hides all overdue keys, and
+ * returns false if there are any. */
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
 /* Fills in the next deadlines after now, in order, one per key and at most `count`; returns their
  * number. Leaves out keys with anything overdue: call outlook_remove_overdue first. O((overdue keys
@@ -88,8 +88,8 @@ struct outlook *outlook_new(const struct keyspace *ks, msec now);
 void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
                    void *ctx);
 void outlook_free(struct outlook *outlook);
-/* Counts about `budget` more keys and members, or instants at which elements are due; true: all are
- * counted. */
+/* Counts about `budget` more keys and members, or instants at which elements are due. Returns true
+ * when all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
 /* The result as of now, once all are counted. Leaves out keys and members that have expired, and
  * elements that have become due, since they were counted, and shifts the bands to now. The shift
