@@ -7,8 +7,8 @@
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
 
-/* The maximum number of deliveries of an entry of this key, or 0 for no limit. O(length of the
- * key), O(1) without such policies */
+/* Returns the maximum number of deliveries of an entry of this key, or 0 for no limit. O(length of
+ * the key), O(1) without such policies */
 uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
 enum dead_letter_result {

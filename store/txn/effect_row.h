@@ -69,14 +69,14 @@ struct effect_form {
 struct txn;
 struct entry;
 
-/* False: the effect does not fit the data. */
+/* Returns false if the effect does not fit the data. */
 typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct effect *effect);
 
 #define TYPE_ANY TYPE_COUNT
 
 struct effect_row {
     effect_applier *apply;
-    /* The entry that the applier gets: none, the one at the effect's key or NULL, one that must
+    /* The entry that the applier receives: none, the one at the effect's key or NULL, one that must
      * exist, or one that is created if it is missing. It has this type. */
     enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
     enum type type;
@@ -89,11 +89,11 @@ struct effect_row {
     bool names_member; /* by a */
     bool in_payload;   /* a payload of DUMP in this server's own format may have it */
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone, for
-     * Redis, which has no command for both. EFFECT_NONE: the effect adds no deadline. */
+     * Redis, which has no command for both. EFFECT_NONE if the effect adds no deadline. */
     enum effect_kind expire;
     bool any_database; /* its command means the same in each database */
     struct effect_form form;
-    bool (*has_other)(const struct effect *effect); /* NULL: never */
+    bool (*has_other)(const struct effect *effect); /* NULL if none does */
     struct effect_form other;                       /* the command of effects that have it */
 };
 

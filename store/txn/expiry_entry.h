@@ -28,7 +28,7 @@ struct expiry_writer {
     const struct policy
         *policy; /* `target` is the target of this policy in database db, or NULL so far */
     unsigned db;
-    struct entry *target; /* NULL: cannot be written to */
+    struct entry *target; /* NULL if it cannot be written to */
     struct bytes *texts;
     size_t count, cap;
     char *names;
@@ -37,13 +37,13 @@ struct expiry_writer {
 
 /* Can a key of this type be the target of EXPIRED TO? */
 bool expiry_type_is_target(enum type type);
-/* Does the policy's target in the database get values even without the option VALUE? True for a
- * dehydrator, whose payloads they become. An absent target will be a stream. */
+/* Does the log write values to the policy's target in the database even without the option VALUE?
+ * True for a dehydrator, whose payloads they become. An absent target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
 /* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
  * memory of other values. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
-/* Adds the entry to the policy's target in txn->ks; counts an error if the target cannot take
+/* Adds the entry to the policy's target in txn->ks; counts an error if the target cannot hold
  * it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);

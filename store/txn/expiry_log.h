@@ -18,8 +18,8 @@ static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
     return txn->store->policies.with[POLICY_EXPIRED] > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
-/* Call before an expired key that is logged is removed. True: pass the key's object to
- * expiry_log_keep instead of freeing it. */
+/* Call before an expired key that is logged is removed. If it returns true, pass the key's object
+ * to expiry_log_keep instead of freeing it. */
 bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */

@@ -42,7 +42,7 @@ enum origin {
     FROM_EVICTION,
     FROM_POLICY, /* a new policy is applied to existing keys */
     FROM_REPLAY, /* nothing expires on access: the journal has a record of each removal */
-    FROM_MASTER, /* as FROM_REPLAY, but the listener gets the effects */
+    FROM_MASTER, /* as FROM_REPLAY, but the listener receives the effects */
 };
 
 enum {
@@ -67,7 +67,8 @@ struct txn {
     /* A client of a replica calls: a deadline in the past is set like any other, and ends the data
      * as a deadline that passes does. */
     bool on_replica;
-    /* The only members that the call uses, so that only these need be withheld. NULL: any. */
+    /* The only members that the call uses, so only these need to be withheld. NULL if it may use
+     * any. */
     const struct bytes *named;
     size_t named_count;
     uint64_t changes;                   /* effects so far that changed data */
@@ -124,12 +125,12 @@ bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
-/* A deadline in the past drops the key and returns false: with "del", or on a replica with "expire"
- * and "expired". */
+/* Sets the key's deadline. One in the past drops the key instead and returns false: with "del", or
+ * on a replica with "expire" and "expired". */
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
 /* Drops a key that was given a deadline in the past: with "del", or on a replica with "expired". */
 void txn_key_end(struct txn *txn, struct entry *entry);
-bool txn_key_persist(struct txn *txn, struct entry *entry); /* false: it had no deadline */
+bool txn_key_persist(struct txn *txn, struct entry *entry); /* false if it had no deadline */
 /* Replaces the key `to`; keeps the deadline. `entry` is invalid afterwards. */
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
 /* Copies value and deadline to a key of database db, which is replaced. */
@@ -149,7 +150,7 @@ void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 void txn_flush_all(struct txn *txn);       /* every database */
 size_t txn_count(struct txn *txn);         /* keys of the call's database, without expired ones */
-struct entry *txn_random(struct txn *txn); /* not expired; NULL: there is none */
+struct entry *txn_random(struct txn *txn); /* not expired; NULL if there is none */
 /* One step of SCAN: visits entries that have not expired. Cursor 0 begins and ends. The visitor
  * must not call a mutator. */
 uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),
@@ -161,19 +162,19 @@ enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
  * "zrem"), except on a replica: there it is set, which withholds the member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
-/* False: no such member, or it has no deadline. */
+/* Removes the member's deadline. Returns false if the member is missing or had none. */
 bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member);
 
 /* ---- policies: txn_policy.c ---- */
 /* A client's policy that changes existing keys becomes pending, whatever policy->pending says.
  * Setting a policy with equal options changes nothing. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
-bool txn_policy_drop(struct txn *txn, struct bytes name); /* false: no such policy */
+bool txn_policy_drop(struct txn *txn, struct bytes name); /* false if there is none */
 
 /* ---- libraries of functions: txn_library.c ---- */
 /* Adds or replaces the library; the name satisfies library_name_ok. O(length of the code) */
 void txn_library_set(struct txn *txn, struct bytes name, struct bytes code);
-bool txn_library_drop(struct txn *txn, struct bytes name); /* false: no such library */
+bool txn_library_drop(struct txn *txn, struct bytes name); /* false if there is none */
 
 /* ---- strings: txn_string.c ---- */
 #define SOFT_KEPT INT64_MIN
@@ -181,7 +182,7 @@ bool txn_library_drop(struct txn *txn, struct bytes name); /* false: no such lib
 struct string_set {
     msec at;          /* the new deadline or NEVER; one in the past lets the key expire at once */
     bool keep_ttl;    /* keep the old deadline; `at` is ignored */
-    msec soft;        /* the new soft deadline; 0: none; SOFT_KEPT: the old one */
+    msec soft;        /* the new soft deadline, 0 for none, SOFT_KEPT for the old one */
     bool text;        /* OBJECT ENCODING never reports "int" */
     enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */
 };
@@ -200,7 +201,7 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
 /* Zero-fills the string up to `len` (1 or more) before a write in the same call; `is_part`: both
- * count as one change. False without memory. */
+ * count as one change. Returns false without memory. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
 /* Sets the soft deadline of a string. `event`: EVENT_STALE or EVENT_NONE. */
@@ -209,10 +210,10 @@ void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
-/* Until when a client has the right to make the value of this key, which may be missing; 0: no
- * client has it. The right is not data: it is neither recorded nor copied. */
+/* Returns the end of the right to make the value of this key, which may be missing, or 0 if no
+ * client holds it. The right is not data: it is neither recorded nor copied. */
 msec txn_refresh_until(const struct txn *txn, struct bytes key);
-/* Gives the right to the caller, until `until` or until the value is set or deleted. */
+/* Grants the right to the caller, until `until` or until the value is set or deleted. */
 void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
 /* Ends the right to make a missing key; clients that wait for the key look again. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key);
@@ -227,16 +228,17 @@ struct list_pivot {
     struct bytes element;
     bool after;
 };
-/* Before the element at index, or at the end when index is the count. The effect names the pivot;
- * NULL: the index. */
+/* Inserts before the element at index, or at the end when index is the count. The effect names the
+ * pivot, or without one (NULL) the index. */
 void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
                      const struct list_pivot *pivot);
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c ---- */
-/* False: the member exists. */
+/* Returns false if the member existed. */
 bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life);
-/* False: no such member. `member` may be the set's own. `event`: EVENT_SREM or EVENT_SPOP. */
+/* Returns false if the member is missing. `member` may point into the set. `event` is EVENT_SREM or
+ * EVENT_SPOP. */
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
 /* Removes all members (at least one) and drops the key: `event`, then "del". */
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event);
@@ -246,7 +248,7 @@ struct hput {
     enum event event; /* EVENT_HSET, EVENT_HINCRBY or EVENT_HINCRBYFLOAT */
     struct lifetime life;
 };
-/* True: the field is new. `value` may point into the field's old value. */
+/* Returns true if the field is new. `value` may point into the field's old value. */
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
                   const struct hput *how);
 bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field);
@@ -260,13 +262,14 @@ struct zput {
     struct lifetime life;         /* ignored when the put is refused */
 };
 enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
-/* *score: the score to put; afterwards the member's score, unless refused or NaN. */
+/* *score is the score to put, and afterwards the member's score unless the result is ZPUT_REFUSED
+ * or ZPUT_NAN. */
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how);
 /* OBJECT ENCODING reports "skiplist" from now on, as after SORT. */
 void txn_zset_widen(struct txn *txn, struct entry *entry);
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
-/* Ranks [from, to); an empty range changes nothing. */
+/* Removes ranks [from, to); an empty range changes nothing. */
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                            enum event event);
 

@@ -4,7 +4,7 @@
 
 #include "store/txn/txn.h"
 
-/* False: the id exists. */
+/* Adds an element. Returns false if the id exists. */
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage);
 /* `event`: claimed, given back or rescheduled. `element` may be invalid afterwards. */
@@ -25,10 +25,11 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 /* The id counts as present until `until`; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
-/* With a rate: the microsecond of the next delivery; 0: any. Call before elements are removed, so
- * that the key stays. */
+/* Sets the earliest microsecond of the next delivery, for a dehydrator with a rate; 0 for any. Call
+ * before elements are removed, so that the key stays. */
 void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);
-/* The dehydrator delivers nothing before `until`. INSTANT_MAX: no end; 0: ends the pause. */
+/* Pauses the dehydrator: it delivers nothing before `until`. INSTANT_MAX pauses it without an end,
+ * 0 ends the pause. */
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
 /* Pauses all dehydrators of the database without an end. Returns how many there are. O(keys) */
 size_t txn_rede_pause_all(struct txn *txn);
@@ -43,7 +44,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 /* Removes the element for good. Its id is remembered if it has that option. */
 void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event);
 
-/* The counts of a dehydrator that has become empty, so that its key is gone; {0}: none are kept.
+/* The counts of a dehydrator that became empty, so that its key was dropped; {0} if none are kept.
  * Borrowed until the next mutator. O(1) */
 struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key);
 

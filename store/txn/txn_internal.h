@@ -104,11 +104,12 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
 }
 /* The policy of the entry's key, or NULL. Remembers the last one. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
-/* Call before freeing the entry; NULL: before freeing all of them. */
+/* Call before freeing the entry, or with NULL before freeing all of them. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
 /* Call at the end of a call: applies the policies of all noted keys. */
 void txn_policy_end(struct txn *txn);
-/* Gives the members of a new value the deadlines of added members, by the policy of key. O(n) */
+/* Sets the deadlines of a new value's members as if they were added now, by the policy of key.
+ * O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
 /* The policy's deadline for a member that is added now, or NEVER. */
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy);

@@ -5,18 +5,19 @@
 
 #include "store/txn/txn.h"
 
-/* The holder fits (lease_fits). "lease.take" */
+/* Adds the holder, which must fit (lease_fits). Event "lease.take". */
 void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
                     uint32_t permits);
-/* False: no such holder. `owner` may point into the lease. "lease.drop" */
+/* Removes the holder; returns false if there is none. `owner` may point into the lease. Event
+ * "lease.drop". */
 bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
 /* The clock of the server was set by this much: moves the ends of all leases with it, so that their
  * spans stay the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside
  * before the last lease ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
-/* When a lease with this end is over: at `end`, or earlier, at the deadline of the key, which
- * EXPIRE or a policy may have set. Applies the policies of the keys that the call has changed;
+/* Returns when a lease with this end is over: at `end`, or at the deadline of the key if EXPIRE or
+ * a policy has set an earlier one. Applies the policies of the keys that the call has changed;
  * entries may move. */
 msec txn_lease_end(struct txn *txn, struct bytes key, msec end);
 

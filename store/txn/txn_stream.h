@@ -10,12 +10,13 @@
 
 /* ---- entries ---- */
 
-/* The ID of XADD's `*`: now, or the one after the last. False: the IDs are exhausted. */
+/* Computes the ID of XADD's `*`: now, or the one after the last. Returns false if the IDs are
+ * exhausted. */
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
 /* As stream_append; event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
                        const struct bytes *texts, size_t count);
-/* False: there is no such entry. Event "xdel". Pending entries stay. */
+/* Removes the entry, with event "xdel"; returns false if there is none. Pending entries stay. */
 bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id);
 /* Removes the first `count` entries; event "xtrim". Pending entries stay. */
 void txn_stream_trim(struct txn *txn, struct entry *entry, size_t count);
@@ -47,7 +48,7 @@ void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_gro
 void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
                      const struct pending *pending);
 bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
-                        struct stream_id id); /* false: not pending */
+                        struct stream_id id); /* false if it is not pending */
 /* Removes the references of all groups to this entry; returns how many. */
 size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct stream_id id);
 

@@ -22,7 +22,8 @@ struct txn_type {
     enum event on_expire, on_persist, on_expired, on_removed;
 
     /* Called when a key is found that has due elements: removes them, withholds them from the call
-     * if they must stay, or announces them. NULL: the key was dropped, or counts as absent. */
+     * if they must stay, or announces them. Returns NULL if the key was dropped or counts as
+     * absent. */
     struct entry *(*settle)(struct txn *txn, struct entry *entry);
     /* Background expiry: removes or announces about `limit` elements that were due at the instant
      * `by`. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
@@ -30,19 +31,20 @@ struct txn_type {
     size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
     bool due_stays; /* due elements are announced, and stay until a client takes them */
 
-    /* MAXLEN: removes this many elements at the end that the type or the policy names. NULL: no
-     * such end (a list is cut at the end opposite to a push), or MAXLEN does not apply. */
+    /* Applies MAXLEN: removes this many elements at the end that the type or the policy names. NULL
+     * if there is no such end (a list is cut at the end opposite to a push) or MAXLEN does not
+     * apply. */
     void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
     bool cut_copies; /* if few elements stay, `cut` copies these and drops the old value whole */
 
-    /* Called for a value from elsewhere (RESTORE, import) before it is recorded: the data set takes
-     * note of what it must know of all its values, such as their tokens. NULL: nothing. */
+    /* Called for a value from elsewhere (RESTORE, import) before it is recorded, to note what the
+     * data set must know of all its values, such as their tokens. May be NULL. */
     void (*adopt)(struct txn *txn, const struct object *object);
-    /* Called when a key has got such a value, and before it is removed or replaced. NULL: does
-     * nothing. */
+    /* Called after a value of this type was stored at a key, and before it is removed or replaced.
+     * Either may be NULL. */
     void (*added)(struct txn *txn, struct entry *entry);
     void (*removing)(struct txn *txn, struct entry *entry);
-    /* Called when a member gets the deadline `at`. NULL: does nothing. */
+    /* Called when a member's deadline becomes `at`. May be NULL. */
     void (*note_end)(struct txn *txn, msec at);
     enum spared spared;
 };
