@@ -39,14 +39,14 @@ size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after,
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* The largest token of a claim since it was created or loaded; 0: there was none. O(1) */
+/* The largest token of a claim since it was created or loaded, 0 if there was none. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first
  * ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* The earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
-/* The earliest deadline after `at`; NEVER: there is none. O(log n) */
+/* The earliest deadline after `at`, NEVER if there is none. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
@@ -56,7 +56,7 @@ struct stage {
     msec at;             /* its deadline */
     uint32_t deliveries; /* number of claims so far */
     bool claimed;        /* until `at`, when the lease ends */
-    int64_t token;       /* of the claim; 0: it has none, or there is no claim */
+    int64_t token;       /* of the claim; 0 without a claim or a token */
 };
 
 /* The options of the element's push. */
@@ -64,9 +64,9 @@ struct push_options dehydrator_options(const struct element *element);
 /* Sets them. Returns the element, which may have moved in memory. O(1) */
 struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
                                        const struct push_options *options);
-/* Number of elements that ever got options. O(1) */
+/* Number of elements whose options were ever set. O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
-/* See dehydrator_extras.h; NULL: none was needed so far. */
+/* See dehydrator_extras.h. NULL if none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
 /* The counts of pushes and deliveries since the dehydrator was created, loaded or copied. The
@@ -77,13 +77,13 @@ struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 /* Replaces the counts, taking ownership, and returns the old ones to the caller. */
 struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
                                             struct delivery_tally tally);
-/* The end of its pause, before which it delivers nothing; 0: it is not paused; INSTANT_MAX: the
- * pause has no end. O(1) */
+/* The end of its pause, before which it delivers nothing: 0 if it is not paused, INSTANT_MAX for a
+ * pause without an end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Does it have neither elements nor extras to keep? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
 /* The instant from which on it is spent, apart from pauses, remembered ids and a rate that have
- * ended; NEVER: it has elements, or a pause without end. O(log n) */
+ * ended. NEVER if it has elements, or a pause without an end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */

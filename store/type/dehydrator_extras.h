@@ -11,11 +11,11 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 
-/* Options of a push that its element keeps. All 0: none. */
+/* Options of a push that its element keeps; all 0 without options. */
 struct push_options {
-    msec first;    /* the instant of the first push with POSTPONE; 0: there was none */
+    msec first;    /* the instant of the first push with POSTPONE, or 0 */
     msec remember; /* the span for which the id counts as present after it has gone, or 0 */
-    msec every;    /* the span between the instants at which it is due again; 0: only once */
+    msec every;    /* the span between the instants at which it is due again; 0 if due only once */
     msec phase;    /* the first of these instants */
 };
 
@@ -45,8 +45,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* The instant from which on, without elements, they keep nothing any more; NEVER: there is a
- * successor, or a pause without end. O(log n) */
+/* The instant from which on, without elements, they keep nothing any more; NEVER with a successor,
+ * or a pause without an end. O(log n) */
 msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -54,29 +54,29 @@ void extras_check(const struct extras *extras);
 /* Adds the successor, or replaces the one of that id. O(1) */
 void extras_follow(struct extras *extras, const struct successor *successor);
 bool extras_successor(const struct extras *extras, struct bytes id, struct successor *successor);
-bool extras_unfollow(struct extras *extras, struct bytes id); /* false: there is none */
+bool extras_unfollow(struct extras *extras, struct bytes id); /* false if there is none */
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
 
-/* The dehydrator delivers nothing before this instant; 0: it is not paused; INSTANT_MAX: the pause
- * has no end. */
+/* The dehydrator delivers nothing before this instant: 0 if it is not paused, INSTANT_MAX for a
+ * pause without an end. */
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
-/* With a rate: the earliest microsecond of the next delivery (policy_rate_allows); 0: none took
- * place yet. */
+/* With a rate: the earliest microsecond of the next delivery (policy_rate_allows), or 0 before the
+ * first. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
-/* The instant from which that microsecond delays nothing and need not be kept; NEVER: it is 0. */
+/* The instant from which that microsecond delays nothing and need not be kept; NEVER if it is 0. */
 msec extras_rate_end(const struct extras *extras);
 
 /* The id counts as present until just before this instant, even if an element of this id is added
  * and removed before that. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
-bool extras_forget(struct extras *extras, struct bytes id); /* false: it is not remembered */
-/* The first instant at which a remembered id or the pause ends, or without elements the rate;
- * NEVER: none. */
+bool extras_forget(struct extras *extras, struct bytes id); /* false if it is not remembered */
+/* The first instant at which a remembered id or the pause ends, or without elements the rate; NEVER
+ * if there is none. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
 /* The first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);

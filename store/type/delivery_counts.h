@@ -29,16 +29,16 @@ struct delivery_counts {
 /* All that a dehydrator counts. */
 struct delivery_tally {
     uint64_t pushed;                    /* elements that were added */
-    struct delivery_counts *deliveries; /* NULL: there were none */
+    struct delivery_counts *deliveries; /* NULL if there were none */
 };
 
 struct delivery_counts *delivery_counts_new(void);
-void delivery_counts_free(struct delivery_counts *counts);          /* NULL: does nothing */
-size_t delivery_counts_bytes(const struct delivery_counts *counts); /* NULL: 0 */
+void delivery_counts_free(struct delivery_counts *counts);          /* NULL is ignored */
+size_t delivery_counts_bytes(const struct delivery_counts *counts); /* 0 for NULL */
 /* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
  * use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);
-/* How late the deliveries were, as a histogram. `counts` NULL: there were none. */
+/* How late the deliveries were, as a histogram. `counts` is NULL if there were none. */
 struct histogram delivery_lateness(const struct delivery_counts *counts);
 
 #endif

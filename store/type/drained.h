@@ -24,12 +24,12 @@ enum {
 struct drained; /* by key */
 
 struct drained *drained_new(void);
-void drained_free(struct drained *drained); /* NULL: does nothing. O(DRAINED_MOST) */
+void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) */
 
 /* Takes ownership of the counts, and frees them if the key is too long. The table must have none of
  * this key. O(1), and O(ended ones) */
 void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
-/* Removes the counts of the key and returns them to the caller; {0}: it has none. O(1) */
+/* Removes the counts of the key and returns them to the caller, {0} if it has none. O(1) */
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
 struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
                                    msec now); /* borrowed */

@@ -49,10 +49,10 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 /* hash_get and hash_deadline at once. O(1) */
 bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at);
-/* The field's deadline, NEVER if it has none; false: no such field. O(1) */
+/* Finds the field's deadline, NEVER without one. Returns false if there is no such field. O(1) */
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
-/* Sets the field's deadline, or removes it (NEVER); false: no such field. `field` may point into
- * the hash. O(log n) */
+/* Sets the field's deadline, or removes it (NEVER). Returns false if there is no such field.
+ * `field` may point into the hash. O(log n) */
 bool hash_expire(struct hash *hash, struct bytes field, msec at);
 struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 

@@ -41,13 +41,15 @@ struct hll_register hll_register_of(struct bytes element);
 /* Is the header valid, and the length of a dense body right? The functions below require it. */
 bool hll_is_valid(struct bytes text);
 bool hll_is_sparse(struct bytes text);
-bool hll_cached(struct bytes text, uint64_t *count); /* false: the count is out of date */
+bool hll_cached(struct bytes text, uint64_t *count); /* false if it is out of date */
 /* Writes the count field: with a new count, or the text's own marked as out of date. */
 void hll_print_count(char to[HLL_COUNT_BYTES], uint64_t count);
 void hll_print_outdated(char to[HLL_COUNT_BYTES], struct bytes text);
-/* Estimates. False: a sparse body does not have 16384 registers. */
+/* Estimates the number of elements. Returns false if a sparse body does not have 16384
+ * registers. */
 bool hll_count(struct bytes text, uint64_t *count);
-/* Sets each of registers[HLL_REGISTERS] to the maximum of it and the text's. False as above. */
+/* Sets each of registers[HLL_REGISTERS] to the maximum of it and the text's. Returns false as
+ * hll_count does. */
 bool hll_merge(uint8_t *registers, struct bytes text);
 uint64_t hll_count_registers(const uint8_t *registers);
 
@@ -71,14 +73,14 @@ struct hll {
 
 enum hll_change { HLL_SAME, HLL_RAISED, HLL_CORRUPT };
 
-void hll_init(struct hll *hll, struct bytes text); /* copies; empty text: a new sparse sketch */
+void hll_init(struct hll *hll, struct bytes text); /* copies; an empty text begins a new sketch */
 void hll_drop(struct hll *hll);
 static inline struct bytes hll_view(const struct hll *hll)
 {
     return bytes_of(hll->data, hll->len);
 }
 enum hll_change hll_raise(struct hll *hll, struct hll_register reg);
-bool hll_make_dense(struct hll *hll); /* false: corrupt, nothing changed */
+bool hll_make_dense(struct hll *hll); /* false, and no change, if corrupt */
 void hll_outdate(struct hll *hll);    /* marks the count as out of date */
 
 #endif

@@ -31,17 +31,17 @@ void lease_free(struct lease *lease);
 bool lease_free_some(struct lease *lease, size_t *work); /* as list_free_some */
 
 size_t lease_count(const struct lease *lease);     /* holders */
-uint32_t lease_permits(const struct lease *lease); /* the most holders; 0: nobody has held it yet */
+uint32_t lease_permits(const struct lease *lease); /* the most holders; 0 before the first */
 
-/* False: there is none. */
+/* Find a holder; return false if there is none. */
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder);
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder);
 /* May the holder be put? Not if there are as many others as permits, if these have another number
  * of permits, or if one of them has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
-/* Adds a holder that fits, or gives the holder of this owner another token and end. */
+/* Adds a holder that fits, or changes token and end of the holder of this owner. */
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);
-/* False: no such holder. `owner` may point into the lease. */
+/* Removes the holder; returns false if there is none. `owner` may point into the lease. */
 bool lease_remove(struct lease *lease, struct bytes owner);
 
 struct lease_iter {
@@ -54,7 +54,7 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder);
 
 /* ---- deadlines: the ends of the holders ---- */
 
-/* False: no such holder. */
+/* Both return false if there is no such holder. */
 bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
 bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n) */
 struct expiring lease_expiring(const struct lease *lease);

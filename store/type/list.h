@@ -36,7 +36,7 @@ void list_insert(struct list *list, size_t index, struct bytes element);
 /* As LREM: count > 0: the first, < 0: the last, 0: all. Returns the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
-/* The index of the first element equal to this one; false: there is none. O(n) */
+/* Finds the index of the first element equal to this one. Returns false if there is none. O(n) */
 bool list_find(const struct list *list, struct bytes element, size_t *index);
 
 /* Walks borrowed elements in either direction; the list must not change meanwhile. */

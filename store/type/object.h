@@ -23,7 +23,7 @@
 
 enum { OBJECT_SMALL = 8 }; /* the longest string, in bytes, that is stored in the object itself */
 
-/* 12 bytes, so that struct entry has no padding. */
+/* 12 bytes, so that struct entry needs no padding. */
 struct __attribute__((packed, aligned(4))) object {
     union __attribute__((packed)) {
         char small[OBJECT_SMALL];
@@ -57,7 +57,7 @@ static inline void object_assign(struct object *object, struct object by)
     *object = by;
 }
 
-/* A string with a soft deadline. Few strings have one, so the others take no memory for it. */
+/* A string with a soft deadline. Few strings have one, so the others spend no memory on it. */
 struct soft_string {
     msec at;
     struct object text;
@@ -96,7 +96,7 @@ static inline bool type_may_have_expiry(enum type type)
 {
     return type_rows[type].may_have_expiry;
 }
-/* Can clients give members of this type deadlines? True for sets, hashes and sorted sets. */
+/* Can clients set deadlines of members of this type? True for sets, hashes and sorted sets. */
 static inline bool type_has_members(enum type type)
 {
     return type_rows[type].members != NULL && type != TYPE_LEASE;
@@ -112,15 +112,17 @@ static inline bool object_is_emptied(const struct object *object)
  * or a dehydrator has an element to announce. NEVER if there is none. O(1); for a dehydrator O(log
  * n) */
 struct due_at object_next_due(const struct object *object);
-/* The member's (or field's) deadline, NEVER if it has none; false: no such member. O(1) */
+/* Finds the member's (or field's) deadline, NEVER without one. Returns false if there is no such
+ * member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
-/* Sets the member's deadline, or removes it (NEVER); false: no such member. O(log n) */
+/* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
+ * O(log n) */
 bool object_member_expire(const struct object *object, struct bytes member, msec at);
 bool object_member_remove(const struct object *object, struct bytes member);
-/* The member with the earliest deadline; false: none has one. O(1) */
+/* Finds the member with the earliest deadline. Returns false if none has a deadline. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);
 size_t object_count_expiring(const struct object *object); /* members with a deadline. O(1) */
-/* The agenda of a large collection, for visiting it in parts; NULL: it is small or has no
+/* The agenda of a large collection, for visiting it in parts; NULL if it is small or has no
  * deadlines. */
 const struct agenda *object_agenda(const struct object *object);
 /* Visits members with a deadline <= until, in no particular order. Return false to stop.

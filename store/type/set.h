@@ -27,7 +27,7 @@ size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
 /* Adds with a deadline (NEVER for none); false, and no change, if the set has the member. */
 bool set_add(struct set *set, struct bytes member, msec at);
-/* False: no such member. `member` may point into the set. */
+/* Removes the member; returns false if there is none. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
 /* A random member; the set must not be empty. */
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);
@@ -46,10 +46,10 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
 
 /* ---- deadlines ---- */
 
-/* The member's deadline, NEVER if it has none; false: no such member. O(1) */
+/* Finds the member's deadline, NEVER without one. Returns false if there is no such member. O(1) */
 bool set_deadline(const struct set *set, struct bytes member, msec *at);
-/* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
- * the set. O(log n) */
+/* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
+ * `member` may point into the set. O(log n) */
 bool set_expire(struct set *set, struct bytes member, msec at);
 struct expiring set_expiring(const struct set *set); /* O(1) */
 

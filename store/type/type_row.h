@@ -41,7 +41,7 @@ struct type_row {
     bool may_have_expiry;
     bool may_be_empty; /* a value without elements keeps its key */
 
-    void *(*new)(void); /* NULL: an empty value has no memory (strings) */
+    void *(*new)(void); /* NULL if an empty value needs no memory (strings) */
     bool (*free_some)(struct object *object, size_t *work);
     void (*relocate)(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation);
@@ -49,26 +49,28 @@ struct type_row {
     size_t (*bytes)(const struct object *object);
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
-    void (*widen)(struct object *object);                    /* NULL: does nothing */
-    const struct dict *(*hint)(const struct object *object); /* NULL: there is no table */
-    /* Must a value without elements keep its key for something else? NULL: never. */
+    void (*widen)(struct object *object);                    /* may be NULL */
+    const struct dict *(*hint)(const struct object *object); /* NULL if there is no table */
+    /* Must a value without elements keep its key for something else? NULL if it never must. */
     bool (*is_held)(const struct object *object);
-    bool (*has)(const struct object *object, struct bytes name); /* NULL: elements have no names */
-    size_t (*references)(const struct object *object);           /* NULL: there are none */
-    size_t (*notes)(const struct object *object);                /* NULL: there are none */
+    bool (*has)(const struct object *object, struct bytes name); /* NULL if elements lack names */
+    size_t (*references)(const struct object *object);           /* NULL if there are none */
+    size_t (*notes)(const struct object *object);                /* NULL if there are none */
 
-    const struct member_ops *members; /* NULL: members have no deadlines */
-    /* NULL: derived from the members. */
+    const struct member_ops *members; /* NULL if members have no deadlines */
+    /* NULL if derived from the members. */
     struct due_at (*next_due)(const struct object *object);
-    /* NULL: derived from the members. */
+    /* NULL if derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
-    /* A type that can withhold expired elements in place: withholds those that are not yet (false:
-     * there are none), and gives all of them back. NULL: expired members are moved away instead. */
+    /* For a type that can withhold expired elements in place: `withhold` withholds those that are
+     * not yet, and returns false if there are none; `give_back` ends that for all. NULL if expired
+     * members are moved away instead. */
     bool (*withhold)(struct object *object, msec now);
     void (*give_back)(struct object *object);
-    /* The clock was set back to `since`: reports again what is due later than that. True if the
-     * value's next due time has changed. NULL: nothing is reported before it is removed. */
+    /* Called when the clock was set back to `since`: will report again what is due later than that.
+     * Returns true if the value's next due time has changed. NULL if nothing is reported before it
+     * is removed. */
     bool (*rewind)(struct object *object, msec since);
 };
 

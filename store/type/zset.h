@@ -30,7 +30,7 @@ bool zset_free_some(struct zset *zset, size_t *work); /* as list_free_some */
 size_t zset_count(const struct zset *zset);
 bool zset_score(const struct zset *zset, struct bytes member, double *score); /* O(1) */
 bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /* O(log n) */
-/* The number of members below a score, or below a member (if all scores are equal); see ranked.h.
+/* Counts the members below a score, or below a member (if all scores are equal); see ranked.h.
  * O(log n) */
 size_t zset_below_score(const struct zset *zset, double score, bool or_equal);
 size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal);
@@ -67,10 +67,10 @@ struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member,
 
 /* ---- deadlines ---- */
 
-/* The member's deadline, NEVER if it has none; false: no such member. O(1) */
+/* Finds the member's deadline, NEVER without one. Returns false if there is no such member. O(1) */
 bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
-/* Sets the member's deadline, or removes it (NEVER); false: no such member. `member` may point into
- * the set. O(log n) */
+/* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
+ * `member` may point into the set. O(log n) */
 bool zset_expire(struct zset *zset, struct bytes member, msec at);
 struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 

@@ -20,7 +20,7 @@ struct pending_record {
     struct stream_id id;
     msec at;
     uint64_t deliveries;
-    uint32_t consumer; /* its number; 0: none, released */
+    uint32_t consumer; /* its number; 0 if released */
 };
 
 enum { PENDING_DELIVERED, PENDING_RELEASED, PENDING_KINDS };

@@ -36,21 +36,21 @@ bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
  * O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
-/* False: no record has this ID. O(log n) */
+/* Returns false if no record has this ID. O(log n) */
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed);
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
                        struct pending_record *found);
-/* The record of a rank from 0; false: past the end. O(log n) */
+/* Finds the record of a rank from 0. Returns false past the end. O(log n) */
 bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pending_record *found);
 
 struct pending_query {
     struct stream_id from, to; /* both included */
-    uint32_t consumer;         /* 0: all, and released ones */
+    uint32_t consumer;         /* 0 for all, and released ones */
     bool by_time;              /* only those with at <= until */
     msec until[PENDING_KINDS];
 };
-/* The first record that passes; false: none does. */
+/* Finds the first record that passes. Returns false if none does. */
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 
@@ -59,7 +59,7 @@ bool pending_tree_next(const struct pending_tree *tree, const struct pending_que
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
 
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank
- * after the leaf; 0: it was the last leaf. O(log n) */
+ * after the leaf, or 0 after the last leaf. O(log n) */
 size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation);
 
 /* Verifies order, counts, summaries, fill and bytes, and calls visit for each record. */

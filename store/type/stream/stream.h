@@ -55,7 +55,8 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks); 
  * one, unless it is INT64_MAX. The texts must not point into this stream. Amortised O(1) */
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *texts,
                    size_t count);
-/* Removes one entry; false: there is none. Raises marks.max_deleted. O(log n) plus its block */
+/* Removes one entry, and raises marks.max_deleted. Returns false if there is none. O(log n) plus
+ * its block */
 bool stream_remove(struct stream *stream, struct stream_id id);
 /* Removes the first `count` entries, which must exist. O(log n + blocks removed) */
 void stream_cut(struct stream *stream, size_t count);
@@ -63,14 +64,14 @@ void stream_cut(struct stream *stream, size_t count);
 /* ---- finding ---- */
 
 bool stream_has(const struct stream *stream, struct stream_id id);    /* O(log n) */
-bool stream_first(const struct stream *stream, struct stream_id *id); /* false: empty. O(1) */
+bool stream_first(const struct stream *stream, struct stream_id *id); /* false if empty. O(1) */
 bool stream_final(const struct stream *stream, struct stream_id *id); /* the last entry */
 size_t stream_rank(const struct stream *stream,
                    struct stream_id id); /* entries before id. O(log n) */
 bool stream_id_at(const struct stream *stream, size_t rank,
-                  struct stream_id *id); /* false: past the end */
-/* The number of entries in the first whole blocks that together have at most `most`: for
- * approximate trims. O(log n) */
+                  struct stream_id *id); /* false past the end */
+/* Counts the entries in the first whole blocks that together have at most `most`, for approximate
+ * trims. O(log n) */
 size_t stream_whole_blocks(const struct stream *stream, size_t most);
 
 /* One entry, borrowed until the next change of the stream. */
@@ -82,7 +83,7 @@ struct stream_entry {
     const unsigned char *names, *values;
     size_t given;
 };
-/* The next field in the order in which they were added; false: that was the last. */
+/* Reads the next field, in the order in which they were added. Returns false after the last. */
 bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
 
 /* Private: a position between the entries of one block. */
@@ -115,15 +116,15 @@ struct stream_walk {
 void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
 /* From the last entry whose ID is not above `id` downwards. O(log n) */
 void stream_walk_down(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
-bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* false: the end */
+bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* false at the end */
 
 /* ---- retention ---- */
 
-/* An entry is alive until its ID's time + this span, as a member is until its deadline. 0:
- * forever. Does not remove anything. */
+/* An entry is alive until its ID's time + this span, as a member is until its deadline. With 0 it
+ * is alive forever. Does not remove anything. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
-/* The deadline of the first entry; NEVER: none, or no retention. O(1) */
+/* The deadline of the first entry, NEVER without entries or retention. O(1) */
 msec stream_next_deadline(const struct stream *stream);
 /* The number of entries that have expired by now. O(log n) */
 size_t stream_count_expired(const struct stream *stream, msec now);
@@ -143,7 +144,7 @@ struct stream_groups *stream_groups(const struct stream *stream);
 /* ---- entries sent twice: stream_repeats.h has the functions ---- */
 
 struct stream_repeats;
-/* Borrowed; NULL: the stream has never had any. */
+/* Borrowed. NULL if the stream has never had any. */
 struct stream_repeats *stream_repeats(const struct stream *stream);
 struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
 

@@ -32,7 +32,7 @@ struct stream_block {
     uint32_t begin;     /* of the first entry */
     uint32_t names;     /* the names that apply before it */
     uint32_t own_names; /* the names of the last entry */
-    bool in_tree;       /* false: the stream's last block, while it still grows */
+    bool in_tree;       /* false for the stream's last block, while it still grows */
     unsigned char data[];
 };
 
@@ -67,14 +67,14 @@ void stream_block_compact(struct stream_block *block);
 /* Removes the first `count` entries, fewer than the block has. This and stream_block_remove keep
  * the totals of the tree. */
 void stream_block_cut(struct stream_block *block, uint32_t count);
-/* Removes an entry, not the only one; false: there is none with this ID. O(block) */
+/* Removes an entry, not the only one. Returns false if none has this ID. O(block) */
 bool stream_block_remove(struct stream_block *block, struct stream_id id);
 
 /* ---- reading ---- */
 
 /* Before the first entry. */
 void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block *block);
-/* The next entry; false: there is none in this block. */
+/* Reads the next entry. Returns false if there is none in this block. */
 bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry);
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,

@@ -40,8 +40,8 @@ struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
 /* Moves a group with its consumers and pending entries to another stream's groups, where its name
  * must be absent; used to free it in slices. O(log n) */
 void group_move(struct stream_group *group, struct stream_groups *to);
-/* The group after this one in the order of their names (as memcmp); NULL: the first. NULL: the end.
- */
+/* Returns the group after this one in the order of their names (as memcmp), NULL after the last.
+ * With NULL, returns the first. */
 struct stream_group *group_next(const struct stream_groups *groups,
                                 const struct stream_group *group);
 struct bytes group_name(const struct stream_group *group);
@@ -77,7 +77,7 @@ void consumer_saw(struct stream_consumer *consumer, msec now);
 
 struct pending {
     struct stream_id id;
-    struct stream_consumer *consumer; /* NULL: released by XNACK */
+    struct stream_consumer *consumer; /* NULL once released by XNACK */
     msec at;                          /* delivered at; released: due for redelivery at */
     uint64_t deliveries;
 };
@@ -88,18 +88,18 @@ bool pending_find(const struct stream_group *group, struct stream_id id, struct 
 /* Adds it, or replaces the one with this ID. O(log n) */
 void pending_put(struct stream_group *group, const struct pending *pending);
 bool pending_remove(struct stream_group *group,
-                    struct stream_id id); /* false: not pending. O(log n) */
-bool pending_first(const struct stream_group *group, struct stream_id *id); /* false: none */
+                    struct stream_id id); /* false if it is not pending. O(log n) */
+bool pending_first(const struct stream_group *group, struct stream_id *id); /* false if none */
 bool pending_final(const struct stream_group *group, struct stream_id *id);
 
 struct pending_filter {
     struct stream_id from, to;              /* both included */
-    const struct stream_consumer *consumer; /* NULL: any, and released ones */
+    const struct stream_consumer *consumer; /* NULL for any, and released ones */
     bool by_time;                           /* only those whose `at` is not after ... */
     msec until, until_released;             /* ... this; the second is for released ones */
 };
-/* The first that passes, in the order of IDs; false: none does. To continue, set filter->from to
- * the next ID: the group may change between calls. O(log n) */
+/* Finds the first that passes, in the order of IDs. Returns false if none does. To continue, set
+ * filter->from to the next ID: the group may change between calls. O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
 /* The earliest `at` of delivered and of released ones, or NEVER. O(1) */

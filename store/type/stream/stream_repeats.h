@@ -41,7 +41,7 @@ void repeat_set_limits(struct stream_repeats *repeats, struct repeat_limits limi
 struct repeat_counts repeat_counts(const struct stream_repeats *repeats);
 void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts counts);
 
-/* False: not remembered. O(1) */
+/* Returns false if it is not remembered. O(1) */
 bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                  msec now, struct stream_id *id);
 /* Would this ID come after those of the producer? */
@@ -70,7 +70,7 @@ struct repeat_walk {
     const struct repeat *next;
 };
 void repeat_walk_begin(struct repeat_walk *walk, const struct stream_repeats *repeats);
-bool repeat_walk_next(struct repeat_walk *walk); /* false: the end */
+bool repeat_walk_next(struct repeat_walk *walk); /* false at the end */
 
 size_t stream_repeats_bytes(const struct stream_repeats *repeats); /* memory. O(1) */
 void stream_repeats_check(const struct stream_repeats *repeats);
