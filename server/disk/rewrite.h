@@ -31,12 +31,15 @@
  *     FOLDER    the thread creates the folder unless it exists. The journal writes nothing: its
  *               segment has failed, or there is none, or the data was replaced
  *     BASE      a child writes the data of the fork; after FOLDER the journal keeps later records
- * in memory LIST      the thread lists the base, and, after FOLDER, a new segment: what a start
- * loads SWITCH    the journal switches to that segment, with all records kept SWEEP     the thread
- * removes the files that the base replaced. The journal needs nothing more, so a snapshot may begin
+ *               in memory
+ *     LIST      the thread lists the base, and, after FOLDER, a new segment: what a start loads
+ *     SWITCH    the journal switches to that segment, with all records kept
+ *     SWEEP     the thread removes the files that the base replaced. The journal needs nothing
+ *               more, so a snapshot may begin
  *     TRY       the journal is off: the thread creates the folder and a segment, to see whether
- * that is possible. TRIED: the result has not been used yet NOTE      the journal was closed: the
- * thread notes in the manifest that it is synced */
+ *               that is possible
+ *     TRIED     the result was not used yet
+ *     NOTE      the journal was closed: the thread notes in the manifest that it is synced */
 #ifndef SERVER_DISK_REWRITE_H
 #define SERVER_DISK_REWRITE_H
 
