@@ -15,7 +15,7 @@
 #include "server/cmd/call/call.h"
 
 /* Parses the timeout in seconds at argument i, fractions allowed, into the instant at which it
- * ends. 0 means NEVER. False: an error was sent. */
+ * ends. 0 means NEVER. Returns false after sending an error. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -23,8 +23,8 @@ struct source {
     struct entry *entry; /* NULL if no key has elements */
 };
 
-/* Finds the first existing key among `count` keys from argument `first` on. False: the key has
- * another type, and the error was sent. A call that runs again looks only at the key that became
+/* Finds the first existing key among `count` keys from argument `first` on. If it holds another
+ * type, sends the error and returns false. A call that runs again looks only at the key that became
  * ready. */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 

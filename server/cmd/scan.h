@@ -20,11 +20,11 @@ struct scan {
 /* A scan that succeeds ends with scan_reply or scan_reply_items. */
 void scan_begin(struct scan *scan, struct call *call);
 
-/* Parses the cursor at argument i. False: an error was sent. */
+/* Parses the cursor at argument i. Returns false after sending an error. */
 bool scan_read_cursor(struct scan *scan, int i);
 /* Parses MATCH and COUNT from argument i on. If type_at is not NULL, parses TYPE as well and sets
- * *type_at to the position of its value, or 0. `names_word` sets names_only; NULL: there is no such
- * word. False: an error was sent. */
+ * *type_at to the position of its value, or 0. The word `names_word`, if not NULL, sets names_only.
+ * Returns false after sending an error. */
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word);
 
 /* Takes steps (as dict_scan does) until `count` elements were visited or the scan is over. Stops

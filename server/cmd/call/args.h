@@ -37,7 +37,7 @@ bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
  * name: "invalid expire time in 'set' command". */
 enum ttl_unit { TTL_SECONDS, TTL_MSEC, TTL_UNIX_SECONDS, TTL_UNIX_MSEC };
 bool arg_ttl_unit(const struct call *call, int i,
-                  enum ttl_unit *unit); /* false: another word; no reply */
+                  enum ttl_unit *unit); /* false, without a reply, for another word */
 /* Converts the number at i to an absolute deadline; relative numbers count from txn->now. An
  * overflow is an error, and so is a number of 0 or less if must_be_positive (SET, GETEX). */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at);
@@ -45,7 +45,8 @@ bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_pos
 /* Returns the entry of argument i without updating its access time, for commands like TTL and
  * EXISTS, which count as a read but do not use the value. */
 struct entry *peek_key(struct call *call, int i);
-/* Sets *entry to the entry of argument i, or to NULL if the key is missing. False: WRONGTYPE. */
+/* Sets *entry to the entry of argument i, or to NULL if the key is missing. Replies WRONGTYPE and
+ * returns false if it holds another type. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
 /* The same for reading: also counts a hit or miss. */
 bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
@@ -54,7 +55,7 @@ bool find_typed_counted(struct call *call, int i, enum type type, struct entry *
 struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type);
 
 /* Converts a [start, stop] pair of indexes (negative: from the end) to the half-open range [*from,
- * *to) within count, as LRANGE and ZRANGE do. An empty range has *from == *to. */
+ * *to) within count, as LRANGE and ZRANGE do. For an empty range *from equals *to. */
 void clip_range(int64_t start, int64_t stop, size_t count, size_t *from, size_t *to);
 
 #endif

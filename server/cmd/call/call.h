@@ -23,7 +23,7 @@
 
 struct session;
 
-/* The reply to a client that has waited in vain, or must not wait. */
+/* The reply to a client that waited in vain, or must not wait. */
 enum no_answer {
     ANSWER_NULL,    /* a null array */
     ANSWER_EMPTY,   /* an empty array */
@@ -34,25 +34,26 @@ void reply_no_answer(struct resp_writer *out, enum no_answer answer);
 /* Filled by a command that found nothing: block until one of these keys has a value of this type.
  */
 struct block_request {
-    int first, count; /* the arguments that are the keys; count 0: do not block */
+    int first, count; /* the arguments that are the keys; with count 0, do not block */
     enum type type;
-    msec until; /* instant of the timeout; NEVER: no timeout */
+    msec until; /* instant of the timeout; NEVER without one */
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
-     * ready then, or earlier through an effect. 0 and NEVER: only through an effect. */
+     * ready then, or earlier through an effect. With 0 or NEVER, only an effect makes them
+     * ready. */
     msec again;
     int64_t usec; /* for observe: duration of the first run */
     enum no_answer no_answer;
 
     /* Clients with the same command may need different elements. This argument, the name of a
      * stream's group or a number of elements, decides: if one client finds nothing, all with the
-     * same command and argument do. 0: all with the same command do, but those that read streams
-     * are tried one by one. */
+     * same command and argument do. With 0, all with the same command do, but those that read
+     * streams are tried one by one. */
     int group;
     /* For streams: */
     bool or_gone; /* run again even if a key is gone or changes its type, to reply with an error */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command
-     * frees the array. NULL: the call's own arguments. */
+     * frees the array. NULL for the call's own arguments. */
     struct bytes *argv;
 };
 
@@ -64,15 +65,15 @@ struct call {
     struct resp_writer *out;
     struct session *session;     /* opaque to data commands */
     void *context;               /* the context with which the command's group was added */
-    struct block_request *block; /* filled by a command to block; NULL: it can't (MULTI) */
+    struct block_request *block; /* filled by a command to block; NULL if it can't (MULTI) */
     /* NULL on the first run. Otherwise the call was blocked and runs again because this key is
      * ready. If it still finds nothing, it sends no reply and fills `block` again. */
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments redacted by call_redact, one bit each */
-    bool failed;         /* an error has been sent */
-    char error_code[16]; /* the error's first word: "ERR"; "": no error, or do not count it */
+    bool failed;         /* an error was sent */
+    char error_code[16]; /* the error's first word, as "ERR"; "" to count no error */
 };
 
 /* Runs the row's function in call->txn, where the caller has begun the call with txn_call. The only
@@ -93,7 +94,7 @@ static inline unsigned call_flags(const struct call *call)
     return row->flags & RUNS_SCRIPT ? row->vary_flags(call) : row->flags;
 }
 
-/* True if `test` returns true for any of the call's keys. */
+/* Does `test` return true for any of the call's keys? */
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);
 

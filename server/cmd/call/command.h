@@ -69,7 +69,7 @@ enum {
 };
 
 struct key_range {
-    int first, last, step; /* last < 0 counts from the end; first 0: no keys */
+    int first, last, step; /* last < 0 counts from the end; first is 0 without keys */
 };
 
 /* How a call uses a key, named as in COMMAND INFO: one of the first four, then what happens to its
@@ -93,8 +93,8 @@ struct key_spec {
     unsigned flags; /* KEY_*, or 0 without a spec */
     enum { KEYS_RANGE, KEYS_COUNTED, KEYS_ANYWHERE } find;
     int first; /* position of the first key; KEYS_COUNTED: of the key count, which precedes it */
-    const char *keyword; /* the key follows this word, searched from `first` on; NULL: no word */
-    int last, step;      /* KEYS_RANGE: relative to the first key; last < 0: from the end */
+    const char *keyword; /* the key follows this word, searched from `first` on; or NULL */
+    int last, step;      /* KEYS_RANGE: relative to the first key; last < 0 counts from the end */
     int limit;           /* KEYS_RANGE: 2 if only the first half of the arguments are keys */
 };
 
@@ -173,8 +173,8 @@ enum { KEY_SPECS_MAX = 3 };
 
 struct command {
     const char *name; /* upper case; for a subcommand only its own word ("GET" of CONFIG) */
-    void (*run)(struct call *call); /* NULL: has only subcommands */
-    int arity;                      /* counts the name; -n: at least n */
+    void (*run)(struct call *call); /* NULL if there are only subcommands */
+    int arity;                      /* counts the name; -n for at least n */
     unsigned flags;
     unsigned acl;
     struct key_range keys;
@@ -189,10 +189,10 @@ struct command {
     struct key_spec specs[KEY_SPECS_MAX];
     unsigned key_flags;
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
-    /* For COUNTS_KEYS: does this call count keys? NULL: each call does. */
+    /* For COUNTS_KEYS: does this call count keys? NULL if each call does. */
     bool (*counts_keys)(const struct call *call);
     /* Does a thread have to prepare something first, such as a file, for which running the call
-     * would wait? Begins that, or finds it running. NULL: no call of this row needs that. */
+     * would wait? Begins that, or finds it running. NULL if no call of this row needs that. */
     bool (*prepares)(const struct call *call);
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
@@ -234,8 +234,8 @@ void commands_free(struct commands *commands);
 void commands_add(struct commands *commands, const struct command_group *group, void *context);
 
 struct command_ref {
-    const struct command *row;    /* NULL: no such command */
-    const struct command *parent; /* NULL: not a subcommand */
+    const struct command *row;    /* NULL if there is no such command */
+    const struct command *parent; /* NULL unless it is a subcommand */
     const char *group;            /* the name of its table's group */
     void *context;
     struct command_stats *stats; /* of the row; NULL without a row */

@@ -1,5 +1,5 @@
-/* role: the state of replication that the gates check. Set by replica/; all false: a master without
- * replicas. */
+/* role: the state of replication that the gates check. Set by replica/. A master without replicas
+ * is all false. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H
 

@@ -27,32 +27,32 @@ struct session {
     uint64_t id;
     enum session_state state; /* only the functions below change this and the next two */
     enum wait_reason waits_for;
-    void (*forget_wait)(struct session *session); /* NULL: nothing to forget */
+    void (*forget_wait)(struct session *session); /* NULL if there is nothing to forget */
     const char *peer; /* "127.0.0.1:50000", or NULL if unknown. Borrowed from the connection */
     unsigned db;
     struct resp_writer out;
     bool authenticated;
-    struct acl_user *user; /* held; NULL: no checks (replay, tests). See acl_begin_session */
+    struct acl_user *user; /* held; NULL without checks (replay, tests). See acl_begin_session */
     bool no_evict, no_touch;
     bool redirects;     /* CLIENT CAPA: a replica refers the client to its master */
     bool reads_replica; /* READONLY: a replica serves its reads itself */
     enum reply_mode reply_mode;
     struct blob *name, *lib_name, *lib_version; /* owned, or NULL */
-    struct multi *multi;                        /* NULL: not in MULTI */
-    struct watching *watching;                  /* NULL: no watched keys */
+    struct multi *multi;                        /* NULL outside MULTI */
+    struct watching *watching;                  /* NULL without watched keys */
     bool watch_touched;                         /* a watched key has changed: EXEC will fail */
-    bool monitoring;                            /* MONITOR: the client gets every command */
+    bool monitoring;                            /* MONITOR: the client is sent every command */
     struct blocked_client *blocked; /* WAIT_KEY, WAIT_REPLICAS, WAIT_LONG_REPLY; else NULL */
     struct delayed *delayed;        /* WAIT_SETTLING; else NULL */
     struct preparing *preparing;    /* WAIT_PREPARING; else NULL */
-    struct subscriber *subscriber;  /* NULL: no subscriptions */
-    struct tracker *tracker;        /* NULL: CLIENT TRACKING is off */
-    struct replica *replica;        /* NULL: not a replica */
+    struct subscriber *subscriber;  /* NULL without subscriptions */
+    struct tracker *tracker;        /* NULL while CLIENT TRACKING is off */
+    struct replica *replica;        /* NULL if it is no replica */
     uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
-    struct outbuf *pushes; /* collects pushes while EXEC replies; NULL: see session_push_out */
+    struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
-    const struct command *last_parent;  /* NULL: not a subcommand */
+    const struct command *last_parent;  /* NULL unless it is a subcommand */
     /* Called by session_notify and session_wake: sends the output and schedules the requests that
      * arrived during the wait. NULL in tests. Must not free any session, because callers still use
      * it: connections are closed at the end of the turn. */
@@ -64,9 +64,9 @@ struct session {
 /* Initializes a session in database 0, with RESP2 replies into `out`; not authenticated. */
 void session_init(struct session *session, struct outbuf *out);
 
-/* No further request of the session runs until session_wake. The state must be SERVING. `forget`
- * removes the session from the list that keeps its wait; called once, when the wait ends for any
- * reason. */
+/* Makes the session wait: no further request of it runs until session_wake. The state must be
+ * SERVING. `forget` removes the session from the list that keeps its wait; called once, when the
+ * wait ends for any reason. */
 void session_wait(struct session *session, enum wait_reason reason,
                   void (*forget)(struct session *session));
 /* Ends the session's wait without waking it, for example to close it. No effect if it does not
@@ -93,8 +93,8 @@ static inline bool session_is_blocked(const struct session *session)
 {
     return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;
 }
-/* Where messages to the session are appended: pushes, which are no replies. While EXEC replies they
- * are collected, so that they follow its array. */
+/* Returns where to append pushes to the session, which are no replies. While EXEC replies they are
+ * collected, so that they follow its array. */
 static inline struct outbuf *session_push_out(const struct session *session)
 {
     return session->pushes != NULL ? session->pushes : session->out.out;

@@ -14,7 +14,7 @@ bool arg_lease(struct call *call, int i, msec *at);
 /* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
 bool arg_instant(struct call *call, int i, msec *at);
 
-/* Finds an element by its id. NULL: there is none, or entry is NULL. */
+/* Finds an element by its id. Returns NULL if there is none, or if entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
 /* Until when an element that has been claimed `deliveries` times stays claimed if it is not
  * acknowledged: the end of its lease plus the back-off of the policy (NULL for none). */

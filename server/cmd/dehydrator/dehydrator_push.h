@@ -11,21 +11,21 @@ enum push_mode { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE };
 
 /* A push to the key of argument 1. */
 struct push {
-    struct entry *entry; /* NULL: the key is missing; push_element then creates it */
+    struct entry *entry; /* NULL if the key is missing; push_element then creates it */
     msec at;
     enum push_mode mode;
     msec at_most; /* of POSTPONE: the longest span after the first push, or 0 for no limit */
-    msec remember, every; /* 0: not given */
+    msec remember, every; /* 0 if not given */
 };
 
 enum pushed {
     PUSHED,
-    PUSH_KEPT,  /* the id exists or is remembered, and nothing has changed */
+    PUSH_KEPT,  /* the id exists or is remembered, and nothing changed */
     PUSH_FAILED /* an error was sent */
 };
 
 bool is_push_option(const struct call *call, int i);
-/* Parses the options from argument i to the last. False: an error was sent. */
+/* Parses the options from argument i to the last. Returns false after sending an error. */
 bool parse_push_options(struct call *call, int i, struct push *push);
 /* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id);

@@ -24,8 +24,8 @@ struct geo_found {
     struct outbuf texts; /* copies of members */
 };
 
-/* Finds the members within the shape, cell by cell, at most `limit` (0: all). Free the result with
- * geo_found_drop, even if it is incomplete. False: there is no memory for all of them.
+/* Finds the members within the shape, cell by cell, at most `limit`, or with 0 all. Returns false
+ * without memory for all of them. Free the result with geo_found_drop, even if it is incomplete.
  * O(log n + members of the cells) */
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit);

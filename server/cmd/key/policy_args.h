@@ -12,7 +12,7 @@ struct policy_refusal {
     char text[512]; /* as an error reply: "ERR TTL: 'x' is not a duration..." */
 };
 
-/* As policy_read; False: the refusal has the error. */
+/* As policy_read. Returns false after setting the refusal's error. */
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_refusal *refusal);
 

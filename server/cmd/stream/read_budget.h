@@ -6,7 +6,7 @@
 
 struct read_budget {
     bool counts, measures; /* MAXCOUNT, MAXSIZE given */
-    size_t entries, bytes; /* left; entries 0: streams that follow are left out */
+    size_t entries, bytes; /* left; without entries, streams that follow are omitted */
     size_t name;           /* bytes that the name of the stream adds to its first entry */
     bool is_used;          /* an entry was taken; the first one may have any size */
 };

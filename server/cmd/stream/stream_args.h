@@ -34,7 +34,8 @@ bool arg_counted_ids(struct call *call, int i, int *first);
 
 /* What happens to references in groups when an entry is removed. */
 enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
-/* Parses KEEPREF, DELREF or ACKED at argument i. False: another word, and nothing was sent. */
+/* Parses KEEPREF, DELREF or ACKED at argument i. Returns false for another word, and sends
+ * nothing. */
 bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* ---- streams and groups ---- */
@@ -61,7 +62,7 @@ size_t stream_id_print(char *to, struct stream_id id); /* room for STREAM_ID_CHA
 void reply_stream_id(struct resp_writer *out, struct stream_id id);
 void reply_fields(struct resp_writer *out, struct stream_entry *entry);       /* [name value ...] */
 void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /* [id, fields] */
-/* Finds the entry with this ID. False: there is none, and nothing was sent. */
+/* Finds the entry with this ID. Returns false if there is none, and sends nothing. */
 bool find_stream_entry(const struct stream *stream, struct stream_id id,
                        struct stream_entry *entry);
 

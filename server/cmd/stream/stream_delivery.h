@@ -20,7 +20,7 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget; returns
  * their number. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
-/* Replies with the entries that take_history has taken. */
+/* Replies with the entries that take_history chose. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 
@@ -28,7 +28,7 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
 struct pending_filter claim_filter(const struct call *call, msec idle);
 /* Could an entry of the group be claimed now? O(1) */
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
-/* The instant at which the next entry can be claimed; NEVER: none is pending. O(1) */
+/* The instant at which the next entry can be claimed, NEVER if none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
 /* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
  * Also removes pending IDs without an entry, and moves entries that were delivered too often.

@@ -8,8 +8,8 @@
 enum { IDMP_DIGEST_BYTES = 16 };
 
 struct idmp {
-    int producer;                   /* the argument; 0: not given */
-    int text;                       /* the argument of the idempotent ID; 0: `digest` replaces it */
+    int producer; /* the argument; 0 if not given */
+    int text;     /* the argument of the idempotent ID; if 0, `digest` replaces it */
     char digest[IDMP_DIGEST_BYTES]; /* of the fields; set by idmp_check */
 };
 

@@ -5,7 +5,7 @@
 #include "server/cmd/stream/stream_args.h"
 
 struct read_args {
-    int group, consumer; /* arguments; 0: XREAD */
+    int group, consumer; /* arguments; 0 for XREAD */
     int64_t count;       /* for each stream, or 0 for no limit */
     int64_t max_count;   /* for all streams, or 0 for no limit */
     int64_t max_size;    /* bytes, likewise */
@@ -17,8 +17,8 @@ struct read_args {
 
 /* Parses the options and finds the keys. */
 bool parse_read(struct call *call, struct read_args *args);
-/* Parses the ID for stream i of the command. "$" gives the stream's last ID (0-0 if entry is NULL),
- * ">" gives STREAM_ID_MAX. */
+/* Parses the ID for stream i of the command. "$" means the stream's last ID (0-0 if entry is NULL),
+ * ">" STREAM_ID_MAX. */
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
                    const struct entry *entry, struct stream_id *id);
 /* For find_keys: the keys follow the word STREAMS. */

@@ -17,8 +17,8 @@ struct trim {
     struct stream_id minid;
 };
 
-/* Parses the option at *i and moves *i past it. *known: it is an option of trimming. False: an
- * error was sent. */
+/* Parses the option at *i and moves *i past it. Sets *known if it is an option of trimming. Returns
+ * false after sending an error. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
 /* Checks the options together, after the last. */
 bool trim_check(struct call *call, struct trim *trim, bool required);
@@ -27,7 +27,7 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
 
 /* Does a group still need the entry: is it pending, or not delivered yet? */
 bool stream_is_referenced(const struct stream *stream, struct stream_id id);
-/* Removes the entry and, with REFS_DELETE, its references; false: there is none. */
+/* Removes the entry and, with REFS_DELETE, its references. Returns false if there is none. */
 bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
 
 #endif

@@ -6,7 +6,7 @@
 #include "server/cmd/call/call.h"
 
 /* Parses the offset of a bit at argument i, below the maximum length of a string. If width > 0,
- * "#n" means n * width. False: an error was sent. */
+ * "#n" means n * width. Returns false after sending an error. */
 bool arg_bit_offset(struct call *call, int i, unsigned width, uint64_t *offset);
 
 #endif

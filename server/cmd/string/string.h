@@ -10,7 +10,7 @@
 #include "server/cmd/call/command.h"
 
 /* SET GET MSET APPEND and others. Context: const int64_t *, the maximum length of a string
- * (proto-max-bulk-len); NULL: 512 MiB. */
+ * (proto-max-bulk-len); NULL for 512 MiB. */
 extern const struct command_group string_commands;
 /* MSETEX DELIFEQ DELEX DIGEST. */
 extern const struct command_group string_if_commands;

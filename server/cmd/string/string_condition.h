@@ -19,8 +19,9 @@ struct string_condition {
 /* Is argument i one of the four words? Replies nothing. Its value is argument i + 1. */
 bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
 
-/* Does the condition hold for this string (NULL: a missing key)? False: an error was sent, because
- * the digest has the wrong length, which is not checked for a missing key. O(length) for digests */
+/* Sets *holds to whether the condition holds for this string, or with NULL for a missing key. For a
+ * digest of the wrong length, sends an error and returns false; a missing key skips this check.
+ * O(length) for digests */
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds);
 

@@ -13,8 +13,8 @@ size_t string_limit(const struct call *call);
  * end before the first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
-/* Writes into the string at the key of argument i. False: out of memory, and the error was sent.
- */
+/* Writes into the string at the key of argument i. Without memory, sends the error and returns
+ * false. */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);
 

@@ -28,7 +28,7 @@ struct range {
     enum range_way way;
     bool is_stored; /* the option WITHSCORES is refused */
     struct bound low, high;
-    int64_t skip, limit; /* limit < 0: no limit; skip < 0: the range is empty */
+    int64_t skip, limit; /* limit < 0 for no limit; skip < 0 for an empty range */
     bool with_scores;
 };
 

@@ -24,7 +24,7 @@ static inline size_t span_count(const struct span *span)
 /* All members, lowest first. */
 struct span span_all(const struct zset *zset);
 /* Leaves out the first `skip` members, in the order of the reply, and keeps at most `limit` of the
- * rest. limit < 0: no limit. skip < 0: the result is empty. */
+ * rest. With limit < 0 there is no limit; with skip < 0 the result is empty. */
 struct span span_limited(struct span span, int64_t skip, int64_t limit);
 
 /* FLAT: member, score, member, score; PAIRED: the same in RESP2, pairs in RESP3. */
