@@ -14,9 +14,9 @@
 
 struct byte_ring;
 
-/* `size`: a power of two, at least four times the longest record. NULL with errno: no memory. The
- * bytes do not count in mem_used, just like the stacks of threads. Call both functions in the
- * thread that owns mem.h, while no other thread uses the ring. */
+/* `size` is a power of two, at least four times the longest record. Returns NULL with errno without
+ * memory. The bytes do not count in mem_used, just like the stacks of threads. Call both functions
+ * in the thread that owns mem.h, while no other thread uses the ring. */
 struct byte_ring *byte_ring_new(size_t size);
 void byte_ring_free(struct byte_ring *ring);
 
@@ -26,12 +26,12 @@ void byte_ring_free(struct byte_ring *ring);
 void *byte_ring_reserve(struct byte_ring *ring, size_t size);
 /* Puts the reserved record, of which `used` bytes are filled. */
 void byte_ring_put(struct byte_ring *ring, size_t used);
-/* Shows the records put so far to the other thread. True: there are new ones. */
+/* Shows the records put so far to the other thread. Returns true if there are new ones. */
 bool byte_ring_publish(struct byte_ring *ring);
 
 /* ---- the thread that takes ---- */
 
-/* The next record; NULL: there is none. It stays in place until byte_ring_release. */
+/* Returns the next record, which stays in place until byte_ring_release. NULL if there is none. */
 void *byte_ring_take(struct byte_ring *ring, size_t *len);
 /* Is there a record to take? */
 bool byte_ring_any(struct byte_ring *ring);

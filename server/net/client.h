@@ -41,8 +41,8 @@ struct clients_wiring {
     struct engine *engine;
     struct pubsub *pubsub;
     struct stats *stats;
-    struct persist *persist; /* NULL: replies do not wait for the journal */
-    struct tls *tls;         /* NULL: TLS is off */
+    struct persist *persist; /* NULL if replies do not wait for the journal */
+    struct tls *tls;         /* NULL while TLS is off */
 };
 
 /* The kind of listener that accepted a client. */
@@ -50,7 +50,7 @@ enum client_port { PORT_TCP, PORT_UNIX, PORT_TLS };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
 /* Starts the threads of io-threads. Call once, before the first connection and after the process
- * has gone to the background. False with errno: a thread can't be started. */
+ * has gone to the background. Returns false with errno if a thread can't be started. */
 bool clients_start_threads(struct clients *clients);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
@@ -76,7 +76,7 @@ void clients_resume_turn(struct clients *clients);
  * output limit. */
 void clients_housekeeping(struct clients *clients);
 
-struct tls *clients_tls(const struct clients *clients);         /* NULL: TLS is off */
+struct tls *clients_tls(const struct clients *clients);         /* NULL while TLS is off */
 void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was off */
 /* An id for a connection that is not a client, from the sequence of client ids. */
 uint64_t clients_new_id(struct clients *clients);
@@ -106,7 +106,7 @@ struct client_info {
 };
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
-/* False: the session has no connection. */
+/* Returns false if the session has no connection. */
 bool clients_info(struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* or NULL. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */

@@ -3,8 +3,8 @@
  *
  * A big argument of the first request first arrives between the other bytes, which grow with what
  * is received, because anybody can announce a large length. Once a megabyte has arrived, the
- * argument gets a block of the announced length, which can become a value without a copy, and the
- * rest is read into it. */
+ * argument moves to a block of the announced length, which can become a value without a copy, and
+ * the rest is read into it. */
 #ifndef SERVER_NET_INPUT_H
 #define SERVER_NET_INPUT_H
 
@@ -47,21 +47,21 @@ static inline size_t input_capacity(const struct input *input)
 }
 size_t input_memory(const struct input *input);
 
-/* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. False: out of
- * memory. */
+/* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. Returns false
+ * without memory. */
 bool input_reserve(struct input *input, size_t room, size_t ahead);
 /* The reserved room now has this many bytes more. */
 void input_added(struct input *input, size_t len);
-bool input_append(struct input *input, const char *data, size_t len); /* false: out of memory */
+bool input_append(struct input *input, const char *data, size_t len); /* false without memory */
 /* Removes bytes from the front, and the big argument with them. */
 void input_consume(struct input *input, size_t used);
 
 /* ---- a big argument -------------------------------------------------------------------------- */
 
 /* Moves the argument that the reader is reading, which lacks `wants` bytes, into its own block once
- * enough of it has arrived. False: out of memory. */
+ * enough of it has arrived. Returns false without memory. */
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants);
-/* How many bytes the big argument lacks, and where they belong. 0: there is none, or it is
+/* How many bytes the big argument lacks, and where they belong; 0 if there is none, or it is
  * complete. */
 static inline size_t input_big_wants(const struct input *input)
 {
@@ -72,7 +72,7 @@ void input_big_added(struct input *input, size_t len);
 /* Puts the big argument in its place among the arguments of the first request. */
 void input_place_big(const struct input *input, struct bytes *argv);
 /* Copies a big argument back between the other bytes, so that its request can be parsed again.
- * False: out of memory, and the argument is lost. */
+ * Without memory, loses the argument and returns false. */
 bool input_join(struct input *input);
 
 #endif

@@ -94,9 +94,9 @@ struct served {
         atomic_size_t bytes; /* of TLS and unsent bytes, unless the owner is anonymous */
         atomic_bool waits_to_shake;
     } told;
-    /* Of the thread alone, once it has ORDER_ADD. */
+    /* Of the thread alone, once ORDER_ADD has reached it. */
     struct io_thread *thread;
-    struct tls *tls; /* NULL: a plain socket */
+    struct tls *tls; /* NULL for a plain socket */
     size_t apart;    /* its share of mem_shared_apart */
     struct handshake handshake;
     struct tls_connection *connection;

@@ -35,7 +35,7 @@ struct io_news {
 };
 
 /* Starts the threads. `happened` is called for events of sockets, inside the loop's callbacks, with
- * the owner of the socket. NULL with errno: a thread can't be started. */
+ * the owner of the socket. Returns NULL with errno if a thread can't be started. */
 struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news));
 /* Tries once to send the bytes written, closes all sockets and ends the threads. */
@@ -44,14 +44,14 @@ void io_threads_free(struct io_threads *threads);
  * needed. */
 void io_threads_turn(struct io_threads *threads);
 
-/* Gives a connected, non-blocking socket to one of the threads. The peer as in handshakes.h. */
+/* Passes a connected, non-blocking socket to one of the threads. The peer as in handshakes.h. */
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner);
 /* Closes the socket; unsent bytes are lost. No more events follow. */
 void io_socket_free(struct io_socket *socket);
 
-/* Takes as many bytes as there is room for; -1 with EAGAIN: none. If it does not take all,
- * IO_WRITABLE follows. */
+/* Accepts as many bytes as there is room for, or returns -1 with EAGAIN without room. If it does
+ * not accept all, IO_WRITABLE follows. */
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count);
 /* Waits until the ring has room for the next write. For the end of the server, when IO_WRITABLE is
  * no longer delivered. */
@@ -65,8 +65,8 @@ void io_socket_shut(struct io_socket *socket);
 
 /* These bytes have been read: more may arrive. */
 void io_socket_read(struct io_socket *socket, size_t len);
-/* Does the owner want bytes? An anonymous owner, who has not logged in, gets fewer at a time, and
- * may write fewer before they are sent. */
+/* Does the owner want bytes? An anonymous owner, who has not logged in, receives fewer at a time,
+ * and may write fewer before they are sent. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
 /* Can its handshake continue, but must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);

@@ -55,10 +55,10 @@ struct limits {
     unsigned memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
     bool exempt;                 /* maxmemory-clients does not close it */
-    bool counts;                 /* it is counted: all are, or it has a share of `uncounted` */
+    bool counts;                 /* it is counted: all are, or part of `uncounted` is its own */
     size_t counted;              /* its share of all_limits.counted */
     size_t uncounted;            /* its share of engine.uncounted */
-    int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0: it does not */
+    int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0 if it does not */
     struct deadline soft_end;    /* when the soft limit closes it; in all_limits.soft_ends */
     struct lag lag;              /* expiry may wait until the client has read its events */
     unsigned login_failures;     /* since the last login */
@@ -99,8 +99,8 @@ void limits_exempt(struct limits *limits);
  * connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
-/* The session of the connection to close next, so that all together are within maxmemory-clients:
- * logged, and no longer counted. NULL: none has to go. */
+/* Chooses the connection to close next, so that all together stay within maxmemory-clients: logs
+ * it, counts it no longer, and returns its session. NULL if none has to go. */
 struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
@@ -121,8 +121,8 @@ void limits_check_output(struct limits *limits);
 void limits_check_unread(struct limits *limits);
 /* Is there more output than an unauthenticated client may leave unread? */
 bool limits_anon_is_full(const struct limits *limits);
-/* Call when output was sent; `blocked`: the socket did not take all of it. False: the client was
- * closed, because it is unauthenticated and leaves too much unread. */
+/* Call when output was sent; `blocked`: the socket did not accept all of it. Returns false if the
+ * client was closed, because it is unauthenticated and leaves too much unread. */
 bool limits_note_sent(struct limits *limits, bool blocked);
 /* Has the client read enough to end WAIT_OUTPUT? */
 bool limits_may_resume(const struct limits *limits);

@@ -34,9 +34,9 @@ struct net;
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 /* Call when bind, port or tls-port have changed, with host names that were resolved ahead; others
- * are resolved at once. Closes the listeners that are no longer configured
- * and opens the new ones. Connections stay. False: the reason is in `why`, and only addresses that
- * are in both configurations may still have a listener; restore the options and call it again. */
+ * are resolved at once. Closes the listeners that are no longer configured and opens the new ones.
+ * Connections stay. On failure, returns false with the reason in `why`, and only addresses that are
+ * in both configurations may still have a listener; restore the options and call it again. */
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size);
 /* Stops listening and removes the unix socket, unless the service manager passed it. */
 void net_close(struct net *net);

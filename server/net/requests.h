@@ -45,7 +45,7 @@ enum requests_state {
 
 /* Bytes that were read in this turn; kept until their requests have run. */
 struct arrival {
-    const char *data; /* NULL: they are in the connection's input */
+    const char *data; /* NULL while they are in the connection's input */
     size_t len;
     size_t parsed;  /* bytes of requests that are in the window */
     size_t used;    /* bytes of requests that have run */
@@ -103,15 +103,16 @@ struct requests_room {
     char *data;
     size_t size;
 };
-/* ROOM_NONE: not now. All others must be read before the next call of any function here. The
- * session is in a state in which it takes input; it may be closed for lack of memory. */
+/* ROOM_NONE means not now. After any other kind, read before the next call of any function here.
+ * The session's state must allow input; the session may be closed for lack of memory. */
 struct requests_room requests_room(struct requests *requests);
-/* The room has these many bytes. They run at the end of the turn if the session is serving; else
- * they stay in its input. */
+/* Call when this many bytes were read into the room. They run at the end of the turn if the session
+ * is serving; otherwise they stay in its input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
 /* Has the connection sent nothing before the bytes that were just read? */
 bool requests_are_first(const struct requests *requests);
-/* The next session for which the turn's buffer had no room, now that it has some; NULL: none. */
+/* Returns the next session for which the turn's buffer had no room, now that it has some. NULL if
+ * there is none. */
 struct session *all_requests_next_to_read(struct all_requests *all);
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -133,12 +134,12 @@ void all_requests_check_pause(struct all_requests *all);
 void requests_forget_pause(struct requests *requests);
 size_t all_requests_paused(const struct all_requests *all);
 
-/* Let turns run inside the running request, as clients_suspend_turn says. Both return its session;
- * NULL: it has no connection. */
+/* Let turns run inside the running request, as clients_suspend_turn says. Both return its session,
+ * NULL if that has no connection. */
 struct session *all_requests_suspend(struct all_requests *all);
 struct session *all_requests_resume(struct all_requests *all);
 bool all_requests_are_suspended(const struct all_requests *all);
-struct session *all_requests_running(const struct all_requests *all); /* NULL: none */
+struct session *all_requests_running(const struct all_requests *all); /* NULL if there is none */
 /* The number of the running request, or of the last one. */
 uint64_t all_requests_number(const struct all_requests *all);
 

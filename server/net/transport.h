@@ -36,7 +36,7 @@ struct transport_owner {
      * lost before its first byte. */
     void (*refused)(struct transport *transport, struct bytes why);
     void (*lost)(struct transport *transport, struct bytes why);
-    /* Has the owner ended the connection? Then it gets no further calls. */
+    /* Has the owner ended the connection? Then the transport calls it no more. */
     bool (*has_ended)(const struct transport *transport);
 };
 
@@ -44,11 +44,11 @@ struct transport_owner {
 struct transport {
     struct all_transports *all;
     const struct transport_kind *kind;
-    struct loop_io *io; /* NULL: its socket belongs to a thread */
+    struct loop_io *io; /* NULL if its socket belongs to a thread */
     int fd;
     struct tls_connection *tls; /* NULL without TLS and before the first record */
     struct handshake handshake;
-    struct threaded *threaded; /* NULL: its socket belongs to the main thread */
+    struct threaded *threaded; /* NULL if its socket belongs to the main thread */
     TAILQ_ENTRY(transport) to_read_on;
     bool encrypted;
     bool shakes;         /* its TLS handshake is not complete */
@@ -57,15 +57,15 @@ struct transport {
     bool waits_for_room; /* the owner has more to send than the socket took */
 };
 
-/* `tls`: NULL while TLS is off. */
+/* `tls` is NULL while TLS is off. */
 struct all_transports *all_transports_new(struct loop *loop, struct tls *tls,
                                           const struct transport_owner *owner);
 void all_transports_free(struct all_transports *all); /* after all connections */
-/* False with errno: a thread can't be started. */
+/* Returns false with errno if a thread can't be started. */
 bool all_transports_start_threads(struct all_transports *all, unsigned count);
 /* Call at the end of a turn. */
 void all_transports_turn(struct all_transports *all);
-struct tls *all_transports_tls(const struct all_transports *all); /* NULL: TLS is off */
+struct tls *all_transports_tls(const struct all_transports *all); /* NULL while TLS is off */
 void all_transports_use_tls(struct all_transports *all, struct tls *tls);
 
 /* Takes over a connected, non-blocking socket. The peer as in handshakes.h; `anonymous`: see
@@ -74,20 +74,20 @@ void transport_open(struct transport *transport, struct all_transports *all, int
                     const char *peer, bool anonymous);
 void transport_close(struct transport *transport);
 
-/* Return as recv and writev do: -1 with errno, 0 at the end of input. EAGAIN: nothing now, or the
- * connection is lost, which `lost` has reported. */
+/* Return as recv and writev do: -1 with errno, 0 at the end of input. EAGAIN means nothing now, or
+ * a lost connection, which `lost` has reported. */
 ssize_t transport_read(struct transport *transport, void *to, size_t size);
 ssize_t transport_write(struct transport *transport, const struct iovec *chunks, int count);
 /* Calls `readable` in the next turn if there is input that poll does not report and the owner takes
  * input. */
 void transport_read_on(struct transport *transport);
-/* Should the transport call `readable`, and `writable` when there is room? An anonymous client,
- * which has not logged in, gets less of a thread. Calls `lost` if the socket can't be watched. */
+/* Should the transport call `readable`, and `writable` when there is room? A thread does less for
+ * an anonymous client, which has not logged in. Calls `lost` if the socket can't be watched. */
 void transport_want(struct transport *transport, bool input, bool room, bool anonymous);
 bool transport_waits_for_room(const struct transport *transport);
 /* Does the kernel have all bytes that were written? If not, `writable` follows once it does. */
 bool transport_is_flushed(struct transport *transport);
-/* Ends sending, when it is flushed and before transport_close, so that the peer gets the last
+/* Ends sending, when it is flushed and before transport_close, so that the peer receives the last
  * bytes. If a socket is closed with unread input, the kernel resets the connection, and the peer
  * may lose them. So this reads and forgets some input. */
 void transport_finish(struct transport *transport);

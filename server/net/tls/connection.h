@@ -19,15 +19,15 @@ enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
 /* Uses the current settings, and uses the socket until tls_close, which does not close it. `tls`
- * must outlive the connection. NULL: out of memory. */
+ * must outlive the connection. Returns NULL without memory. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
 /* The same on the client's side. Also NULL if no option asks for connections to other servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Sends close_notify if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);
 
-/* Continues the handshake. TLS_FAILED: see tls_fault. A step may compute a signature, which takes
- * from 30 us to some milliseconds, depending on the key. */
+/* Continues the handshake. After TLS_FAILED, tls_fault knows the reason. A step may compute a
+ * signature, which takes from 30 us to some milliseconds, depending on the key. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
 /* Like recv and send, after the handshake: -1 with EAGAIN, or with EPROTO if the connection has
@@ -44,8 +44,8 @@ void tls_close_notify(struct tls_connection *conn);
 
 const char *tls_fault(const struct tls_connection *conn); /* why it failed */
 size_t tls_bytes(const struct tls_connection *conn);      /* its memory; 0 for NULL */
-/* Copies the common name of the client's verified certificate. False: no certificate, not exactly
- * one name, or the name is too long or contains a zero byte. */
+/* Copies the common name of the client's verified certificate. Returns false without a certificate,
+ * without exactly one name, or if the name is too long or contains a zero byte. */
 bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size);
 
 #endif

@@ -11,12 +11,13 @@ enum { TLS_SERIAL_SIZE = 48 }; /* a serial number has at most 20 bytes */
 
 struct tls_settings {
     SSL_CTX *context;
-    SSL_CTX *outgoing; /* for connections to other servers; NULL: no option asks for it */
+    SSL_CTX *outgoing; /* for connections to other servers; NULL if no option asks for it */
     int64_t not_after; /* end of the server's certificate, seconds since 1970 */
     char serial[TLS_SERIAL_SIZE];
 };
 
-/* False: `why` lists all invalid options, and there are no settings to drop. */
+/* Reads the options. If any is invalid, returns false: `why` then lists all of these, and there are
+ * no settings to drop. */
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);

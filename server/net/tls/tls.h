@@ -31,13 +31,14 @@ void tls_share_memory(void);
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
 bool tls_is_wanted(const struct conf *conf);
 
-/* Reads certificates and keys. NULL: `why` has each invalid option with its file and OpenSSL's
- * reason. conf must outlive it. */
+/* Reads certificates and keys. On failure, returns NULL, and `why` lists each invalid option with
+ * its file and OpenSSL's reason. conf must outlive it. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
 void tls_free(struct tls *tls); /* after its connections; streams of libevent may outlive it */
 
 /* Reads the options and files again for new connections; open ones keep the old settings. Earlier
- * sessions can't be resumed. False: nothing has changed; `why` as for tls_new. */
+ * sessions can't be resumed. On failure, changes nothing and returns false, with `why` as for
+ * tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
 /* As tls_reload, every tls-auto-reload-interval seconds, if the files have changed since they were

@@ -10,7 +10,7 @@
 
 enum { TLS_RECORD = 16384 }; /* most bytes in one record */
 
-/* The state of a file when it was read; all 0: there was none. */
+/* The state of a file when it was read, all 0 if there was none. */
 struct tls_stamp {
     int64_t changed_sec, changed_nsec;
     uint64_t inode, size;
