@@ -16,7 +16,7 @@
 struct background;
 
 struct background_work {
-    /* Does about `amount` units of work. False: nothing to do now. */
+    /* Does about `amount` units of work. Returns false if there is nothing to do now. */
     bool (*run)(void *ctx, size_t amount);
     /* Called at the end of a turn with the time that the slice took, if it ran. May be NULL. */
     void (*took)(void *ctx, int64_t usec);
@@ -28,11 +28,12 @@ struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
 /* From now on `serve` is called after each batch of any slice, whatever the slice returned: it
- * serves the clients that the batch made ready, before the next batch. True: it served some. */
+ * serves the clients that the batch made ready, before the next batch. `serve` returns true if it
+ * served some. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
 /* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
- * budget is spent. True: work was done. What there is to send then, if anything, the clients and
- * the commit hooks know. */
+ * budget is spent, and returns true if it did any work. The clients and the commit hooks know
+ * whether there is something to send then. */
 bool background_turn(struct background *background);
 /* Is work left, so that the next turn must start without sleeping? */
 bool background_is_left(const struct background *background);

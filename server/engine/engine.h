@@ -51,15 +51,15 @@ struct engine {
     struct watch *watch;
     struct blocked *blocked;
     struct stats *stats;
-    struct acl *acl;       /* NULL: every session may run any command */
+    struct acl *acl;       /* NULL if every session may run any command */
     struct settle *settle; /* NULL if no request is ever delayed */
     struct preparing_list preparing;
-    struct observer *observer; /* NULL: calls are not observed */
+    struct observer *observer; /* NULL if calls are not observed */
     struct pause pause;
     struct pace pace;
     struct role role;
     struct persist *persist; /* NULL if nothing is persisted */
-    struct store_work *work; /* NULL: the clock cannot be moved by CLOCK */
+    struct store_work *work; /* NULL if CLOCK cannot move the clock */
     bool loading;            /* the data set is not complete yet */
     bool stopping;           /* the last snapshot is written: no further request runs */
     enum busy busy;
@@ -68,7 +68,8 @@ struct engine {
      */
     size_t uncounted;
     msec http_logged_at; /* when an HTTP request was logged last */
-    /* Bytes of Lua's garbage, which does not count towards maxmemory either; NULL: no scripts. */
+    /* Bytes of Lua's garbage, which does not count towards maxmemory either. NULL without
+     * scripts. */
     size_t (*garbage)(const void *ctx);
     const void *garbage_ctx;
     bool script_lacks_memory; /* memory use was above maxmemory when the script began */
@@ -101,8 +102,8 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
  * keys became ready. Borrows argv during the call.
  *
- * False: nothing was done, and the caller must run the request again: after session_wake if the
- * session waits, otherwise after the pause. */
+ * Returns false if it did nothing. The caller must then run the request again: after session_wake
+ * if the session waits, otherwise after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 

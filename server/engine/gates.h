@@ -12,11 +12,11 @@
 #include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 
-/* True: a gate has refused the call and replied with its error; a refused EXEC has ended its MULTI.
- * May evict keys if the call needs memory. */
+/* Returns true if a gate refused the call. The gate has then replied with its error, and a refused
+ * EXEC has ended its MULTI. May evict keys if the call needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
-/* Why persistence fails, for the error of refused writes; NULL: writes are not refused. */
+/* Why persistence fails, for the error of refused writes. NULL if writes are not refused. */
 const char *gates_persist_fault(const struct engine *engine);
 bool gates_is_read_only(const struct engine *engine);   /* a read-only replica */
 bool gates_lacks_replicas(const struct engine *engine); /* fewer than min-replicas-to-write */

@@ -30,8 +30,8 @@ void long_queries_free(struct long_queries *queries); /* no session may be waiti
 /* Blocks the session until its query is answered. Takes ownership of the question. */
 void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
-/* A slice of background work: calls `work` of the first query that has work to do. False: none has
- * any. */
+/* A slice of background work: calls `work` of the first query that has work to do. Returns false if
+ * none has any. */
 bool long_queries_run(void *queries, size_t amount);
 
 #endif

@@ -19,8 +19,8 @@ bool memory_limit_exceeded(const struct engine *engine);
 bool memory_limit_refuses(struct engine *engine, const struct call *call);
 
 /* While engine->evicting, evicts up to `most` keys by maxmemory-policy until memory use is below
- * maxmemory. False: nothing to do, no key can be evicted, or eviction is suspended: during a pause,
- * on a replica, while data is loaded, and while a script is busy. */
+ * maxmemory. Returns false if there is nothing to do, no key can be evicted, or eviction is
+ * suspended: during a pause, on a replica, while data is loaded, and while a script is busy. */
 bool memory_limit_evict(struct engine *engine, size_t most);
 
 #endif

@@ -13,7 +13,7 @@ struct engine;
 
 void multi_begin(struct session *session); /* the session must have no queue */
 void multi_drop(struct session *session);  /* drops the queue; does nothing without one */
-/* Appends a copy of the call. False: out of memory. Stores nothing if EXEC will fail: after
+/* Appends a copy of the call. Returns false without memory. Stores nothing if EXEC will fail: after
  * multi_break, or if a watched key has changed. */
 bool multi_queue(struct session *session, const struct call *call);
 /* Call when a command was refused, so that EXEC fails. No effect without a queue. */

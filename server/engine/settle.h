@@ -26,15 +26,15 @@ struct blocked_try;
 struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* call when no session is delayed */
 
-/* True: the session's request must not run now, but again after session_wake. For EXEC, examines
- * the queued commands. Always false if settle is NULL. O(keys of the call) */
+/* Returns true if the session's request must not run now, but again after session_wake. For EXEC,
+ * examines the queued commands. Always false if settle is NULL. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
-/* The same for a blocked client that is about to be served. True: its key becomes ready again
- * later. */
+/* The same for a blocked client that is about to be served. If it returns true, the client's key
+ * becomes ready again later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
 /* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that are no
- * longer delayed. False: nothing to do, or settle is NULL. */
+ * longer delayed. Returns false if there is nothing to do, or settle is NULL. */
 bool settle_slice(struct settle *settle, size_t amount);
 
 size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */

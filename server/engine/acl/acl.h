@@ -57,8 +57,8 @@ void acl_words_drop(struct acl_words *words);
  * is returned in *refused. The user's sessions have the new permissions at once. */
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
-/* False: no such user. The caller must give its sessions another user; until then they hold it, and
- * its `is_deleted` is true. Not for the default user. */
+/* Deletes the user; returns false if there is none. The caller must move its sessions to another
+ * user: until then they hold this one, whose `is_deleted` is true. Not for the default user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
 /* Makes the new requirepass the only password of the default user; "": it needs none. */
 void acl_set_requirepass(struct acl *acl, const char *password);
@@ -78,9 +78,9 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
  * their users, whose permissions change. A missing default user is made from requirepass. Users
  * that are not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
-/* At start: reads `aclfile` or `user`. False: `why` has all errors. */
+/* At start: reads `aclfile` or `user`. On failure, returns false with all errors in `why`. */
 bool acl_start(struct acl *acl, struct outbuf *why);
-/* ACL LOAD and SAVE. False: `why` is the reply. */
+/* ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
 /* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass is
@@ -94,10 +94,10 @@ bool acl_uses_requirepass(const struct acl *acl);
 /* Gives a new session, or one after RESET, the default user. */
 void acl_begin_session(struct acl *acl, struct session *session);
 void acl_end_session(struct session *session);
-/* Logs in. False: the password is wrong, or the user does not exist or is off. */
+/* Logs in. Returns false if the password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
 /* Logs in without a password: something else, such as a certificate, has authenticated the peer.
- * False: the user does not exist or is off. */
+ * Returns false if the user does not exist or is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);

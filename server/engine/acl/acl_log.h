@@ -34,7 +34,7 @@ struct acl_log_entry {
 struct acl_log {
     TAILQ_HEAD(acl_log_list, acl_log_entry) entries; /* the latest first */
     size_t count;
-    /* Appends the line of CLIENT LIST about a session. NULL: entries have no such line. */
+    /* Appends the line of CLIENT LIST about a session. NULL for entries without such a line. */
     void (*describe)(struct session *session, struct outbuf *to);
 };
 

@@ -19,7 +19,7 @@ struct peak {
 /* Measures for how long a condition has held, in total and at present. Monotonic microseconds. */
 struct stopwatch {
     int64_t ended_usec; /* the sum of all periods that have ended */
-    int64_t since_usec; /* 0: the condition does not hold now */
+    int64_t since_usec; /* 0 while the condition does not hold */
 };
 
 struct stats {

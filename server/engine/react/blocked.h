@@ -27,23 +27,23 @@ struct blocked *blocked_new(void);
 void blocked_free(struct blocked *blocked); /* no client may be blocked */
 
 /* Blocks the call's session on the keys that `request` names, in its database; it must not be
- * blocked yet. False: no memory for a copy of the call. */
+ * blocked yet. Returns false without memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
 /* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
 struct blocked_wait {
     enum wait_reason reason;
     void (*gone)(void *ctx); /* called when the session is unblocked, with or without an answer */
-    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL: the reply is a null array */
+    void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL for a null array */
     void *ctx;
 };
 /* Blocks the session without a key; it must not be blocked yet. A session that was closed during
  * its own request is not blocked: `gone` is called at once. */
 void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
-/* Calls the `late` of the wait. False: `late` is NULL, or the session waits for a key. */
+/* Calls the `late` of the wait. Returns false if `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
-/* The call that the session is blocked in, borrowed, and its time so far. NULL: it is not blocked
+/* The call that the session is blocked in, borrowed, and its time so far. NULL unless it is blocked
  * on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
@@ -54,16 +54,16 @@ size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
-/* If clients wait for a value of this type: makes all keys ready. O(keys) */
+/* Makes all keys ready if clients wait for a value of this type. O(keys) */
 void blocked_ready_type(struct blocked *blocked, enum type type);
-/* Clients that wait for a value of this type at the key, counted up to `most`. O(clients) */
+/* Counts clients that wait for a value of this type at the key, up to `most`. O(clients) */
 size_t blocked_waiting(const struct blocked *blocked, unsigned db, struct bytes key, enum type type,
                        size_t most);
 /* Makes the key ready at this time (not 0), or earlier. */
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at);
 /* The earliest time at which a key becomes ready by itself, or NEVER. */
 msec blocked_next_wake(const struct blocked *blocked);
-/* Makes the key with the earliest time ready. False: none is due by now. O(log n) */
+/* Makes the key with the earliest time ready. Returns false if none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
 bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may find a client */
 
@@ -80,16 +80,16 @@ struct blocked_try {
     struct call_time *time;
 };
 
-/* The next client to try. False: none is left. A client that is not unblocked after its try keeps
- * its position in the queue. */
+/* Finds the next client to try. Returns false if none is left. A client that is not unblocked after
+ * its try keeps its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* Call when the key of the last try has nothing more: skips its other clients. */
 void blocked_skip_key(struct blocked *blocked);
 /* Call when the key of the last try is missing: skips its other clients without `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Call when the key has nothing for the command of this try. Skips other clients that want the same
- * until the key is ready again: at `again`, or earlier by an effect. 0 or NEVER: only by an effect.
- */
+ * until the key is ready again: at `again`, or earlier by an effect. With 0 or NEVER, only by an
+ * effect. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */

@@ -58,7 +58,7 @@ struct blocked {
     struct dict *tables; /* by database, of struct key_queue */
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
-    struct queued_client *next; /* the next to try; NULL: the first client of the next ready key */
+    struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
     bool for_claims;            /* as in the key_queue of `next` */
     /* Clients for which the current key has nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];

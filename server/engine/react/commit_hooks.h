@@ -1,7 +1,7 @@
 /* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
  * watch, tracking and notify, in this order. At commit the stream comes before the journal, whose
  * record contains the stream's position after the transaction. The only listener of the store.
- * txn->caller is the session that runs the call, or NULL: the server itself. */
+ * txn->caller is the session that runs the call, or NULL for the server itself. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
@@ -20,7 +20,7 @@ struct commit_hooks {
     struct blocked *blocked;
     struct tracking *tracking;          /* NULL without client-side caching */
     struct persist *persist;            /* NULL without a journal */
-    struct feed *feed;                  /* NULL: no stream for replicas is made here */
+    struct feed *feed;                  /* NULL if no stream for replicas is made here */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
     bool changed; /* a commit changed data since the turn last began to send; turn.c clears it */
 };

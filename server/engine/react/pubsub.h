@@ -19,9 +19,9 @@ struct pubsub *pubsub_new(void);
 void pubsub_free(struct pubsub *pubsub);
 
 bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
-                      struct bytes name); /* false: it is subscribed already */
+                      struct bytes name); /* false if it is subscribed already */
 bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
-                        struct bytes name); /* false: it was not subscribed */
+                        struct bytes name); /* false if it was not subscribed */
 /* Removes all subscriptions of the session, when the connection ends and for RESET. */
 void pubsub_forget(struct pubsub *pubsub, struct session *session);
 

@@ -52,7 +52,7 @@ struct tracking_view {
     uint64_t redirect_id; /* 0 without redirection */
     bool caching, broken; /* `broken`: the session it redirects to is gone */
 };
-/* False: tracking is off. */
+/* Returns false if tracking is off. */
 bool tracking_view(const struct session *session, struct tracking_view *view);
 void tracking_each_prefix(const struct session *session, /* sorted by bytes */
                           void (*visit)(void *ctx, struct bytes prefix), void *ctx);
@@ -68,14 +68,14 @@ void tracking_begin_call(struct tracking *tracking);
 bool tracking_wants_reads(const struct session *session);
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
-/* `caller`: the session that caused the effect; NULL: the server. */
+/* `caller` is the session that caused the effect, or NULL for the server. */
 void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
 /* Forgets up to `most` random keys while more than `max` (0 for no limit) are remembered, and sends
- * invalidations for them. False: there were not too many. */
+ * invalidations for them. Returns false if there were not too many. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
 /* The same with a growing effort: forgets more keys with each call in a row that finds too many. */
 void tracking_limit(struct tracking *tracking, size_t max);

@@ -32,7 +32,7 @@ struct tracker {
     uint64_t id;
     struct session *session;
     struct tracking_mode mode;
-    struct target *target; /* NULL: the session gets the messages itself */
+    struct target *target; /* NULL if messages go to the session itself */
     bool caching, broken;
     TAILQ_HEAD(, membership) memberships;
     size_t bytes; /* of its prefixes */
@@ -40,7 +40,7 @@ struct tracker {
 
 /* A key that begins with a prefix and has changed in this turn. */
 struct change {
-    uint64_t by; /* the session that changed it last; 0: the server */
+    uint64_t by; /* the session that changed it last; 0 for the server */
     size_t key_len;
     char key[];
 };
@@ -86,7 +86,7 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* tracking_notify.c. key.data NULL: all keys changed. */
+/* tracking_notify.c. key.data is NULL if all keys changed. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);
