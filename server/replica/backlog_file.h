@@ -23,8 +23,8 @@
  * file of another program has the name. */
 int backlog_file_write(const char *path, const struct stream_position *position,
                        const struct backlog *backlog);
-/* Adds the bytes before `position` to the backlog, which must be empty and end there. False: the
- * file does not have them, and the backlog stays empty. */
+/* Adds the bytes before `position` to the backlog, which must be empty and end there. If the file
+ * does not contain them, returns false and leaves the backlog empty. */
 bool backlog_file_read(const char *path, const struct stream_position *position,
                        struct backlog *backlog);
 /* Removes the file, unless it is another program's. */

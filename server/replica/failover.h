@@ -48,9 +48,9 @@ enum failover_state failover_state(const struct failover *failover);
 const char *failover_name(enum failover_state state); /* as in INFO */
 
 struct failover_goal {
-    char host[FAILOVER_HOST_MAX]; /* "": any replica that has the whole stream */
+    char host[FAILOVER_HOST_MAX]; /* "" for any replica that has the whole stream */
     int64_t port;
-    msec ttl;   /* 0: wait without a limit */
+    msec ttl;   /* 0 to wait without a limit */
     bool force; /* hand over even after the timeout */
 };
 enum failover_target {
@@ -63,8 +63,8 @@ enum failover_target {
  * sets goal->host to that of the replica. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
 /* For TARGET_MAYBE_NAMED: resolves goal->host, sets it to the address of a replica, and calls
- * `found` later, from the loop. False: another name is being resolved, or this is impossible now.
- */
+ * `found` later, from the loop. Returns false if another name is being resolved, or this is
+ * impossible now. */
 bool failover_resolve(struct failover *failover, const struct failover_goal *goal,
                       void (*found)(void *ctx, enum failover_target target,
                                     const struct failover_goal *goal),
@@ -77,7 +77,7 @@ void failover_abort(struct failover *failover, const char *why);
 void failover_turn(struct failover *failover);
 /* Call when the replica has answered the request to become the master. */
 void failover_answered(struct failover *failover, bool accepted);
-/* True: do not add PINGs to the stream, because a replica has limited time to catch up. */
+/* Must the stream stay without PINGs, because a replica has limited time to catch up? */
 bool failover_wants_silence(const struct failover *failover);
 
 #endif

@@ -11,10 +11,10 @@
 
 #include "server/disk/format/stream_position.h"
 
-/* Begins a new stream without earlier ids. False: no random numbers. */
+/* Begins a new stream without earlier ids. Returns false without random numbers. */
 bool history_begin(struct history *history);
-/* Continues under a new id; the old one stays valid for offsets before `offset`. False: no random
- * numbers. */
+/* Continues under a new id; the old one stays valid for offsets before `offset`. Returns false
+ * without random numbers. */
 bool history_branch(struct history *history, uint64_t offset);
 /* Adopts a master's id, and forgets earlier streams. */
 void history_adopt(struct history *history, const char *id);

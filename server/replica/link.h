@@ -31,10 +31,10 @@ struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
     struct stats *stats;
-    /* The stream's id and the offset of its next byte, for PSYNC. False: there is no data to
-     * continue with, so a full copy is needed. */
+    /* The stream's id and the offset of its next byte, for PSYNC. Returns false without data to
+     * continue with: a full copy is needed. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
-    /* The master continues the stream (+CONTINUE) under this id; NULL: under the same. */
+    /* The master continues the stream (+CONTINUE) under this id, or with NULL under the same. */
     void (*continues)(void *ctx, const char *id);
     /* The master has answered PSYNC, with data (accepted) or with an error. */
     void (*answered)(void *ctx, bool accepted);
@@ -49,7 +49,7 @@ void link_free(struct link *link);
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
-void link_close(struct link *link, const char *why); /* NULL: silently */
+void link_close(struct link *link, const char *why); /* NULL to close silently */
 /* Was the last connection closed with a reason, after the master had promised a full copy but
  * before the copy had arrived? True once for each such connection. */
 bool link_take_lost_copy(struct link *link);
@@ -57,7 +57,7 @@ bool link_take_lost_copy(struct link *link);
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
-/* The time since the link went down; -1: it is up, or has never been up. */
+/* The time since the link went down, -1 if it is up, or never was. */
 int64_t link_down_usec(const struct link *link);
 
 /* The socket, or -1, and its own address in `local`. */
@@ -75,14 +75,14 @@ struct link_copy {
     uint64_t offset;   /* of the first byte of the stream after the copy */
     bool is_rdb;       /* otherwise it has the form of copy.h; known once link_copy_begins */
     uint64_t received; /* bytes so far */
-    uint64_t length;   /* 0: unknown */
+    uint64_t length;   /* 0 if unknown */
 };
 /* The copy that is received; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
 /* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
-/* Takes up to `size` bytes of the copy. 0: none has arrived; at the end, link_copy_ended is true.
- */
+/* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; at the end, link_copy_ended
+ * is true. */
 size_t link_copy_read(struct link *link, void *to, size_t size);
 /* Were all bytes of the copy taken, and has its end arrived? */
 bool link_copy_ended(const struct link *link);

@@ -15,7 +15,7 @@ struct link_info {
     char peer[300], local[128];
 };
 
-/* False: no master's stream is being received. */
+/* Returns false unless a master's stream is being received. */
 bool link_info_read(struct link_info *it, const struct replication *replication);
 
 #endif

@@ -26,8 +26,8 @@ struct link {
     enum link_request step;
     bool connected, asks_failover;
     struct resolver *resolver;  /* finds the addresses, while there is no socket */
-    struct tls *wanted_tls;     /* for the socket that will be opened; NULL: plain */
-    struct tls_connection *tls; /* NULL: plain */
+    struct tls *wanted_tls;     /* for the socket that will be opened; NULL if plain */
+    struct tls_connection *tls; /* NULL if plain */
     bool shakes_hands;          /* the TLS handshake has not ended */
     bool wants_more;
     bool has_asked; /* to continue from a position */

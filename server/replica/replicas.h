@@ -57,8 +57,8 @@ enum replica_can {
     REPLICA_READS_REDIS_8 = 16, /* the same, but RDB 12 */
 };
 void replica_set_port(struct replica *replica, int64_t port);
-/* False: the address is empty or too long, or has a byte that addresses and host names can't have.
- */
+/* Returns false if the address is empty or too long, or contains a byte that addresses and host
+ * names can't. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 /* Call when the replica was sent the offset at which effects begin. */
@@ -111,8 +111,8 @@ struct replica_info {
     int64_t port, lag_sec;
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
-    uint64_t applied; /* it has applied all bytes before this offset; 0: none acknowledged */
-    uint64_t synced;  /* the same for its disk; 0: none acknowledged, or it has no journal */
+    uint64_t applied; /* it applied all bytes before this offset; 0 if it acknowledged none */
+    uint64_t synced;  /* the same for its disk; 0 also without a journal */
     uint64_t sent;
     struct session *session;
 };
@@ -123,7 +123,7 @@ struct replicas_report {
     uint64_t copies_begun;
     size_t copied_memory;   /* by the last child */
     int64_t last_fork_usec; /* the time that the last fork blocked the loop */
-    int64_t forked_usec;    /* monotonic: when that was; 0: never */
+    int64_t forked_usec;    /* monotonic: when that was; 0 before the first */
     size_t bytes;           /* memory of copies that are being sent */
 };
 struct replicas_report replicas_report(const struct replicas *replicas);

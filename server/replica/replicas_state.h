@@ -41,7 +41,7 @@ struct replica {
     uint64_t applied, synced;  /* it has acknowledged all bytes before these offsets; 0 if none */
     int64_t heard_usec;        /* monotonic: when it last sent something */
     int64_t since_usec;        /* when it began to wait */
-    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0: it does not */
+    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0 if it does not */
 };
 
 struct replicas {
@@ -54,7 +54,7 @@ struct replicas {
     bool copies_wait;
     struct loop_timer *next_turn;
     int64_t pinged_usec;
-    int64_t left_usec;  /* when the last one left, or all were closed; 0: never */
+    int64_t left_usec;  /* when the last one left, or all were closed, or 0 */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
     /* The bytes of the last turn that added more than the hard limit. */

@@ -45,14 +45,16 @@ void replication_stop(struct replication *replication);
 const struct stream_position *replication_position(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
-/* Becomes a master with its current data. False: it is one already. */
+/* Becomes a master with its current data. Returns false if it is one already. */
 bool replication_promote(struct replication *replication);
 
 /* Call in each turn after requests have run and before output is sent: applies bytes of the
- * master's stream and passes them on. True: some are left, because the turn's time is used up. */
+ * master's stream and passes them on. Returns true if some are left, because the turn's time is
+ * used up. */
 bool replication_turn(struct replication *replication);
 /* Call at the very end of a turn, outside of everything else: loads a full copy that has begun to
- * arrive, for which it runs turns of the loop. True: it did; data and role may have changed. */
+ * arrive, for which it runs turns of the loop. Returns true if it did; data and role may have
+ * changed. */
 bool replication_load(struct replication *replication);
 void replication_second(struct replication *replication); /* about once a second */
 
@@ -86,7 +88,7 @@ struct replication_report {
     enum link_state link;
     const char *step;
     int64_t silent_sec;       /* since the master's last byte; -1: not connected */
-    int64_t down_sec;         /* since the link went down; -1: it is up, or has never been up */
+    int64_t down_sec;         /* since the link went down; -1 if it is up, or never was */
     uint64_t received_offset; /* of the last byte of the stream that has arrived */
     uint64_t copy_received, copy_total;
     uint64_t link_id; /* of the connection to the master, for CLIENT */

@@ -30,7 +30,7 @@ struct replication {
     int64_t retry_usec;  /* do not connect to the master before this time */
     unsigned bad_copies; /* how often in a row a full copy of this master, or the stream soon after
                             it, has failed */
-    int64_t copied_usec; /* when the last copy was loaded; 0: none since the last failure */
+    int64_t copied_usec; /* when the last copy was loaded; 0 if none since the last failure */
     uint64_t link_id;    /* of the last connection to the master */
     int64_t link_usec;   /* when that was begun */
     uint64_t full_copies;

@@ -24,7 +24,7 @@ struct wait_for {
     size_t replicas;   /* the number to wait for */
     bool local;        /* WAITAOF: our journal must be synced, too */
     bool synced;       /* WAITAOF: the replicas must have synced, not only applied */
-    msec ttl;          /* 0: no timeout */
+    msec ttl;          /* 0 for no timeout */
 };
 
 /* The number of replicas that have the write, and whether (0 or 1) our journal has it. */
