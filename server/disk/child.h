@@ -37,11 +37,12 @@ struct child_progress {
 struct child_progress child_progress(const struct child *child); /* of the last child */
 
 struct child_outcome {
-    int error; /* 0: `run` has succeeded */
+    int error; /* 0 if `run` succeeded */
     struct base_size size;
     uint64_t copied; /* bytes of memory that the parent and the child no longer shared at its end */
 };
-/* Takes the result of a child that has ended. False: it still runs, or there is none. */
+/* Collects the result of a child that has ended. Returns false if it still runs, or there is
+ * none. */
 bool child_ended(struct child *child, struct child_outcome *outcome);
 
 #endif

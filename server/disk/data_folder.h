@@ -19,11 +19,11 @@ enum manifest_found data_folder_find_journal(const struct conf *conf, struct man
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size);
 /* Call when there is no data: logs which files of Redis are in dir, and how to import them. */
 void data_folder_note_redis(const struct conf *conf);
-/* Finds the file to import: the path given, or the one in that folder. False: `why` has the reason.
- */
+/* Finds the file to import: the path given, or the one in that folder. On failure, returns false
+ * with the reason in `why`. */
 bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
-/* Loads the manifest at this path; the caller drops it. False: the file is not named like a
- * manifest. */
+/* Loads the manifest at this path; the caller drops it. Returns false if the file is not named like
+ * a manifest. */
 bool data_folder_load_manifest(struct manifest *manifest, const char *path,
                                enum manifest_found *found, char why[MANIFEST_WHY_MAX]);
 

@@ -21,7 +21,8 @@ int file_job_fd(const struct file_job *job); /* readable when a function has end
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx);
 /* Does a function run, or wait for its result to be taken? */
 bool file_job_runs(const struct file_job *job);
-/* Takes the result of a function that has ended. False: it still runs, or there is none. */
+/* Collects the result of a function that has ended. Returns false if it still runs, or there is
+ * none. */
 bool file_job_ended(struct file_job *job, int *error);
 /* Waits until the function has ended, without taking its result; then the caller sees its writes.
  * No effect without one. */

@@ -48,8 +48,8 @@ enum journal_state {
 };
 
 /* Creates a segment with only its header and syncs it (not its name, which the manifest does).
- * Replaces a journal with that name; EEXIST: the file is something else. 0, or an errno and no new
- * file. */
+ * Replaces a journal with that name. Returns 0, or an errno and makes no new file: EEXIST if the
+ * file is something else. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
@@ -57,25 +57,25 @@ struct journal_end journal_begun(void); /* the end of such a segment */
 struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
-/* Sets the first segment: cuts the file at `end` and continues there; NULL: it was just created.
- * `id` is the ID that the manifest lists; the next record tells it, unless an earlier one has.
- * Takes ownership of `fd`, unless it fails with an errno. */
+/* Sets the first segment: cuts the file at `end` and continues there, or with NULL begins one that
+ * was just created. `id` is the ID that the manifest lists; the next record tells it, unless an
+ * earlier one has. Takes ownership of `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
-/* The segment continues the one with this end, which is synced; length 0: it continues none. The
- * first record tells that, so there is no effect if the segment has one. */
+/* The segment continues the one with this end, which is synced, or with length 0 none. The first
+ * record tells that, so there is no effect if the segment already contains one. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
 /* Call before journal_close, so that it does not wait for the medium: writes all complete records,
  * and has the thread sync them. Later records stay in memory until journal_resume; journal_close
- * drops them. True: the thread still works; call again after the next journal_sync_done. False:
- * everything is synced, or has failed. */
+ * drops them. Returns true while the thread still works: call again after the next
+ * journal_sync_done. Returns false once everything is synced, or has failed. */
 bool journal_settle(struct journal *journal, int64_t now);
 bool journal_settles(
     const struct journal *journal);           /* do records stay in memory for that reason? */
 void journal_resume(struct journal *journal); /* the next flush writes them */
 
-/* Writes and syncs everything, waits for it, and closes the file. 0, or the errno if some bytes are
- * not on the medium. */
+/* Writes and syncs everything, waits for it, and closes the file. Returns 0, or the errno if some
+ * bytes are not on the medium. */
 int journal_close(struct journal *journal);
 
 /* Append the text of a record here; journal_end_record completes it (no effect without text). */
@@ -86,7 +86,7 @@ void journal_end_record(struct journal *journal);
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
  * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
  * `now` is monotonic, in microseconds. Returns the time until the next call, in microseconds, which
- * must come even if there is no turn; -1: none is needed. */
+ * must come even if there is no turn; -1 if none is needed. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes, unless one was requested; call before other slow disk
  * operations. */
@@ -116,8 +116,8 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
 /* Directs records to a new segment, just created and listed in the manifest with this ID. First
  * writes waiting records to the old one and has the thread sync it under any policy, because files
  * with a gap between them would not load. Nothing is written to the new segment until that sync has
- * ended. 0: takes ownership of `fd`. EBUSY: an earlier segment is still being synced, or a big
- * record is being written. Else the errno of the write. */
+ * ended. Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced, or
+ * a big record is being written; or the errno of the write. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
 /* In JOURNAL_NEEDS_BASE: call when a base is begun, between records. Drops unwritten records,
@@ -126,8 +126,8 @@ int journal_rotate(struct journal *journal, int fd, uint32_t id);
 void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
-/* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. 0: takes
- * ownership of `fd`. EBUSY: try again after the next journal_sync_done. */
+/* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. Returns 0 and
+ * takes ownership of `fd`, or EBUSY: try again after the next journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
 /* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
 void journal_need_base(struct journal *journal);

@@ -40,9 +40,9 @@ struct load {
     bool cuts_torn_end; /* cut off a torn end in the file itself */
 };
 
-/* Loads what a start has to. False: `why`. */
+/* Loads what a start must load. On failure, returns false with the reason in `why`. */
 bool load_at_start(struct load *load);
-/* Loads the journal's files, or a snapshot, again. False: `why`. */
+/* Load the journal's files, or a snapshot, again. Fail as load_at_start does. */
 bool load_journal_again(struct load *load);
 bool load_snapshot_again(struct load *load, const char *path);
 

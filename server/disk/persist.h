@@ -37,15 +37,15 @@ struct persist_wiring {
     /* Called often while a snapshot or base is written without a child, which blocks the loop; must
      * not run a turn. May be NULL. */
     void (*works)(void *ctx);
-    /* Runs a command of a Redis AOF, which may be any command. False: it failed. */
+    /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     /* The place of the data in a replication stream, with all transactions so far, or NULL if
      * unknown.
      */
     const struct stream_position *(*place)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
-     * journal begins with that data. True: it has changed the data, which then has no place in a
-     * stream. May be NULL. */
+     * journal begins with that data. Returns true if it changed the data, which then has no place
+     * in a stream. May be NULL. */
     bool (*restored)(void *ctx);
     /* Called when persist_has_to_wait or persist_prepare may have another answer. May be NULL.
      */
@@ -56,10 +56,11 @@ struct persist_wiring {
 struct persist *persist_new(const struct persist_wiring *wiring); /* NULL with errno */
 void persist_free(struct persist *persist);
 
-/* Loads the data files, or imports, and opens the journal. False: `why` has the reason and advice.
- */
+/* Loads the data files, or imports, and opens the journal. On failure, returns false with the
+ * reason and advice in `why`. */
 bool persist_start(struct persist *persist, char *why, size_t size);
-/* Writes and syncs the journal before the end. False: it failed, and `why` has the reason. */
+/* Writes and syncs the journal before the end. On failure, returns false with the reason in
+ * `why`. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
 /* The place in a replication stream that the loaded data has, or NULL if unknown. */
@@ -86,20 +87,20 @@ void persist_second(struct persist *persist); /* about once a second: save point
 /* Does the thread that creates and removes files work, so that persist_configure and persist_move
  * would wait for it? */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure with this appendonly. True: call again after files_done, because
- * persist_configure would wait for the disk: to create a new journal's first file, or to sync the
- * end of the journal that is turned off. During that sync later changes stay in memory, and so do
- * replies to them. If persist_configure does not follow within two turns after it, they are
- * written. */
+/* Call before persist_configure with this appendonly. If it returns true, call it again after
+ * files_done, because persist_configure would wait for the disk: to create a new journal's first
+ * file, or to sync the end of the journal that is turned off. During that sync later changes stay
+ * in memory, and so do replies to them. If persist_configure does not follow within two turns after
+ * it, they are written. */
 bool persist_prepare(struct persist *persist, bool appendonly);
-/* Applies changed options. False: the journal could not be started. */
+/* Applies changed options. Returns false if the journal could not be started. */
 bool persist_configure(struct persist *persist);
 
 /* Changes to another folder, which becomes the process' working directory. 0, or an errno and no
  * change: EBUSY with a journal, or while files are being loaded or written. */
 int persist_move(struct persist *persist, const char *folder);
 
-/* NULL: writes are accepted. Else the reason for refusing them, as an error text. */
+/* The reason for refusing writes, as an error text. NULL if they are accepted. */
 const char *persist_refusal(const struct persist *persist);
 /* The position after the last change: the journal is written or synced up to the safe position. */
 uint64_t persist_position(const struct persist *persist);
@@ -162,7 +163,7 @@ struct persist_report {
         copied_peak;        /* memory copied for the running child, and its maximum; else 0 */
     int64_t copied_age_sec; /* since copied_now was measured */
     int64_t last_fork_usec; /* how long it blocked the loop */
-    int64_t forked_usec;    /* monotonic: when that was; 0: never */
+    int64_t forked_usec;    /* monotonic: when that was; 0 before the first */
     uint64_t forks, keys_loaded;
     uint64_t syncs, journal_failures; /* of writes and syncs */
     int64_t last_sync_usec;           /* how long the last sync of the journal took */

@@ -86,7 +86,7 @@ int persist_write_last_base(struct persist *persist);
 bool persist_new_rewrite(struct persist *persist);
 /* Cancels a rewrite whose journal was closed, or whose data was replaced. */
 void persist_drop_rewrite(struct persist *persist);
-/* True: the journal needs a base, and none is being written; it will be tried again. */
+/* Does the journal need a base while none is being written? It will be tried again. */
 bool persist_waits_for_base(const struct persist *persist);
 /* Starts the journal at once, with a base of the current store and an empty segment. 0 or an errno.
  */

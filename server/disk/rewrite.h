@@ -74,8 +74,8 @@ struct rewrite_wiring {
     /* Ends the open record, so that the journal can switch between records. */
     void (*end_record)(void *ctx);
     /* The journal has switched, or will: the next record begins another file. `length` is that of
-     * the segment before, which has become part of the journal's earlier files; 0: there is none.
-     */
+     * the segment before, which has become part of the journal's earlier files; 0 if there is
+     * none. */
     void (*next_file)(void *ctx, uint64_t length);
     /* An attempt has failed at this step. */
     void (*failed)(void *ctx, const char *step, int error);
@@ -106,14 +106,15 @@ struct manifest *rewrite_manifest(struct rewrite *rewrite);
 /* ---- a rewrite ---- */
 
 /* Begins if the state is IDLE. If the journal needs a base, or can't be written, the base replaces
- * all of it. False: another state. */
+ * all of it. Returns false in another state. */
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* In BASE: the child has ended. */
 void rewrite_base_ended(struct rewrite *rewrite, struct journal *journal,
                         const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */
 void rewrite_continue(struct rewrite *rewrite, struct journal *journal);
-/* The journal was closed, or its data replaced. True: the caller has to cancel the child. */
+/* Call when the journal was closed, or its data replaced. Returns true if the caller must cancel
+ * the child. */
 bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */

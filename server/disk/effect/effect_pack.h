@@ -46,7 +46,7 @@ struct effect_packer {
 void effect_packer_init(struct effect_packer *packer, struct buffer *out);
 /* Takes effects of one database. Copies everything. */
 void effect_packer_put(struct effect_packer *packer, const struct effect *effect);
-/* False: there was no memory for all. */
+/* Returns false if memory did not suffice for all. */
 bool effect_packer_end(const struct effect_packer *packer);
 
 struct effect_unpacker {
@@ -64,7 +64,7 @@ struct effect_unpacker {
 void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
 void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);
-/* Reads a command. False: the bytes are damaged, or there is no memory. O(words) */
+/* Reads a command. Returns false if the bytes are damaged, or without memory. O(words) */
 bool effect_unpacker_next(struct effect_unpacker *unpacker);
 
 #endif

@@ -65,10 +65,10 @@ void effect_writer_restart(struct effect_writer *writer);
 /* Passes the same commands on as argument vectors instead of RESP. All effects must be in one
  * database. */
 struct effect_args {
-    /* Takes argument `index` of the current command (0: its name), or replaces it. Returns the text
-     * to use, which must stay valid until `end`. */
+    /* Receives argument `index` of the current command, where 0 is its name, or replaces it.
+     * Returns the text to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
-    /* The same for a number; NULL: `keep` takes its text. */
+    /* The same for a number. If NULL, `keep` receives its text. */
     void (*number)(void *ctx, size_t index, int64_t number);
     void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
     void *ctx;
@@ -94,8 +94,8 @@ struct effect_reader {
 void effect_reader_init(struct effect_reader *reader);
 
 /* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
- * argv. False: the visitor returned false, or the writer would not write this command; some effects
- * may have been visited. */
+ * argv. Returns false if the visitor did, or if the writer would not write this command; some
+ * effects may have been visited. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

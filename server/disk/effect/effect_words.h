@@ -127,7 +127,7 @@ struct cursor {
 
 bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
-/* False: put_words would not write these words. */
+/* Returns false if put_words would not write these words. */
 bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);
 
 #endif

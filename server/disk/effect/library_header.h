@@ -17,8 +17,8 @@ struct library_header {
     struct resp_reader reader; /* private: the words of the line */
 };
 
-/* Parses the first line of the code. False: `error` is set. In both cases call library_header_drop.
- * O(line) */
+/* Parses the first line of the code. On failure, sets `error` and returns false. Call
+ * library_header_drop in both cases. O(line) */
 bool library_header_read(struct library_header *header, struct bytes code);
 void library_header_drop(struct library_header *header);
 

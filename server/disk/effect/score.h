@@ -10,6 +10,6 @@ enum { SCORE_MAX_CHARS = 40 };
 
 /* Returns the length; adds no NUL. The score must not be NaN. */
 size_t score_print(char *to, double score);
-bool score_parse(const char *text, size_t len, double *score); /* false: not a number, or NaN */
+bool score_parse(const char *text, size_t len, double *score); /* false for no number, or NaN */
 
 #endif

@@ -30,8 +30,8 @@ struct base_load {
     char why[256];               /* the error, with the offset */
 };
 
-/* Loads a file into a store; with store NULL, only checks it. False: `why` has the error, and the
- * store has the data before it. O(n) */
+/* Loads a file into a store; with store NULL, only checks it. On failure, returns false with the
+ * error in `why`, and the store keeps the data before it. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
 
 #endif

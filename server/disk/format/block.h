@@ -31,7 +31,8 @@ struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
 bool block_sizes_ok(const struct block_sizes *sizes);
 /* Checks the sum of a block, header and stored bytes, and continues *sum. */
 bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
-/* The raw bytes: the stored ones, or unpacked into `scratch`. NULL: not valid LZ4. */
+/* Returns the raw bytes: the stored ones, or unpacked into `scratch`. NULL if they are not valid
+ * LZ4. */
 const char *block_unpack(const char *block, const struct block_sizes *sizes,
                          char scratch[BLOCK_RAW]);
 

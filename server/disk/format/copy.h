@@ -21,23 +21,23 @@
 
 /* The destination of a copy. */
 struct copy_sink {
-    bool (*write)(void *ctx, const void *data, size_t len); /* false: stop writing */
+    bool (*write)(void *ctx, const void *data, size_t len); /* false to stop writing */
     void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; may be NULL */
     void *ctx;
 };
 
-/* `stream_db`: see above. False: `write` failed. O(n) */
+/* For `stream_db` see above. Returns false if `write` failed. O(n) */
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
 /* The source of a copy. */
 struct copy_source {
-    ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes; 0: end; -1: failed */
+    ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes, 0 at the end, or -1 */
     void (*between)(void *ctx); /* called after each few KiB of commands; may be NULL */
     void *ctx;
 };
 
-/* Loads a copy into an empty store, up to its last block. False: `why` has the reason, printable.
- * O(n) */
+/* Loads a copy into an empty store, up to its last block. On failure, returns false with the
+ * reason, printable, in `why`. O(n) */
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size);
 

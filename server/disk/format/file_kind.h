@@ -39,7 +39,8 @@ const char *file_kind_text(enum file_kind kind);
 #define FILE_SET_OURS                                                                              \
     (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
      FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))
-/* 0: the file is missing, or of one of these kinds. Else EEXIST, or the errno of reading it. */
+/* Returns 0 if the file is missing, or of one of these kinds; else EEXIST, or the errno of reading
+ * it. */
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);

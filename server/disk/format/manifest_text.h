@@ -12,8 +12,8 @@ void manifest_copy_file(struct manifest *manifest, const struct manifest_file *f
 bool manifest_lists_file(const struct manifest *manifest, const char *name);
 void manifest_drop_files(struct manifest *manifest); /* empties the list */
 
-/* Adds the files of the text to an empty list. False: `why` has the error and its line, and the
- * list has the files before it. */
+/* Adds the files of the text to an empty list. On failure, returns false with the error and its
+ * line in `why`, and the list keeps the files before it. */
 bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX]);
 /* Does the text end with a checksum, as ours does? */

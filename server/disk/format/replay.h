@@ -50,7 +50,7 @@ struct replay {
     struct request_progress carried;        /* of replay_carry's first command */
 };
 
-/* Prepares to apply commands to this store, which may have contents. NULL: commands are only
+/* Prepares to apply commands to this store, which may have contents. With NULL, commands are only
  * checked. `now` becomes the access time of keys. */
 void replay_init(struct replay *replay, struct store *store, msec now);
 void replay_drop(struct replay *replay);
@@ -59,12 +59,12 @@ void replay_restart(struct replay *replay);
 
 /* Applies the complete commands at the beginning of data: *consumed bytes. Pass the rest, the
  * beginning of another command, again with the bytes after it. Skips lines that begin with #.
- * False: the command at *consumed is malformed or does not fit the data; those before it were
- * applied. */
+ * Returns false if the command at *consumed is malformed or does not fit the data; those before it
+ * were applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
 /* Appends the data to `carry`, applies the complete commands in it and removes them; the beginning
- * of an incomplete one stays. False: as above. */
+ * of an incomplete one stays. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
 /* ---- a journal's file (record.h) ----
@@ -95,7 +95,7 @@ struct replay_file {
     uint64_t size;    /* of the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
     uint32_t sum;     /* of all bytes before `good`; the next record continues it */
-    uint32_t id;      /* of the segment; 0: no good record tells it */
+    uint32_t id;      /* of the segment; 0 if no good record tells it */
     uint64_t records; /* good ones */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];

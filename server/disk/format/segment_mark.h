@@ -30,7 +30,7 @@ uint32_t segment_id_new(void);
 
 /* The end of the last complete record of a segment, and the checksum of all bytes before it. */
 struct journal_end {
-    uint64_t length; /* 0: there is no segment */
+    uint64_t length; /* 0 if there is no segment */
     uint32_t sum;
     uint32_t id; /* of the segment; 0 before the first */
 };
@@ -44,8 +44,8 @@ struct journal_end journal_end_to_follow(const struct journal_end *end,
 size_t segment_mark_begin(char to[SEGMENT_MARK_MAX], uint32_t id, const struct journal_end *before);
 size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t id);
 
-/* Parse a line that begins with #, including its line end; `len` may be more. False: it is another
- * line. Without a segment before it, before->length is 0. */
+/* Parse a line that begins with #, including its line end; `len` may be more. Return false for
+ * another line. Without a segment before it, before->length is 0. */
 bool segment_mark_read_begin(const char *line, size_t len, uint32_t *id,
                              struct journal_end *before);
 bool segment_mark_read_synced(const char *line, size_t len, uint64_t *offset, uint32_t *id);

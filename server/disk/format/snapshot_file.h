@@ -94,15 +94,15 @@ struct snapshot_reader;
 
 struct snapshot_fault {
     uint64_t offset;
-    int error; /* errno of a system call; 0: the file is wrong */
+    int error; /* errno of a system call; 0 if the file is wrong */
     char reason[160];
 };
 
-/* The checksum of the file's header, which differs from file to file, because the header has the
- * creation time. 0: it can't be read, or is damaged. Any thread may call this. */
+/* The checksum of the file's header, 0 if that can't be read, or is damaged. It differs from file
+ * to file, because the header contains the creation time. Any thread may call this. */
 uint32_t snapshot_header_sum(const char *path);
 
-/* NULL: `fault` has the error. */
+/* On failure, returns NULL with the error in `fault`. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);
 const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);

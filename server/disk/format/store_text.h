@@ -9,12 +9,12 @@
 #include "store/store.h"
 
 struct store_text_sink {
-    bool (*take)(void *ctx, const char *data, size_t len); /* false: stop writing */
+    bool (*take)(void *ctx, const char *data, size_t len); /* false to stop writing */
     void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; may be NULL */
     void *ctx;
 };
 
-/* Counts the keys. False: `take` returned false. O(n) */
+/* Counts the keys. Returns false if `take` did. O(n) */
 bool store_text_write(const struct store *store, const struct store_text_sink *sink,
                       uint64_t *keys);
 

@@ -51,11 +51,11 @@ struct position_marks {
     struct stream_position last;
 };
 
-/* Prints the mark of the next record (no NUL) and returns its length. NULL: the position is
- * unknown; nothing is printed. */
+/* Prints the mark of the next record (no NUL) and returns its length. Prints nothing if `position`
+ * is NULL because it is unknown. */
 size_t position_marks_print(struct position_marks *marks, const struct stream_position *position,
                             char to[STREAM_MARK_MAX]);
-/* Takes a line that begins with #, including its line end. False: it is not a mark. */
+/* Reads a line that begins with #, including its line end. Returns false if it is no mark. */
 bool position_marks_read(struct position_marks *marks, const char *line, size_t len);
 
 #endif

@@ -27,7 +27,7 @@ enum { IMPORT_KINDS = 16, IMPORT_KIND_NAME = 64, IMPORT_KEY_SHOWN = 64, IMPORT_W
 struct import_kind {
     char name[IMPORT_KIND_NAME];
     char word[IMPORT_KIND_NAME];      /* for import-skip: "graphdata" */
-    bool skipped;                     /* false: the first key has ended the import */
+    bool skipped;                     /* false if the first key ended the import */
     char first_key[IMPORT_KEY_SHOWN]; /* the first of them, printable */
     uint64_t keys;                    /* in an AOF: commands on such keys */
 };
@@ -41,7 +41,7 @@ struct import {
     bool counts_all;
     struct replay_progress progress;
     void (*between)(void *ctx); /* called after each few keys of an RDB; may be NULL */
-    /* Runs a command of an AOF, which may be any command. False: it failed. */
+    /* Runs a command of an AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
     void *ctx;
 
@@ -58,16 +58,16 @@ struct import {
     char why[IMPORT_WHY];     /* the error, with its offset */
 };
 
-/* Reads 1 to `size` bytes. 0: the end; -1: failed. */
+/* Reads 1 to `size` bytes. Returns 0 at the end, -1 on failure. */
 typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
 /* Imports one RDB from a function, and sets import->end to its end; may read bytes after that.
- * False: as below. */
+ * Returns false as import_file does. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
 /* Prints the versions of RDB that can be imported: see rdb_versions. */
 void import_show_versions(char *to, size_t size);
 
-/* False: `why` has the error, and the store has the data before it. */
+/* On failure, returns false with the error in `why`, and the store keeps the data before it. */
 bool import_file(struct import *import, const char *path);
 
 #endif

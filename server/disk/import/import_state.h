@@ -8,7 +8,8 @@
 __attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
                                                        ...);
 
-/* Counts a key of this type ("stream", or "module" and its name). False: the import must end. */
+/* Counts a key of this type ("stream", or "module" and its name). Returns false if the import must
+ * end. */
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at);
 

@@ -40,7 +40,7 @@ bool rdb_object_is_plain(const struct object *object);
 bool rdb_object_loses(const struct object *object, int version);
 /* Writes as much of an object as the writer's version can hold: without deadlines of members,
  * except those of hash fields for Redis 8 and Valkey 9. Writes a plain object as Redis 7.0 DUMPs
- * it. The payload is borrowed from the writer. False: no memory. O(n) */
+ * it. The payload is borrowed from the writer. Returns false without memory. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

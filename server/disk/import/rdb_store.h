@@ -21,12 +21,12 @@ struct rdb_store_losses {
     uint64_t streams; /* with released pending entries, or with IDs that XADD IDMP remembers */
 };
 
-/* Counts what an RDB in this form can't hold. False: it holds everything. O(n) */
+/* Counts what an RDB in this form can't hold. Returns false if it holds everything. O(n) */
 bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
                      struct rdb_store_losses *losses);
 
 /* With `functions_only`, writes the functions without the keys. `stream_db`: the database selected
- * in the stream that follows the copy. False: the sink failed, or out of memory. O(n) */
+ * in the stream that follows the copy. Returns false if the sink failed, or without memory. O(n) */
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink);
 

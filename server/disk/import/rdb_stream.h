@@ -8,7 +8,8 @@
 /* Sets the callbacks for streams. Their ctx must begin with a struct rdb_object. */
 void rdb_stream_listen(struct rdb_visitor *visitor);
 
-/* False: a pending entry belongs to no consumer, which Redis' format can't hold. O(groups) */
+/* Can Redis' format hold the whole stream? Not with pending entries that belong to no consumer, nor
+ * once the stream has remembered what producers sent. O(groups) */
 bool rdb_stream_is_plain(const struct stream *stream);
 /* Writes the stream; rdb_writer_begin was called for it. */
 void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer);
