@@ -60,7 +60,7 @@ struct conf {
     char *bind; /* the words as given, separated by one space */
     int64_t port, io_threads, tcp_backlog, timeout, tcp_keepalive, maxclients;
     char *unixsocket;
-    int64_t unixsocketperm; /* a mode; 0: set by the umask */
+    int64_t unixsocketperm; /* a mode; 0 to let the umask set it */
     char *unixsocketgroup;
     bool protected_mode;
     char *requirepass;
@@ -71,7 +71,7 @@ struct conf {
     char *cluster_announce_ip, *cluster_announce_hostname;
     int64_t cluster_announce_port, cluster_announce_tls_port;
     /* tls */
-    int64_t tls_port; /* 0: no TLS */
+    int64_t tls_port; /* 0 without TLS */
     char *tls_cert_file, *tls_key_file, *tls_key_file_pass;
     char *tls_client_cert_file, *tls_client_key_file, *tls_client_key_file_pass;
     char *tls_ca_cert_file, *tls_ca_cert_dir, *tls_dh_params_file;
@@ -80,7 +80,7 @@ struct conf {
     char *tls_protocols, *tls_ciphers, *tls_ciphersuites;
     bool tls_prefer_server_ciphers, tls_session_caching;
     int64_t tls_session_cache_size, tls_session_cache_timeout; /* sessions, seconds */
-    int64_t tls_auto_reload_interval;                          /* seconds; 0: never */
+    int64_t tls_auto_reload_interval;                          /* seconds; 0 for never */
     bool tls_replication, tls_cluster;
     char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
     char *aclfile; /* "": none */
@@ -102,7 +102,7 @@ struct conf {
     int64_t maxmemory_policy, maxmemory_samples;
     bool maxmemory_evict_jobs;
     int64_t lease_max_ttl;                  /* milliseconds */
-    int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0: never */
+    int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0 for never */
     bool activedefrag;
     int64_t busy_reply_threshold; /* milliseconds; 0 and less: no limit */
     int64_t script_memory_limit;  /* bytes, or 0 for no limit */
@@ -110,7 +110,7 @@ struct conf {
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: off */
     int64_t slowlog_max_len;
-    int64_t latency_monitor_threshold; /* milliseconds; 0: off */
+    int64_t latency_monitor_threshold; /* milliseconds; 0 if off */
     bool latency_tracking;
     char *latency_percentiles;       /* "50 99 99.9" */
     int64_t tracking_table_max_keys; /* 0 for no limit */
@@ -134,7 +134,7 @@ struct conf {
     /* encodings, as shown by OBJECT ENCODING */
     int64_t hash_max_entries, hash_max_value, zset_max_entries, zset_max_value, set_max_intset;
     int64_t hll_sparse_max;                       /* bytes */
-    int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0: the maximum */
+    int64_t stream_max_bytes, stream_max_entries; /* of a block of a stream; 0 for the maximum */
     /* persistence */
     bool appendonly;
     int64_t appendfsync; /* enum conf_fsync */
@@ -234,7 +234,7 @@ void conf_write_example(FILE *to);
  * denied"). */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 /* Replaces a file atomically: readers see the old or the new text. Keeps mode and owner; a new file
- * is private. False: see errno. */
+ * is private. Returns false with errno. */
 bool conf_replace_file(const char *path, const char *text, size_t len);
 
 #endif

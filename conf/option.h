@@ -45,7 +45,7 @@ struct conf_option {
     bool omitted;  /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
     bool adds;     /* each further line adds words; "" removes all */
     bool unlisted; /* unknown to CONFIG GET and SET, as in Redis */
-    /* CONF_LINES: the error for two lines with the same first word; NULL: allowed. */
+    /* CONF_LINES: the error for two lines with the same first word. NULL if they are allowed. */
     const char *twice;
     /* CONF_LINES: a line depends on those with the same first word alone, so that the check of one
      * line leaves out the others: with thousands of lines it would take quadratic time. */

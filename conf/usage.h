@@ -10,7 +10,7 @@
 struct usage_option {
     const char *name;  /* without dashes */
     int id;            /* returned by usage_next; if a letter, also the short option */
-    const char *value; /* name of the value; NULL: takes none */
+    const char *value; /* name of the value; NULL without one */
     const char *help;
 };
 
@@ -20,7 +20,7 @@ struct usage_item {
 
 struct usage_section {
     const char *title;              /* as a heading of a man page: "EXIT STATUS" */
-    const char *intro;              /* before the items; NULL: nothing */
+    const char *intro;              /* before the items; NULL for no text */
     const struct usage_item *items; /* the last one has no term; may be NULL */
     bool only_manual;               /* not in --help */
 };

@@ -9,14 +9,14 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Memory for this library, from malloc. Never NULL: the process exits if there is none, as in
- * mem_alloc. */
+/* Allocate memory for this library, from malloc. Never return NULL: without memory the process
+ * exits, as in mem_alloc. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
 
-/* Reads a whole file and appends a zero byte; the caller frees it. NULL: see errno, which is EFBIG
- * beyond CONF_FILE_MAX. */
+/* Reads a whole file and appends a zero byte; the caller frees it. Returns NULL with errno, which
+ * is EFBIG beyond CONF_FILE_MAX. */
 char *conf_read_file(const char *path, size_t *len);
 char *conf_read_stream(FILE *from, size_t *len);
 
