@@ -63,13 +63,14 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 /* ---- building ---- */
 
 /* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. Texts that are
- * integers are stored as integers. False: out of memory, an item over 2 GiB, or over 4 GiB in
- * total. */
+ * integers are stored as integers. Return false without memory, for an item over 2 GiB, or over 4
+ * GiB in total. */
 bool rdb_listpack_start(struct buffer *to);
 bool rdb_listpack_append(struct buffer *to, struct bytes text);
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
 
-/* Sorts the integers in place and appends them as an intset. False: no memory. O(n log n) */
+/* Sorts the integers in place and appends them as an intset. Returns false without memory. O(n log
+ * n) */
 bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 
 /* ---- LZF (Marc Lehmann's LibLZF), which Redis uses to compress long strings ---- */

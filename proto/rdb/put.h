@@ -1,5 +1,5 @@
 /* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, in their shortest
- * form. wire.c reads them. False: out of memory. */
+ * form. wire.c reads them. All return false without memory. */
 #ifndef PROTO_RDB_PUT_H
 #define PROTO_RDB_PUT_H
 

@@ -17,7 +17,7 @@
 #include "store/mem/buffer.h"
 
 struct rdb_file {
-    bool (*write)(void *ctx, const void *data, size_t len); /* false: stop writing */
+    bool (*write)(void *ctx, const void *data, size_t len); /* false to stop writing */
     void *ctx;
     uint64_t crc;
     struct buffer out; /* the current record */
@@ -36,7 +36,8 @@ void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
 /* `payload`: as from DUMP, with its footer. `at`: the deadline in unix milliseconds, or
  * RDB_FILE_NEVER. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
-/* Writes the end and the checksum, and frees the buffer. False: the file is incomplete. */
+/* Writes the end and the checksum, and frees the buffer. Returns false if the file is
+ * incomplete. */
 bool rdb_file_end(struct rdb_file *file);
 
 #endif

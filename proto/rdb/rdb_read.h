@@ -46,7 +46,8 @@ struct rdb_stream_id {
     uint64_t ms, seq;
 };
 
-/* Below 0, 0, above 0: a comes before, is equal to, comes after b. */
+/* Returns less than 0 if a comes before b, 0 if they are equal, and more than 0 if a comes after
+ * b. */
 static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_stream_id b)
 {
     if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
@@ -62,7 +63,7 @@ struct rdb_stream_entry {
 /* What a stream records about its entries, including deleted ones. */
 struct rdb_stream_marks {
     struct rdb_stream_id last;        /* of all entries ever; not below that of the last entry */
-    struct rdb_stream_id max_deleted; /* 0-0: none */
+    struct rdb_stream_id max_deleted; /* 0-0 if none was */
     uint64_t added;                   /* number of entries ever added */
 };
 

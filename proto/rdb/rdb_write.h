@@ -61,10 +61,10 @@ void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct byte
 /* In any order; Redis loads big sorted sets fastest from the highest score down. */
 void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score);
 
-/* Call these for a stream in this order: the entries by ID (count 0: none), the marks, then each of
- * the `groups`. After a group, its pending entries by ID, then rdb_writer_consumers, then each
- * consumer followed by the IDs of its pending entries. Redis writes groups and consumers in byte
- * order of their names. Version 9 stores neither the numbers of entries added and read nor the
+/* Call these for a stream in this order: the entries by ID (none with count 0), the marks, then
+ * each of the `groups`. After a group, its pending entries by ID, then rdb_writer_consumers, then
+ * each consumer followed by the IDs of its pending entries. Redis writes groups and consumers in
+ * byte order of their names. Version 9 stores neither the numbers of entries added and read nor the
  * greatest deleted ID. */
 void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry);
 void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
@@ -83,8 +83,8 @@ void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);
 
-/* The payload is borrowed until the next begin. False: out of memory, the number of parts was not
- * `count`, or the value has no payload (see rdb_writer_begin). */
+/* The payload is borrowed until the next begin. Returns false without memory, if the number of
+ * parts was not `count`, or if the value has no payload (see rdb_writer_begin). */
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
 /* Writes the payload of FUNCTION DUMP: call this, rdb_writer_function for each library, and
@@ -94,7 +94,7 @@ void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
 
 /* A body in another format: append it to the buffer, which is empty, then seal it. That adds the
  * footer; rdb_payload_open checks and removes it. If the first byte is not one of Redis' types,
- * RESTORE in Redis replies "Bad data format". False: out of memory. */
+ * RESTORE in Redis replies "Bad data format". Sealing returns false without memory. */
 struct buffer *rdb_writer_body(struct rdb_writer *writer);
 bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload);
 

@@ -14,7 +14,7 @@ struct rdb_names {
 
 struct rdb_template {
     uint64_t id;
-    struct rdb_names *names; /* NULL: the slot is free */
+    struct rdb_names *names; /* NULL if the slot is free */
 };
 
 /* An open-addressing table; zeroed it is empty. */

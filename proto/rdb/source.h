@@ -12,7 +12,8 @@
 
 enum { RDB_SOURCE_MAX_TAKE = 64 };
 
-/* Writes at most `size` bytes to `to`. Returns their number; 0: end of file; -1: failed. */
+/* Writes at most `size` bytes to `to`. Returns their number, 0 at the end of the file, -1 on
+ * failure. */
 typedef ssize_t rdb_read_fn(void *ctx, void *to, size_t size);
 
 enum rdb_source_state {
@@ -23,7 +24,7 @@ enum rdb_source_state {
 };
 
 struct rdb_source {
-    rdb_read_fn *read; /* NULL: everything is in memory */
+    rdb_read_fn *read; /* NULL if everything is in memory */
     void *ctx;
     const unsigned char *at, *end; /* in memory and not taken yet */
     const unsigned char *summed;   /* `crc` covers the bytes before this */
@@ -47,7 +48,8 @@ static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 /* The checksum of all bytes taken so far. */
 uint64_t rdb_source_crc(struct rdb_source *source);
 
-/* The next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. NULL: see state. */
+/* Returns the next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. Returns
+ * NULL on failure, which sets the state. */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
 /* The next `len` bytes: borrowed from the source if all is in memory, else copied to `scratch`,

@@ -16,7 +16,7 @@ enum { RDB_ENTRY_DELETED = 1, RDB_ENTRY_SAME_NAMES = 2 };
 
 /* Texts of items: in the listpack, or as digits in a buffer. A zeroed one is empty. */
 struct rdb_texts {
-    struct buffer texts;  /* struct bytes each; data NULL: the text is the next one in `digits` */
+    struct buffer texts;  /* struct bytes each; if data is NULL, the next one in `digits` */
     struct buffer digits; /* of the texts that are integers */
 };
 
@@ -27,7 +27,7 @@ struct rdb_node {
     struct rdb_stream_id last;     /* of the live entries so far, here and before this node */
     uint64_t live, deleted;        /* entries to come */
     struct rdb_texts names, parts; /* of the node, and of the current entry */
-    const char *wrong;             /* after RDB_BROKEN: what is damaged, or NULL: no memory */
+    const char *wrong;             /* after RDB_BROKEN: what is damaged, or NULL without memory */
 };
 
 /* Reuses the memory of the node. The IDs of live entries must be greater than `last`. */

@@ -10,7 +10,7 @@ static inline void rdb_note(struct rdb_writer *writer, bool ok)
     if (!ok) writer->failed = true;
 }
 
-/* Counts a part; false: an error has happened. */
+/* Counts a part. Returns false after an error. */
 bool rdb_accept_part(struct rdb_writer *writer, enum rdb_type type);
 
 /* Writes type and number of nodes in front of the nodes in `out`. */

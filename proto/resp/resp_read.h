@@ -58,8 +58,8 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
 /* The text of argument i; `input` as passed to the last resp_read. */
 const char *resp_reader_arg(const struct resp_reader *reader, const char *input, int i);
 
-/* The number of bytes missing from the argument being read (0: unknown), so that the buffer for a
- * large argument can be allocated at once. */
+/* The number of bytes missing from the argument being read, or 0 if unknown, so that the buffer for
+ * a large argument can be allocated at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
 /* A large argument that the caller reads into its own block. */

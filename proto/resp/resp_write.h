@@ -20,7 +20,7 @@ struct resp_sink {
 
 struct resp_writer {
     struct outbuf *out;
-    struct resp_sink *sink; /* NULL: replies go to `out` */
+    struct resp_sink *sink; /* NULL if replies go to `out` */
     int version;            /* 2 or 3 */
     bool mute;              /* CLIENT REPLY OFF or SKIP: append nothing */
     size_t limit;           /* append nothing while `out` holds more bytes; 0 for no limit */
@@ -38,7 +38,7 @@ void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
-/* Appends as outbuf_append_shared does, without a copy; a sink gets the bytes at once. */
+/* Appends as outbuf_append_shared does, without a copy; a sink receives the bytes at once. */
 void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
                       void (*release)(void *owner), void *owner);
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
