@@ -89,22 +89,22 @@ struct config_context {
     struct clients *clients;
     struct acl *acl; /* NULL without users */
     const bool *loading;
-    /* Called after CONFIG SET, for options that take effect at once (log level). False: the journal
-     * could not be turned on. */
+    /* Called after CONFIG SET, for options that take effect at once (log level). Returns false if
+     * the journal could not be turned on. */
     bool (*changed)(void *ctx);
-    /* Called before any option is set, with those to set and their values. True: setting them would
-     * wait for a disk or a name server; a thread works on that, so ask again when it has ended
-     * something (engine/preparing.h). NULL: never. */
+    /* Called before any option is set, with those to set and their values. Returns true if setting
+     * them would wait for a disk or a name server; a thread works on that, so ask again when it has
+     * ended something (engine/preparing.h). NULL if no option waits. */
     bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
     /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
-     * directories). False: `fault` has the first error; restore the old values and call it
-     * again. NULL: no option can fail. */
+     * directories). On failure, returns false with the first error in `fault`: restore the old
+     * values and call it again. NULL if no option can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
     void *ctx;
 };
 extern const struct command_group config_commands;
-/* Applies changed options. False: the journal could not be turned on. */
+/* Applies changed options. Returns false if the journal could not be turned on. */
 bool config_apply(const struct config_context *context);
 
 /* INFO TIME MODULE LOLWUT SHUTDOWN. */
@@ -138,7 +138,7 @@ struct cluster_context {
     const struct conf *conf;
     const bool *loading;
     const struct replication *replication; /* NULL if there is none */
-    struct long_queries *queries;          /* NULL: keys are counted at once */
+    struct long_queries *queries;          /* NULL to count keys at once */
     const char *node_id;
 };
 extern const struct command_group cluster_commands;
@@ -199,7 +199,7 @@ struct admin_parts {
     struct pubsub *pubsub;
     struct notify *notify;
     struct observer *observer;
-    struct long_queries *queries;    /* NULL: no call blocks for a long query */
+    struct long_queries *queries;    /* NULL if no call blocks for long ones */
     const struct defrag *defrag;     /* NULL without defragmentation */
     struct scripting *scripting;     /* NULL without scripts */
     struct replication *replication; /* NULL if there is none */

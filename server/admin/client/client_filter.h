@@ -27,27 +27,27 @@ enum client_text {
 
 /* The properties that a connection must have or, for options with NOT-, must not have. */
 struct client_wish {
-    uint64_t *ids; /* in order; owned by the filter. NULL: any */
+    uint64_t *ids; /* in order; owned by the filter. NULL for any */
     size_t id_count;
     int last_id; /* the last argument that is an id */
     enum client_type type;
     const struct acl_user *user;      /* NULL: any */
     int64_t db;                       /* -1: any */
-    struct bytes texts[CLIENT_TEXTS]; /* data NULL: any */
+    struct bytes texts[CLIENT_TEXTS]; /* any if data is NULL */
 };
 
 struct client_filter {
     const struct call *call;
     struct client_wish is, is_not;
-    int64_t max_age, idle; /* seconds; 0: any */
+    int64_t max_age, idle; /* seconds; 0 for any */
     bool skip_me;
 };
 
 /* Selects all connections. */
 void client_filter_init(struct client_filter *filter, const struct call *call);
 void client_filter_drop(struct client_filter *filter);
-/* Parses the option at *i and moves *i past it. False: an error was sent, `unknown` if there is
- * no such option or it has no value. */
+/* Parses the option at *i and moves *i past it. Returns false after sending an error: `unknown` if
+ * there is no such option, or it lacks a value. */
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
                          enum error unknown);
 bool client_filter_matches(const struct client_filter *filter, const struct client_info *info);
