@@ -15,7 +15,7 @@ struct activation_socket {
 };
 
 struct activation {
-    size_t count; /* 0: no sockets were passed to this process */
+    size_t count; /* 0 if no sockets were passed to this process */
     struct activation_socket sockets[ACTIVATION_MAX];
 };
 

@@ -15,7 +15,7 @@ enum { HOST_ADDRESSES_MAX = 8 };
 
 struct host_name {
     LIST_ENTRY(host_name) next;
-    int error; /* of getaddrinfo; 0: it has addresses */
+    int error; /* of getaddrinfo; 0 with addresses */
     unsigned count;
     struct sockaddr_storage addresses[HOST_ADDRESSES_MAX]; /* with port 0 */
     socklen_t sizes[HOST_ADDRESSES_MAX];
@@ -28,10 +28,10 @@ struct host_names;
 struct host_names *host_names_new(struct loop *loop, void (*ended)(void *ctx), void *ctx);
 void host_names_free(struct host_names *names);
 
-/* True: the name is being resolved; ask again when a search has ended. False: its addresses are
- * known, it needs no search, or none can be started. */
+/* Begins to resolve the name. Returns true while that runs: ask again when a search has ended.
+ * Returns false if its addresses are known, it needs no search, or none can be started. */
 bool host_names_prepare(struct host_names *names, const char *host);
-/* NULL: not resolved ahead. `names` may be NULL. */
+/* Returns NULL if it was not resolved ahead. `names` may be NULL. */
 const struct host_name *host_names_find(const struct host_names *names, const char *host);
 /* Forgets the addresses: a later search may find others. */
 void host_names_forget(struct host_names *names);

@@ -17,15 +17,15 @@ int64_t process_raise_files(int64_t clients, int64_t more);
 int process_detach(void);
 void process_detached(int parent);
 
-/* False with errno. */
+/* Returns false with errno. */
 bool process_write_pid(const char *path);
 
 /* Fills `to` with this many random hexadecimal digits, an even number of at most 64, and a NUL.
- * False: no random numbers. */
+ * Returns false without random numbers. */
 bool process_random_hex(char *to, size_t digits);
 
 /* Sends a state of sd_notify(3), like "READY=1". If the service manager is busy, waits for at most
- * a second. False: it was not sent. */
+ * a second. Returns false if it was not sent. */
 bool process_notify(const char *state);
 /* The same without waiting. */
 bool process_notify_now(const char *state);

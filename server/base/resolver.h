@@ -12,14 +12,14 @@
 
 #include "server/base/loop.h"
 
-/* The address that this text itself is ("127.0.0.1", "::1"), as a list of one. NULL: it is a name.
- * Never waits. The caller frees the list with freeaddrinfo. */
+/* Returns the address that this text itself is ("127.0.0.1", "::1"), as a list of one. NULL if it
+ * is a name. Never waits. The caller frees the list with freeaddrinfo. */
 struct addrinfo *resolver_parse(const char *host, int64_t port);
 
 struct resolver;
 
-/* `found` gets the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. It runs as a
- * callback of the loop, and may begin the next search. */
+/* `found` receives the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. It runs as
+ * a callback of the loop, and may begin the next search. */
 struct resolver *resolver_new(struct loop *loop,
                               void (*found)(void *ctx, const struct addrinfo *list, int error),
                               void *ctx);

@@ -6,8 +6,8 @@
 
 #include <time.h>
 
-/* The socket; NULL: that of the system. The facility is a LOG_* constant of <syslog.h>. Both texts
- * are copied. */
+/* Opens the socket, or with NULL that of the system. The facility is a LOG_* constant of
+ * <syslog.h>. Both texts are copied. */
 void system_log_open(const char *path, const char *ident, int facility);
 void system_log_close(void);
 /* Priorities are those of syslog: 4 warning, 5 notice, 6 info, 7 debug. Connects again if the
