@@ -21,15 +21,15 @@ void lifecycle_on_signals(struct parts *parts); /* call when the loop has been m
 int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
-/* For CONFIG SET, with the parts: applies changed options. False: the journal could not be started.
- */
+/* For CONFIG SET, with the parts: applies changed options. Returns false if the journal could not
+ * be started. */
 bool lifecycle_apply(void *parts);
 
 /* Writes a snapshot if parts->stop_how.saves, and stops the loop unless that fails and is not
  * forced. */
 void lifecycle_stop(struct parts *parts);
-/* Call when the loop has stopped: closes the journal. False: some changes could not be written to
- * the disk. */
+/* Call when the loop has stopped: closes the journal. Returns false if some changes could not be
+ * written to the disk. */
 bool lifecycle_end(struct parts *parts);
 
 #endif

@@ -31,7 +31,7 @@ struct parts {
     struct expired_log_watch expired_logs;
     struct engine engine;
     struct observer observer;
-    struct page_thread *page_thread; /* NULL: it could not start */
+    struct page_thread *page_thread; /* NULL if it could not start */
     struct loop *loop;
     struct store *store;
     struct pubsub *pubsub;
@@ -41,11 +41,11 @@ struct parts {
     struct tracking *tracking;
     struct commands *commands;
     struct acl *acl;
-    struct tls *tls; /* NULL: no option needs TLS, see tls_is_wanted */
+    struct tls *tls; /* NULL if no option needs TLS, see tls_is_wanted */
     struct clients *clients;
     struct net *net;
     struct host_names *names; /* of bind and metrics-bind, resolved ahead */
-    struct http *http;        /* NULL: metrics-port is 0 */
+    struct http *http;        /* NULL if metrics-port is 0 */
     struct background *background;
     struct store_work *store_work;
     struct defrag_timer *defrag_timer;

@@ -13,7 +13,7 @@ struct parts;
 
 bool reopen_has(const struct conf_option *option); /* is it one of these, except maxclients? */
 /* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
- * that are among them. False: see struct config_context; the details are logged. */
+ * that are among them. For false see struct config_context; the details are logged. */
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
@@ -22,7 +22,7 @@ bool reopen_may_prepare(const struct conf_option *option);
 /* For CONFIG SET and reloads, with the parts: see struct config_context. */
 bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count);
 
-/* Listens for HTTP if metrics-port is not 0. False: the reason is in `why`. */
+/* Listens for HTTP if metrics-port is not 0. On failure, returns false with the reason in `why`. */
 bool reopen_http(struct parts *parts, char *why, size_t size);
 
 #endif

@@ -14,7 +14,7 @@ enum { SUPERVISOR_STATUS_MAX = 256 };
 
 struct supervisor {
     bool listens;          /* a service manager receives the messages */
-    int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon; 0: never */
+    int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon, unless 0 */
     int64_t alive_usec;    /* monotonic: when the last keep-alive was sent */
     int64_t working_usec;  /* monotonic: when the last message about long work was sent */
     struct loop_timer *timer;           /* of the keep-alives, or NULL */
@@ -27,7 +27,8 @@ void supervisor_init(struct supervisor *supervisor, const struct conf *conf);
 void supervisor_begin(struct supervisor *supervisor, struct loop *loop);
 void supervisor_end(struct supervisor *supervisor);
 
-/* Each sends one message, with the line about the state. False: it could not be sent. */
+/* Each sends one message, with the line about the state. They return false if it could not be
+ * sent. */
 bool supervisor_ready(struct supervisor *supervisor, const char *text);
 bool supervisor_reloading(struct supervisor *supervisor, const char *text);
 bool supervisor_stopping(struct supervisor *supervisor, const char *text);

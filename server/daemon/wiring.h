@@ -9,7 +9,7 @@ struct commands;
 struct parts;
 
 /* Makes all parts except the configuration, opens the ports and loads the data; clients that
- * connect meanwhile get LOADING errors. False: the reason has been reported. */
+ * connect meanwhile receive LOADING errors. Returns false after reporting the reason. */
 bool wiring_make(struct parts *parts);
 /* All commands, for their names and rules only: they must not be run. Free with commands_free. */
 struct commands *wiring_commands(void);
