@@ -28,12 +28,12 @@ struct host_names;
 struct http;
 struct tls;
 
-/* Listens on metrics-port; with `tls`, for HTTPS only. NULL: it can't listen, and `why` has the
- * reason. Context and tls must outlive it. For `names` see listeners.h. */
+/* Listens on metrics-port; with `tls`, for HTTPS only. If it can't listen, returns NULL with the
+ * reason in `why`. Context and tls must outlive it. For `names` see listeners.h. */
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size);
-/* Call when metrics-port (0: off) or metrics-bind has changed. False: it does not listen on all
- * addresses, and `why` has the reason. */
+/* Call when metrics-port (0 disables it) or metrics-bind has changed. If it does not listen on all
+ * addresses, returns false with the reason in `why`. */
 bool http_update(struct http *http, const struct host_names *names, char *why, size_t why_size);
 void http_close(struct http *http);
 /* The background work that counts keys for the port. */

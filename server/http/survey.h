@@ -30,11 +30,11 @@ void survey_ask(struct survey *survey);
 bool survey_run(void *survey, size_t amount);
 void survey_took(void *survey, int64_t usec);
 
-/* False: no survey is complete yet, and there is no result. */
+/* Is a survey complete? Before the first there is no result. */
 bool survey_ready(const struct survey *survey);
 /* When the result's survey began, on the wall clock. */
 msec survey_began(const struct survey *survey);
-/* The forecast of a database as of now; false: it had no keys. */
+/* Computes the forecast of a database as of now. Returns false if it had no keys. */
 bool survey_forecast(const struct survey *survey, unsigned db, msec now,
                      struct outlook_count counts[OUTLOOK_BANDS]);
 /* The deadlines of the coming hour in all databases. */
@@ -45,10 +45,10 @@ struct surveyed {
     unsigned db;
     struct bytes key; /* UTF-8; borrowed from the survey */
     uint64_t length, due, claimed, redelivered, pushed;
-    msec next;       /* the earliest deadline; NEVER: it is empty */
+    msec next;       /* the earliest deadline; NEVER if it is empty */
     msec oldest_due; /* how long the first due element has waited, or 0 if none is due */
-    msec paused;     /* until then; 0: it is not paused */
-    struct delivery_counts counts; /* borrowed; all 0: nothing was delivered */
+    msec paused;     /* until then; 0 if it is not paused */
+    struct delivery_counts counts; /* borrowed; all 0 before a delivery */
 };
 /* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max
  * allows, those whose counts are kept (drained.h) although they have become empty. */

@@ -12,7 +12,7 @@ struct bufferevent;
 struct evhttp;
 struct tls;
 
-struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* tls NULL: plain HTTP */
+struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* plain HTTP if tls is NULL */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
 /* Makes the bufferevents of the server's connections. If there are VISITORS_MAX of them, a new one
