@@ -43,7 +43,7 @@ void busy_check(struct scripting *scripting, struct lua_State *lua, int64_t now)
 /* Call when the script has ended. */
 void busy_end(struct scripting *scripting);
 
-/* Makes the running script fail at once. False: it has changed data. */
+/* Makes the running script fail at once. Returns false if it has changed data. */
 bool busy_stop(struct scripting *scripting);
 /* SCRIPT KILL and FUNCTION KILL: replies. */
 void busy_kill(struct scripting *scripting, struct call *call, bool function);

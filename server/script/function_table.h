@@ -42,7 +42,7 @@ struct function_table {
 };
 
 struct function_spec {
-    struct bytes name, description; /* description.data NULL: no description */
+    struct bytes name, description; /* description.data is NULL without one */
     unsigned flags;
     int callback; /* ownership passes */
 };
@@ -57,8 +57,8 @@ void function_table_drop(struct function_table *table);
 
 /* Makes a library, to be added to a table or freed. */
 struct function_library *function_library_new(struct bytes name);
-/* Adds a function. False: the library has a function of that name, and the caller keeps the
- * callback. O(1) */
+/* Adds a function. If the library contains one of that name, returns false, and the caller keeps
+ * the callback. O(1) */
 bool function_library_register(struct function_library *library, const struct function_spec *spec);
 /* `table`: any table whose `release` can release the callbacks. */
 void function_library_free(const struct function_table *table, struct function_library *library);

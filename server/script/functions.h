@@ -36,8 +36,8 @@ void functions_drop(struct functions *functions);
  * has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
-/* Compiles a library, to be installed or freed (with functions->table). NULL: `error` has Redis'
- * message. */
+/* Compiles a library, to be installed or freed (with functions->table). On failure, returns NULL
+ * with Redis' message in `error`. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
 /* Replaces the library of this name. Call after functions_sync, and once the store has the new code

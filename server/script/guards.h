@@ -19,7 +19,7 @@ void guards_adapt(lua_State *lua);
 
 /* Replaces the table at the top of the stack by a guard for it. */
 void guards_wrap(lua_State *lua);
-/* True: the value at `index` is a guard, and its real table is pushed. */
+/* If the value at `index` is a guard, pushes its real table and returns true. */
 bool guards_push_real(lua_State *lua, int index);
 /* A __newindex that raises Redis' error. */
 int guards_refuse_change(lua_State *lua);

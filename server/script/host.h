@@ -29,8 +29,8 @@ struct host {
     bool wrote;        /* ... and has changed data: the script can't be stopped any more */
 };
 
-/* False: the call's script must not run now, and the error is replied. `read_only`: EVAL_RO,
- * EVALSHA_RO, FCALL_RO. */
+/* Returns false, after replying with the error, if the call's script must not run now. `read_only`
+ * is for EVAL_RO, EVALSHA_RO, FCALL_RO. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only);
 void host_end(struct host *host);
 /* The monotonic time when the last command ended; before the first, when the script began. */
@@ -41,8 +41,8 @@ int64_t host_usec(const struct host *host);
 bool host_may_call(const struct host *host, struct command_ref command, int argc,
                    const struct bytes *argv);
 
-/* Runs one command of the script and writes its reply to `out`. False: the reply is an error. argc
- * >= 1. */
+/* Runs one command of the script and writes its reply to `out`. Returns false if the reply is an
+ * error. argc >= 1. */
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);
 
 #endif

@@ -42,9 +42,9 @@ void lua_reply_end(struct lua_reply *reply);
  * with '-' and has a space: as in Redis, it begins with an error code then. */
 void lua_push_error(lua_State *lua, const char *text);
 
-/* Writes the value at the top as a reply, and pops it. True: it was an error {err=}, or a reply of
- * more than `limit` bytes (0 for no limit). Then nothing is written, and the error's text is at the
- * top. */
+/* Writes the value at the top as a reply, and pops it. Returns true if it was an error {err=}, or a
+ * reply of more than `limit` bytes (0 for no limit). Then nothing is written, and the error's text
+ * is at the top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 
 #endif

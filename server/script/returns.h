@@ -37,7 +37,7 @@ void returns_drop(struct returns *returns);
  * the rest to 0. */
 struct returns_reader {
     struct bytes text;
-    const struct returns *returns; /* NULL: no parentheses */
+    const struct returns *returns; /* NULL without parentheses */
     size_t at, next;
 };
 /* An empty piece is the end. */

@@ -78,7 +78,8 @@ struct script_report script_report(struct scripting *scripting);
 
 enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
 
-/* Reads the number of keys, the argument before them, into `run`. False: an error is replied. */
+/* Reads the number of keys, the argument before them, into `run`. Returns false after replying with
+ * an error. */
 bool script_read_keys(struct call *call, struct script_run *run);
 /* find_keys of a row. An invalid number of keys counts as none, because a script may have none. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);

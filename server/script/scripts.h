@@ -42,9 +42,10 @@ struct scripts {
 void scripts_init(struct scripts *scripts, lua_State *lua);
 void scripts_drop(struct scripts *scripts);
 
-/* Finds the script, or compiles it. NULL: `why`, of `size` bytes, has the error. */
+/* Finds the script, or compiles it. On failure, returns NULL with the error in `why`, of `size`
+ * bytes. */
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size);
-/* NULL: unknown. Ignores the case of sha. */
+/* Returns NULL if it is unknown. Ignores the case of sha. */
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);
 /* Keeps the script until scripts_flush, for SCRIPT LOAD. */
 void scripts_keep(struct scripts *scripts, struct script *script);

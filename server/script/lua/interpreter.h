@@ -20,7 +20,7 @@ struct interpreter {
      * beyond the limit succeed and set `exceeded`. */
     bool may_fail;
     bool exceeded;
-    size_t live;            /* at least so many bytes were in use after the last collection */
+    size_t live;            /* at least this many bytes were in use after the last collection */
     size_t made;            /* bytes allocated since the collection before it ended */
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it for the script */
@@ -45,7 +45,7 @@ enum { ENGINE_HOOK_STEPS = 10000 };
 struct interpreter *interpreter_new(void);
 void interpreter_free(struct interpreter *interpreter);
 
-/* lua_pcall, inside which allocations may fail. True: no error. */
+/* Calls lua_pcall, inside which allocations may fail. Returns true without an error. */
 bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
 /* The same for calls that Lua itself protects: call it again afterwards with the value that it
  * returned. */
@@ -64,7 +64,8 @@ bool interpreter_has_stack(lua_State *lua);
 void interpreter_spend(lua_State *lua, unsigned steps);
 
 /* While a script runs, Lua may allocate this many more bytes; beyond that an allocation fails with
- * Lua's error "not enough memory". 0: no limit. The use of C's stack is measured from this call. */
+ * Lua's error "not enough memory". With 0 there is no limit. The use of C's stack is measured from
+ * this call. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)
@@ -78,8 +79,8 @@ void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);
 bool interpreter_hurries(lua_State *lua);
 
-/* Background work after scripts that left much garbage: collects some of it. False: little garbage
- * is left. */
+/* Background work after scripts that left much garbage: collects some of it. Returns false when
+ * little garbage is left. */
 bool interpreter_collect(void *interpreter, size_t amount);
 
 /* All bytes in use now count as live. */
