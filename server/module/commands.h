@@ -7,7 +7,7 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Registers the types and the commands. False: the host refused. */
+/* Registers the types and the commands. Returns false if the host refused. */
 bool commands_start(RedisModuleCtx *ctx);
 
 #endif

@@ -8,8 +8,8 @@
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/volatile_keys.h"
 
-/* Subscribes to events and begins to scan the existing keys. False: the host refused, which is
- * logged. */
+/* Subscribes to events and begins to scan the existing keys. Returns false if the host refused,
+ * which is logged. */
 bool slices_start(RedisModuleCtx *ctx);
 
 /* For EXPIRED.STATS and INFO. */

@@ -4,7 +4,7 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Registers both. False: the host refused. */
+/* Registers both. Returns false if the host refused. */
 bool stats_start(RedisModuleCtx *ctx);
 
 #endif

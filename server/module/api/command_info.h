@@ -8,7 +8,7 @@
 #include "server/cmd/call/command.h"
 #include "server/module/api/redis_api.h"
 
-/* False: the host refused. */
+/* Returns false if the host refused. */
 bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_command run);
 /* Reports to the host which arguments are keys; for a call that IsKeysPositionRequest. */
 void command_info_report_keys(RedisModuleCtx *ctx, const struct command *row, int argc,

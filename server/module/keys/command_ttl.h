@@ -13,7 +13,7 @@
 #include "server/module/api/redis_api.h"
 #include "store/base/instant.h"
 
-/* False: the host refused. */
+/* Returns false if the host refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
 /* Call when no command runs and the host may have slept: drops the last command, and makes the next
@@ -24,9 +24,9 @@ void command_ttl_new_turn(void);
 void command_ttl_begin_own(msec at);
 void command_ttl_end_own(void);
 
-/* In the event "expire" of this key: the deadline. False: unknown, as in EXEC, whose commands went
- * through the filter earlier. While a file is loaded, commands do not go through the filter: do not
- * call this then. */
+/* In the event "expire" of this key: the deadline. Returns false if that is unknown, as in EXEC,
+ * whose commands went through the filter earlier. While a file is loaded, commands do not go
+ * through the filter: do not call this then. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);
 
 #endif

@@ -54,9 +54,9 @@ struct due_keys {
 void due_keys_init(struct due_keys *keys);
 void due_keys_drop(struct due_keys *keys);
 
-/* NULL: the name is not known. O(1) */
+/* Returns NULL if the name is not known. O(1) */
 struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
-/* Returns the name's entry, adding it if needed. NULL: the name exceeds DUE_NAME_MAX. O(1) */
+/* Returns the name's entry, adding it if needed. NULL if the name exceeds DUE_NAME_MAX. O(1) */
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
 /* Sets the instant of an entry. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
@@ -73,8 +73,8 @@ struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(dat
 /* The number of a database's content. A flush gives the database a new one; a swap moves it with
  * the data. O(1) */
 uint32_t due_keys_database(struct due_keys *keys, unsigned db);
-/* Finds the database that has the content with this number now; false: it was flushed. O(databases)
- */
+/* Finds the database that holds the content with this number now. Returns false if it was flushed.
+ * O(databases) */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
 /* Prefetch for many names at a time: in this order, the steps load the memory that a later

@@ -48,7 +48,8 @@ void key_changes_drop(struct key_changes *changes);
 /* Ignores a name that is longer than KEY_CHANGE_NAME_MAX. Amortized O(length) */
 void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
                      msec at, struct bytes name);
-/* Returns up to `most` of the first changes, valid until they are taken. 0: the queue is empty. */
+/* Returns up to `most` of the first changes, valid until they are taken; 0 if the queue is
+ * empty. */
 unsigned key_changes_peek(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most);
 /* Removes this many of the changes that key_changes_peek returned. */

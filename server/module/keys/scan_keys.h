@@ -11,7 +11,7 @@ struct scan_keys {
 
 void scan_keys_init(struct scan_keys *scan);
 void scan_keys_begin(struct scan_keys *scan); /* all databases, from the first on */
-/* Notes the volatile keys of a few buckets. False: the scan has ended. */
+/* Notes the volatile keys of a few buckets. Returns false when the scan has ended. */
 bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known);
 
 #endif

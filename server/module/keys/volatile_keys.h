@@ -48,9 +48,9 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 
-/* Moves some queued names into `keys`. False: the queue is empty. */
+/* Moves some queued names into `keys`. Returns false if the queue is empty. */
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
-/* Opens the key that is due first, on a master. False: none is due. */
+/* Opens the key that is due first, on a master. Returns false if none is due. */
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
 /* The instant at which volatile_keys_open has work next. */
 struct due_at volatile_keys_next(const struct volatile_keys *known);

@@ -12,7 +12,7 @@
 #include "store/policy/policy.h"
 
 /* Registers the command and the option, and reads the option. Calls `on_change` after the policies
- * have changed. False: the host refused. */
+ * have changed. Returns false if the host refused. */
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx));
 
 const struct policies *node_policies(void);

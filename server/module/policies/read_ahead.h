@@ -19,8 +19,8 @@
 
 void read_ahead_init(void);
 
-/* Call when the key's deadline is `at` (or an earlier one has become unknown). NEVER: the key is
- * gone or has no deadline. */
+/* Call when the key's deadline is `at` (or an earlier one has become unknown). NEVER means that the
+ * key is gone or has no deadline. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
 /* The key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);
@@ -30,7 +30,7 @@ void read_ahead_free(struct last_value *value); /* may be NULL */
 
 /* The instant at which a value is to be copied next. */
 struct due_at read_ahead_next(void);
-/* Copies one value, on a master. False: none is to be copied now. */
+/* Copies one value, on a master. Returns false if none is to be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 
 void read_ahead_flush(int db); /* drops the names and copies of a database; of all: db < 0 */

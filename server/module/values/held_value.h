@@ -14,11 +14,11 @@ struct held_value {
 /* Called when a key with this value (the context has its name) leaves the database or is
  * renamed. */
 typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *value);
-/* Registers the types. False: the host refused. */
+/* Registers the types. Returns false if the host refused. */
 bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);
 
 struct held_value *held_value_new(struct object object);
-/* The value of an open key; NULL: it is not of our types. */
+/* The value of an open key, NULL if it is not of our types. */
 struct held_value *held_value_of(RedisModuleKey *key);
 /* Gives this value to the key, which must be open for writing; removes the key's deadline. */
 void held_value_put(RedisModuleKey *key, struct held_value *value);

@@ -27,7 +27,7 @@ void lent_keys_use_policies(const struct policies *policies);
 struct lent_key {
     RedisModuleString *name;
     RedisModuleKey *key;     /* open while the store has its value */
-    struct held_value *held; /* the host's value; NULL: no value of our types */
+    struct held_value *held; /* the host's value; NULL if not of our types */
     enum type type;          /* of that value, before the transaction */
     bool foreign;            /* the value is of the host's own type, or of another module's */
     bool replaced;           /* the transaction has dropped the old value */

@@ -12,7 +12,8 @@ bool replay_is_replicated(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* Registers the commands of effects that clients must not send. False: the host refused. */
+/* Registers the commands of effects that clients must not send. Returns false if the host
+ * refused. */
 bool replay_start(RedisModuleCtx *ctx);
 
 #endif
