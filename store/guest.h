@@ -18,8 +18,8 @@ void guest_prepare(struct store *store, struct deadline *never);
 /* Puts the value at an absent key of database 0. Ownership passes to the store. Returns when
  * something inside is next due. O(log n) */
 struct due_at guest_lend(struct store *store, struct bytes key, struct object object);
-/* Takes the value back after the transaction; *next is when something inside is next due. False:
- * the transaction removed the key. */
+/* Takes the value back after the transaction; *next is when something inside is next due. Returns
+ * false if the transaction removed the key. */
 bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next);
 
 /* Replaces the store's policies with these, but only the rules for the inside of values (MEMBERTTL,

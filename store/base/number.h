@@ -24,8 +24,8 @@ size_t number_print_double(char *to, double value);
 /* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
 size_t number_print_long_double(char *to, long double value);
 
-/* Strict, as string2ll: no spaces, plus sign, leading zeros or trailing bytes. False: not such an
- * integer, or out of range. */
+/* Strict, as string2ll: no spaces, plus sign, leading zeros or trailing bytes. Return false for any
+ * other text, or out of range. */
 bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 

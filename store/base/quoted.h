@@ -19,7 +19,7 @@ static inline bool quoted_ends_word(char c)
 
 /* Reads the word at *at and moves *at past it. Writes it without its quotes to *to, which has room
  * for the rest of the text, and moves *to past it. A quote may open in the middle of a word;
- * closing it ends the word. False: a quote is not closed, or other text follows it. */
+ * closing it ends the word. Returns false if a quote is not closed, or other text follows it. */
 bool quoted_take(const char **at, const char *end, char **to);
 
 #endif

@@ -21,8 +21,9 @@ struct blob *blob_new(struct bytes content); /* a copy of less than 4 GiB; free 
 struct blob *blob_try_new(size_t len);
 /* NULL is allowed. The last of several owners frees the memory. */
 void blob_free(struct blob *blob);
-/* Changes the length of a blob (NULL: a new one), keeping its content; new bytes are uninitialized.
- * NULL, without a change, if memory runs out. The caller must be the only owner. */
+/* Changes the length of a blob, keeping its content, or with NULL makes a new one; new bytes are
+ * uninitialized. If memory runs out, returns NULL and changes nothing. The caller must be the only
+ * owner. */
 struct blob *blob_try_resize(struct blob *blob, size_t len);
 static inline struct bytes blob_view(const struct blob *blob)
 {

@@ -30,13 +30,13 @@ enum {
 };
 
 struct dict_bucket {
-    uint64_t tags; /* one byte each, position 0 in the lowest; 0: empty */
+    uint64_t tags; /* one byte each, position 0 in the lowest; 0 if empty */
     struct pointer48 elements[LINE_SLOTS];
     uint64_t more; /* the overflow's address or 0 (48 bits), and above it the filter (16 bits) */
 };
 
 struct slot {
-    uint8_t tag; /* 0: empty */
+    uint8_t tag; /* 0 if empty */
     void *element;
 };
 

@@ -3,9 +3,9 @@
  *
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
  * a policy set meanwhile waits for the next pass. Each key is handled by the policy that applies to
- * it when it is visited: it gets a deadline by TTL or MAXTTL; its members without a deadline get
- * one by MEMBERTTL; a sorted set or stream is trimmed to MAXLEN; a stream gets its RETAIN. A list
- * is not trimmed, because only its next push shows at which end new elements arrive.
+ * it when it is visited: TTL or MAXTTL sets its deadline, MEMBERTTL that of members without one; a
+ * sorted set or stream is trimmed to MAXLEN; RETAIN applies to a stream. A list is not trimmed,
+ * because only its next push shows at which end new elements arrive.
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
  * ended, so a store that is loaded after a crash in the middle of a pass starts another one. */

@@ -24,9 +24,9 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
 /* Moves due elements that have reached the policy's limit, which must exist, to the policy's
  * target: to a dehydrator, due at once, in place of an element of the same id; or to a stream, as
- * payload, origin, id and deliveries. Elements that the target can't take stay, and may be claimed
- * again; those that the caller claims, too, count as errors. Returns how many elements at the front
- * may be claimed now, at most `wanted`: fewer than are due if there is more to move.
+ * payload, origin, id and deliveries. Elements that can't be added to the target stay, and may be
+ * claimed again; those that the caller claims, too, count as errors. Returns how many elements at
+ * the front may be claimed now, at most `wanted`: fewer than are due if there is more to move.
  * O((moved + wanted) * log n) */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
 

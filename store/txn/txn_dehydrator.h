@@ -21,10 +21,10 @@ struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struc
 /* When the element of the successor's id, which must exist, is acknowledged, the successor follows
  * it. The phase of the successor's options is its deadline. */
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
-bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* The id counts as present until `until`; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
-bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false: no such */
+bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* Sets the earliest microsecond of the next delivery, for a dehydrator with a rate; 0 for any. Call
  * before elements are removed, so that the key stays. */
 void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);

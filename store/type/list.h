@@ -33,7 +33,8 @@ void list_put(struct list *list, size_t index, struct bytes element); /* replace
 /* Inserts before the element at `index`, which may be the count. `element` must not point into this
  * list. */
 void list_insert(struct list *list, size_t index, struct bytes element);
-/* As LREM: count > 0: the first, < 0: the last, 0: all. Returns the number removed. */
+/* As LREM, removes the first (count > 0), the last (count < 0) or all (0) equal elements. Returns
+ * the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
 /* Finds the index of the first element equal to this one. Returns false if there is none. O(n) */

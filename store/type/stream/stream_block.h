@@ -56,7 +56,7 @@ struct stream_packing {
     uint64_t time, sequence; /* the differences */
 };
 
-/* `block`: where it would be appended; NULL: to a block without entries. */
+/* The entry would be appended to `block`, or with NULL to a block without entries. */
 void stream_block_plan(const struct stream_block *block, struct stream_id id,
                        const struct bytes *texts, size_t count, struct stream_packing *packing);
 /* Appends an entry; there must be room for it. Sets `first` if the block has no entries. */
