@@ -41,7 +41,7 @@ struct event_base;
 struct event_base *loop_event_base(const struct loop *loop);
 
 /* Readiness of a descriptor, level-triggered. `want` is any of LOOP_READ | LOOP_WRITE; 0 pauses it.
- * Each call of `ready` gets one of the two; it may free the io. */
+ * Each call of `ready` reports one of the two; it may free the io. */
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);

@@ -1,5 +1,5 @@
 /* gates: the checks that a request passes before it is queued or runs: one list of ifs in the order
- * of Redis 7.0. If a request fails two checks, the order decides which error the client gets.
+ * of Redis 7.0. If a request fails two checks, the order decides which error the client sees.
  * Depends on the engine and its parts.
  *
  * Commands called by scripts have other gates (server/script/host.c), which share the predicates

@@ -56,8 +56,8 @@ void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */
 bool pace_holds(struct pace *pace, msec now);
-/* The last instant at which that work must wait if no client reads anything; INT64_MIN: it need not
- * wait. O(lags) */
+/* The last instant at which that work must wait if no client reads anything, INT64_MIN if it need
+ * not wait. O(lags) */
 msec pace_until(const struct pace *pace);
 /* Call when the system clock is set: the times keep their lengths. */
 void pace_clock_set(struct pace *pace, msec by);

@@ -26,12 +26,12 @@ size_t unblock_due(struct engine *engine, size_t most);
 /* Call when a blocked client has its reply: unblocks it, so that its next request runs. */
 void unblock_answered(struct session *session);
 
-/* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. False:
- * it is not blocked. */
+/* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. Returns
+ * false if it is not blocked. */
 bool unblock_client(struct engine *engine, struct session *session, bool with_error);
 /* Unblocks a session with this error. No effect if it is not blocked. */
 void unblock_with_error(struct engine *engine, struct session *session, enum error error);
-/* Call when the server becomes a replica: a blocked session gets an error and is closed. */
+/* Call when the server becomes a replica: sends an error to a blocked session and closes it. */
 void unblock_and_close(struct engine *engine, struct session *session);
 
 #endif

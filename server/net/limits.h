@@ -5,12 +5,12 @@
  *
  * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that the
  *   largest are found without a search or a sort. While maxmemory-clients is 0, only
- * unauthenticated connections are counted.
+ *   unauthenticated connections are counted.
  * - Output. A client whose unread replies reach the hard limit of its class is closed at once. A
  *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
  *   client before its events reach the hard limit (pace.h).
- * - Logins. A client whose login has failed gets no replies and runs no requests until its penalty
- *   ends; others are not delayed. */
+ * - Logins. A client whose login has failed receives no replies and runs no requests until its
+ *   penalty ends; others are not delayed. */
 #ifndef SERVER_NET_LIMITS_H
 #define SERVER_NET_LIMITS_H
 

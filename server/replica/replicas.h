@@ -2,7 +2,7 @@
  * Depends on full copies, the backlog and connections.
  *
  * A replica asks for the stream from an offset. If the backlog has that offset, the replica
- * continues from there. Otherwise it first gets a full copy, made by one child for all replicas
+ * continues from there. Otherwise it first receives a full copy, made by one child for all replicas
  * that wait, and then the stream from the offset at which the child was forked. Bytes are sent
  * directly from the backlog: a replica uses no memory except for the bytes by which it lags, and is
  * closed when these exceed its output limit. */

@@ -16,7 +16,7 @@ enum state {
     HANDSHAKE, /* it has not asked for the stream yet */
     WAITING,   /* for a child */
     COPYING,   /* is being sent the copy */
-    COPIED,    /* was sent all of it; gets the stream after its first acknowledgement */
+    COPIED,    /* was sent all of it; the stream follows its first acknowledgement */
     ONLINE,    /* is being sent the stream */
 };
 
@@ -32,7 +32,7 @@ struct replica {
     bool copy_only, functions_only;
     bool closes;   /* at the end of the turn */
     bool has_copy; /* it has acknowledged the copy before the child's end was noticed here */
-    bool is_old;   /* SYNC: it gets an RDB without +FULLRESYNC, and acknowledges nothing */
+    bool is_old;   /* SYNC: it is sent an RDB without +FULLRESYNC, and acknowledges nothing */
     uint64_t effects_from; /* as last sent to it */
     int64_t port;
     char address[ADDRESS_MAX]; /* announced; "": that of the connection */

@@ -1,6 +1,6 @@
 /* arguments: KEYS and ARGV, the globals of scripts. The next script reuses the same two tables,
  * unless a script has changed them, which saves a short script the time to create and collect new
- * ones. Each call of a function gets new tables, because a library may keep them. */
+ * ones. Each call of a function uses new tables, because a library may keep them. */
 #ifndef SERVER_SCRIPT_ARGUMENTS_H
 #define SERVER_SCRIPT_ARGUMENTS_H
 

@@ -53,7 +53,8 @@ void scripting_free(struct scripting *scripting);
 /* Adds EVAL, SCRIPT, FCALL, FUNCTION and their like. */
 void scripting_add_commands(struct scripting *scripting, struct commands *commands);
 
-/* One run. The Lua function gets keys and other arguments as globals, or as its own arguments. */
+/* One run. The Lua function receives keys and other arguments as globals, or as its own
+ * arguments. */
 struct script_run {
     const char *name;
     int function;      /* Lua's reference */

@@ -7,7 +7,7 @@
 /* The caller, and the list of connections. */
 struct acl_sessions {
     const struct acl_admin_context *context;
-    struct session *self; /* the caller's session, which gets its reply before it is closed */
+    struct session *self; /* the caller's session, to which the reply is sent before it is closed */
 };
 
 /* Closes the connections of all users that are deleted. */

@@ -31,8 +31,8 @@ struct client_wish {
     size_t id_count;
     int last_id; /* the last argument that is an id */
     enum client_type type;
-    const struct acl_user *user;      /* NULL: any */
-    int64_t db;                       /* -1: any */
+    const struct acl_user *user;      /* NULL for any */
+    int64_t db;                       /* -1 for any */
     struct bytes texts[CLIENT_TEXTS]; /* any if data is NULL */
 };
 

@@ -2,9 +2,10 @@
  * invalidation messages when the keys change. Depends on sessions, whose output it appends to; keys
  * are known by name only, regardless of the database, as in Redis.
  *
- * A session gets one message for each key that it has read; reading the key again makes it eligible
- * again. In broadcast mode reads are not remembered: sessions subscribe to prefixes and get all
- * changes of a turn together. Messages for a transaction's changes are sent after its commit. */
+ * A session receives one message for each key that it has read; reading the key again makes it
+ * eligible again. In broadcast mode reads are not remembered: sessions subscribe to prefixes and
+ * receive all changes of a turn together. Messages for a transaction's changes are sent after its
+ * commit. */
 #ifndef SERVER_ENGINE_REACT_TRACKING_H
 #define SERVER_ENGINE_REACT_TRACKING_H
 
@@ -26,7 +27,7 @@ struct tracking_mode {
     bool broadcast;
     bool opt_in, opt_out;
     bool no_loop;             /* not notified of its own changes */
-    struct session *redirect; /* the session that gets the messages instead, or NULL */
+    struct session *redirect; /* the session that receives the messages instead, or NULL */
 };
 
 /* Turns tracking on, or changes the mode. Keys that the session has read stay remembered. */

@@ -33,7 +33,7 @@ struct volatile_keys {
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
     /* Called for each key that has expired, with its deadline; may be NULL. */
     void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
-    /* Called for each deadline that a key gets, and with NEVER when a key is forgotten; may be
+    /* Called for each deadline set on a key, and with NEVER when a key is forgotten; may be
      * NULL. */
     void (*on_deadline)(unsigned db, struct bytes name, msec at);
 };

@@ -1,7 +1,7 @@
 /* lent_keys: runs a transaction on keys of the host. Depends on held_value, canonical and
  * store/guest.h.
  *
- * A store with one database, empty between two commands, gets the values of the keys for one
+ * A store with one database, empty between two commands, borrows the values of the keys for one
  * transaction, so that the functions in server/cmd run as in the daemon. Afterwards the values go
  * back to the host's keys, and the effects go to replicas and the append-only file.
  *

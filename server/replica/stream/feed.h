@@ -11,7 +11,7 @@
  *
  * Redis ignores an empty line. For a replica of this server it begins and ends a unit, which is
  * applied as a whole. A member that is added with a deadline is written as two commands, Redis'
- * command without the deadline and one that sets it, so that a stock Redis gets the member. A field
+ * command without the deadline and one that sets it, so that a stock Redis adds the member. A field
  * that loses its deadline is written as HSET with its value, because Redis 8 ignores HPERSIST if it
  * comes after that deadline, and the field would be lost on a replica that lags.
  *
