@@ -115,7 +115,7 @@ struct conf {
     char *latency_percentiles;       /* "50 99 99.9" */
     int64_t tracking_table_max_keys; /* 0 for no limit */
     /* metrics */
-    int64_t metrics_port; /* 0: off */
+    int64_t metrics_port; /* 0 if off */
     bool metrics_tls;
     char *metrics_bind;
     char *metrics_dehydrators; /* a pattern of keys; "": none */

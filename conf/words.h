@@ -35,10 +35,10 @@ void conf_words_add(struct conf_words *words, const char *word); /* to begin: {N
 void conf_words_drop(struct conf_words *words);
 /* Joins the words from index `first` on with single spaces; the caller frees the result. */
 char *conf_words_join(const struct conf_words *words, size_t first);
-/* The same, with quotes where needed, so that splitting gives the same words. */
+/* The same, with quotes where needed, so that splitting yields the same words. */
 char *conf_words_quote(const struct conf_words *words, size_t first);
 
-/* Writes one word, with quotes if needed, so that splitting gives the same word. */
+/* Writes one word, with quotes if needed, so that splitting yields the same word. */
 void conf_word_write(FILE *to, const char *word);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues the checksum `crc` with these bytes; the first call gets 0. */
+/* Continues the checksum `crc` with these bytes; the first call passes 0. */
 uint64_t rdb_crc64(uint64_t crc, const void *data, size_t len);
 
 #endif
