@@ -5,7 +5,7 @@
  * txn/, defragmentation in sweep/, rewind.c, reclaim.c and store.c. server/ reads sizes, due times
  * and cache hints from it.
  *
- * Each key that has a deadline of its own or inside its value has exactly one agenda node, armed at
+ * Each key with a deadline of its own or inside its value owns exactly one agenda node, armed at
  * the earlier of the two. The node's agenda depends on the kind (enum key_kind), so that volatile
  * keys can be found without visiting keys that only have deadlines inside. A key of a type that
  * cannot have deadlines inside stores its own deadline in the agenda only.

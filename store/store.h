@@ -6,15 +6,15 @@
  *     msec wake = store_next_due(store);      // when the loop must wake up
  *     expiry_run(store, now, 200);            // then: remove what has expired
  *
- * Folder store: the data set. A store has databases, each a keyspace (keys, values, deadlines,
- * SCAN); policies (store/policy, applied by txn/), libraries (texts of functions, not run here)
- * and tokens (the counter of fencing tokens). refreshers has the clients' rights to make a
- * value; a keyspace also keeps the counts of dehydrators that became empty (type/drained.h).
- * effect.h lists the changes that can be recorded, event.h the keyspace events; walk visits the
- * effects that rebuild a value, walk_store those that rebuild everything. rewind handles a clock
- * that is set back, reclaim frees large values in slices, guest lends one value that another
- * program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes are
- * made by store/txn only.
+ * Folder store: the data set. A store owns databases, each a keyspace (keys, values, deadlines,
+ * SCAN); policies (store/policy, applied by txn/), libraries (texts of functions, not run here) and
+ * tokens (the counter of fencing tokens). refreshers keeps the clients' rights to make a value; a
+ * keyspace also keeps the counts of dehydrators that became empty (type/drained.h). effect.h lists
+ * the changes that can be recorded, event.h the keyspace events; walk visits the effects that
+ * rebuild a value, walk_store those that rebuild everything. rewind handles a clock that is set
+ * back, reclaim frees large values in slices, guest lends one value that another program keeps,
+ * digest compares stores. Start here, then keyspace.h and effect.h; changes are made by store/txn
+ * only.
  *
  * May use: store/base store/mem store/policy store/struct store/type/. */
 #ifndef STORE_STORE_H

@@ -6,13 +6,12 @@
  * Single-threaded: helper threads must not call it. Their data comes from shared.h or, in the case
  * of the journal's manifest, from malloc directly.
  *
- * Folder store/mem: memory: mem is the only caller of malloc in the store and
- * the server; it counts bytes, can be made to fail for tests, and can use a foreign allocator
- * (the engine's, in the module). pool serves small blocks from slabs of huge pages, relocate
- * moves blocks between them during defragmentation. shared has blocks for several threads. blob
- * is a byte string that may have several owners; buffer is a growing block, outbuf a growing
- * list of blocks. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
- * question.
+ * Folder store/mem: memory: mem is the only caller of malloc in the store and the server; it counts
+ * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
+ * module). pool serves small blocks from slabs of huge pages, relocate moves blocks between them
+ * during defragmentation. shared allocates blocks for several threads. blob is a byte string that
+ * may have several owners; buffer is a growing block, outbuf a growing list of blocks. Start with
+ * mem.h, then blob.h. Read pool.h when memory or speed is the question.
  *
  * May use: store/base. */
 #ifndef STORE_MEM_MEM_H

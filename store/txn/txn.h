@@ -19,9 +19,9 @@
  * for each type; txn_member for deadlines of members, txn_policy for the policies of keys that a
  * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for
  * entries delivered too often, txn_token for fencing tokens, txn_settle for removing overdue
- * members in slices, txn_withheld for withholding them from one call on a replica. effect_rows has
- * a row for each kind of effect, apply turns an effect into a call of a mutator. Start here;
- * txn_internal.h is for mutators and store/sweep only.
+ * members in slices, txn_withheld for withholding them from one call on a replica. effect_rows
+ * describes each kind of effect in a row, apply turns an effect into a call of a mutator. Start
+ * here; txn_internal.h is for mutators and store/sweep only.
  *
  * May use: store store/base store/mem store/policy store/struct store/type/. */
 #ifndef STORE_TXN_TXN_H

@@ -7,11 +7,10 @@
  * trim O(log n + blocks freed). Entries are only added at the end. A stream may be empty.
  * stream_repeats remembers what producers sent, so that nothing is added twice.
  *
- * Folder store/type/stream: streams: packed blocks of entries (stream_block) in a counted
- * tree (store/struct/counted.h). The last block grows outside the tree, so appending is O(1).
- * Consumer groups (stream_group) know IDs only; pending_tree has the pending entries of a group,
- * in a counted tree that can skip subtrees by consumer and by time. Start here, then
- * stream_group.h.
+ * Folder store/type/stream: streams: packed blocks of entries (stream_block) in a counted tree
+ * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
+ * groups (stream_group) know IDs only; pending_tree keeps the pending entries of a group, in a
+ * counted tree that can skip subtrees by consumer and by time. Start here, then stream_group.h.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
@@ -135,13 +134,13 @@ size_t stream_count_expired(const struct stream *stream, msec now);
 void stream_withhold(struct stream *stream, size_t count);
 void stream_give_back(struct stream *stream);
 
-/* ---- consumer groups: stream_group.h has their functions ---- */
+/* ---- consumer groups: for their functions see stream_group.h ---- */
 
 struct stream_groups;
 /* Borrowed; never NULL, so that a group can be looked for in any stream. */
 struct stream_groups *stream_groups(const struct stream *stream);
 
-/* ---- entries sent twice: stream_repeats.h has the functions ---- */
+/* ---- entries sent twice: for the functions see stream_repeats.h ---- */
 
 struct stream_repeats;
 /* Borrowed. NULL if the stream has never had any. */
