@@ -1,11 +1,11 @@
 /* admin: the groups of commands about the server itself, and the context of each. server/daemon
  * adds them to the table.
  *
- * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG,
- * LATENCY, CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and
- * COMMAND have their own folders. The context of a group has the parts of the server that its
- * commands need. renames has rename-command; cluster, cluster_nodes and cluster_keys answer as a
- * cluster of one node. Start with slowlog_commands.c, the smallest group.
+ * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
+ * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
+ * their own folders. The context of a group points to the parts of the server that its commands
+ * need. renames applies rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster
+ * of one node. Start with slowlog_commands.c, the smallest group.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/net
  * server/engine/observe server/disk server/engine/react server/replica server/replica/stream

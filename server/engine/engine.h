@@ -2,14 +2,13 @@
  * command rows, sessions and the store; knows neither sockets nor particular commands.
  *
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
- * work of a turn. gates has the checks as one table in Redis' order; rights checks the ACL,
- * memory_limit applies maxmemory; multi has the queue of MULTI and runs it at EXEC; unblock runs
- * the commands of blocked clients again, replay_call runs those of a Redis AOF. Every command
- * runs through call_run (server/cmd/call/call.h). settle delays requests for keys with much
- * overdue work, preparing those that need a thread first, pace delays expiry for slow
- * subscribers, background shares the time of a turn among slices, store_work and defrag_timer
- * add theirs, long_queries makes replies that take longer than a turn. Start with engine.c, then
- * gates.c.
+ * work of a turn. gates lists the checks in Redis' order; rights checks the ACL, memory_limit
+ * applies maxmemory; multi keeps the queue of MULTI and runs it at EXEC; unblock runs the commands
+ * of blocked clients again, replay_call runs those of a Redis AOF. Every command runs through
+ * call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
+ * preparing those that need a thread first, pace delays expiry for slow subscribers, background
+ * shares the time of a turn among slices, store_work and defrag_timer add theirs, long_queries
+ * makes replies that take longer than a turn. Start with engine.c, then gates.c.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */
@@ -107,7 +106,7 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 
-/* Call when a request of the session has its complete reply, whether it blocked or not. */
+/* Call when the reply to a request of the session is complete, whether it blocked or not. */
 void engine_answered(struct session *session);
 
 /* Runs a call of an EXEC or a script in the open transaction and the session's database, and counts

@@ -23,7 +23,7 @@ void unblock_ready(struct engine *engine);
  * of steps. */
 size_t unblock_due(struct engine *engine, size_t most);
 
-/* Call when a blocked client has its reply: unblocks it, so that its next request runs. */
+/* Call once a blocked client was answered: unblocks it, so that its next request runs. */
 void unblock_answered(struct session *session);
 
 /* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. Returns

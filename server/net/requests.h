@@ -4,7 +4,7 @@
  *
  * Most reads bring complete requests. They stay in a buffer that all connections share until they
  * run; only an incomplete request is copied into the connection's own input. So an idle connection
- * has no input, and most requests are never copied.
+ * stores no input, and most requests are never copied.
  *
  * The requests of a turn run in windows: parse some of all connections, prefetch their keys
  * together, so that the waits for memory overlap (lookahead.h), and run them in order of arrival. A

@@ -1,11 +1,11 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
- * Writes are paused until a replica has the whole stream, and with `appendfsync always` until its
- * journal is synced as well, if it has one: clients were told that their writes are on disk. Then
- * this server follows that replica, and asks it to become the master (PSYNC ... FAILOVER). The
- * pause ends with the answer. Paused writes then fail, because this server is a replica, or run,
- * because the failover was aborted. */
+ * Writes are paused until a replica has received the whole stream, and with `appendfsync always`
+ * until its journal is synced as well, if it has one: clients were told that their writes are on
+ * disk. Then this server follows that replica, and asks it to become the master (PSYNC ...
+ * FAILOVER). The pause ends with the answer. Paused writes then fail, because this server is a
+ * replica, or run, because the failover was aborted. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 

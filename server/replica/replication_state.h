@@ -19,7 +19,7 @@ struct replication {
     struct follower *follower;
     struct waits *waits;
     struct failover *failover;
-    bool active; /* the backlog has the stream up to now */
+    bool active; /* the backlog holds the stream up to now */
     bool follows;
     bool has_position; /* the data is that of `position` at the backlog's end */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */

@@ -17,7 +17,8 @@ struct function_batch {
 void function_batch_init(struct function_batch *batch, struct functions *functions);
 void function_batch_drop(struct function_batch *batch);
 
-/* Compiles a library for the batch. False if the batch, or `taken` unless NULL, has its name. */
+/* Compiles a library for the batch. Returns false if the batch, or `taken` unless NULL, contains
+ * one of its name. */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
 /* May the batch be added to these libraries? With `replace`, it replaces libraries that have the

@@ -1,13 +1,12 @@
 /* call: one run of a command, with its arguments, transaction and reply. A data command sees
  * nothing else of the server, so scripts, replay and the module can run it too.
  *
- * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose
- * function gets a struct call: arguments, transaction, output, session. args parses arguments,
- * error has every error text, command_keys finds the keys of a call, category the ACL categories
- * of a row, slot the slots of a cluster. session.h has the state of a client between its
- * commands; saved_call copies a call, for MULTI and blocked clients; role.h and pause.h have
- * what the engine needs to know of replication and CLIENT PAUSE. Start here;
- * doc/first-command.md explains how to add a command.
+ * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
+ * receives a struct call: arguments, transaction, output, session. args parses arguments, error
+ * lists every error text, command_keys finds the keys of a call, category the ACL categories of a
+ * row, slot the slots of a cluster. session.h keeps the state of a client between its commands;
+ * saved_call copies a call, for MULTI and blocked clients; role.h and pause.h tell the engine about
+ * replication and CLIENT PAUSE. Start here; doc/first-command.md explains how to add a command.
  *
  * May use: proto/resp server/base store/. */
 #ifndef SERVER_CMD_CALL_CALL_H

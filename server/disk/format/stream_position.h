@@ -31,7 +31,7 @@ enum { HISTORY_ID = 40, STREAM_MARK_MAX = 192 };
 /* The beginning of a file with bytes of a stream (server/replica/backlog_file.h). */
 #define BACKLOG_FIRST_LINE "#EXPIRED-BACKLOG 1\r\n"
 
-/* Names the streams that data comes from; server/replica/history.h has the rules. */
+/* Names the streams that data comes from; see server/replica/history.h for the rules. */
 struct history {
     char id[HISTORY_ID + 1];
     char old_id[HISTORY_ID + 1]; /* zeros: none */

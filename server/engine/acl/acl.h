@@ -3,12 +3,12 @@
  *
  * A session holds its user, so a deleted user is freed once its last session has another user.
  *
- * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one
- * set of its permissions, acl_commands the permissions for commands as bits over the table of
- * rows, acl_rules the words that gave them, acl_check the answer for a call; acl_file reads and
- * writes many users, acl_log keeps the latest refusals. A user with all rights has a flag that
- * allows every call without further checks. Start here; server/engine/rights.c checks calls,
- * server/admin/acl has the commands.
+ * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one set
+ * of its permissions, acl_commands the permissions for commands as bits over the table of rows,
+ * acl_rules the words that gave them, acl_check the answer for a call; acl_file reads and writes
+ * many users, acl_log keeps the latest refusals. A user with all rights has a flag that allows
+ * every call without further checks. Start here; server/engine/rights.c checks calls,
+ * the commands are in server/admin/acl.
  *
  * May use: conf server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_ACL_ACL_H

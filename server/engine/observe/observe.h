@@ -1,11 +1,11 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
  * MONITOR. Depends on calls and the clock; treats all commands alike.
  *
- * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog
- * keeps slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR.
- * stats has the counters that no other part owns (connections, turns, peaks); the code that
- * accepts a connection, for example, increments its counter. INFO, SLOWLOG, LATENCY and the
- * metrics port only read. No command depends on a measurement. Start here.
+ * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
+ * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats
+ * keeps the counters that no other part owns (connections, turns, peaks); the code that accepts a
+ * connection, for example, increments its counter. INFO, SLOWLOG, LATENCY and the metrics port only
+ * read. No command depends on a measurement. Start here.
  *
  * May use: conf proto/resp server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H

@@ -1,11 +1,11 @@
 /* blocked_state: the structs behind blocked.h. Only for blocked.c (clients) and blocked_ready.c
  * (keys that become ready).
  *
- * A table per database has the keys that clients wait for; each key has a queue of its clients in
- * the order in which they blocked. A blocked session has one entry (struct queued_client) for each
- * of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys that
- * become ready at a time. Invariants: a key is in its table exactly while a client waits for it,
- * and in the ready queue exactly while `ready` is set. */
+ * A table per database holds the keys that clients wait for; each key holds a queue of its clients
+ * in the order in which they blocked. A blocked session has one entry (struct queued_client) for
+ * each of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys
+ * that become ready at a time. Invariants: a key is in its table exactly while a client waits for
+ * it, and in the ready queue exactly while `ready` is set. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
