@@ -28,8 +28,8 @@ struct conf_words {
     size_t count;
 };
 
-/* Splits at white space, with the quotes of store/base/quoted.h. False if they are broken, or a
- * word has a zero byte: *why is the reason, and there is nothing to drop. */
+/* Splits at white space, with the quotes of store/base/quoted.h. Returns false if they are broken,
+ * or a word has a zero byte: *why is the reason, and there is nothing to drop. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why);
 void conf_words_add(struct conf_words *words, const char *word); /* to begin: {NULL, 0} */
 void conf_words_drop(struct conf_words *words);

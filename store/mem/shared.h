@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* NULL if memory runs out. */
+/* Both return NULL if memory runs out. */
 void *mem_shared_alloc(size_t size);
 void *mem_shared_realloc(void *old, size_t size);
 void mem_shared_free(void *p); /* NULL is allowed */

@@ -9,8 +9,8 @@
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
-/* Applies one effect as a call of its own in txn (FROM_REPLAY or FROM_MASTER). False if it does not
- * fit the data (wrong type, missing key): the record is damaged. */
+/* Applies one effect as a call of its own in txn (FROM_REPLAY or FROM_MASTER). Returns false if it
+ * does not fit the data (wrong type, missing key): the record is damaged. */
 bool apply_effect(struct txn *txn, const struct effect *effect);
 
 /* For effect_rows.c. */
