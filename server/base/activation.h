@@ -20,8 +20,8 @@ struct activation {
 };
 
 /* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, then unsets these
- * variables, so that a second call finds none. False, with the reason in `why`, if the daemon can't
- * serve one of the sockets; it must not start then. */
+ * variables, so that a second call finds none. Returns false, with the reason in `why`, if the
+ * daemon can't serve one of the sockets; it must not start then. */
 bool activation_take(struct activation *taken, char *why, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 
 struct page_thread;
 
-/* NULL with errno; memory is then touched when it is first used. */
+/* Returns NULL with errno if it can't start; memory is then touched when it is first used. */
 struct page_thread *page_thread_new(void);
 void page_thread_free(struct page_thread *thread);
 

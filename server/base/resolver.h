@@ -26,7 +26,7 @@ struct resolver *resolver_new(struct loop *loop,
 void resolver_free(struct resolver *resolver); /* waits for no search */
 
 /* Begins to search for the addresses of a name. Drops the search before, if it still runs. Returns
- * 0, or an error of getaddrinfo: `found` is then not called. */
+ * Returns 0, or an error of getaddrinfo: `found` is then not called. */
 int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
 /* `found` will not be called for the search that runs, if any. */
 void resolver_drop(struct resolver *resolver);

@@ -13,7 +13,7 @@ struct parts;
 
 bool reopen_has(const struct conf_option *option); /* is it one of these, except maxclients? */
 /* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
- * that are among them. For false see struct config_context; the details are logged. */
+ * that are among them. Fails as struct config_context says; the details are logged. */
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 

@@ -21,7 +21,7 @@ struct child_work {
     void *ctx;
     int fd; /* a descriptor that the child keeps in addition to 0, 1 and 2, or -1 */
 };
-/* Forks. 0 or an errno. O(N), N pages of the process */
+/* Forks. Returns 0 or an errno. O(N), N pages of the process */
 int child_begin(struct child *child, const struct child_work *work);
 bool child_runs(const struct child *child);
 /* Kills the child; child_ended then reports an error, unless the child had already finished. */

@@ -53,7 +53,7 @@ enum journal_state {
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
-/* A journal without a file. NULL with errno. */
+/* Makes a journal without a file. Returns NULL with errno on failure. */
 struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 

@@ -21,8 +21,8 @@
 
 struct payload;
 
-/* Makes the payload of a value, which may be empty only if it is a stream. NULL if memory runs out.
- * O(n) */
+/* Makes the payload of a value, which may be empty only if it is a stream. Returns NULL if memory
+ * runs out. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
 /* Calls `take` with the payload of a value, or not at all if out of memory. O(n) */

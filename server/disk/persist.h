@@ -96,8 +96,8 @@ bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. Returns false if the journal could not be started. */
 bool persist_configure(struct persist *persist);
 
-/* Changes to another folder, which becomes the process' working directory. 0, or an errno and no
- * change: EBUSY with a journal, or while files are being loaded or written. */
+/* Changes to another folder, which becomes the process' working directory. Returns 0, or an errno
+ * and changes nothing: EBUSY with a journal, or while files are being loaded or written. */
 int persist_move(struct persist *persist, const char *folder);
 
 /* The reason for refusing writes, as an error text. NULL if they are accepted. */

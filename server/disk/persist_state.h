@@ -74,7 +74,7 @@ struct persist {
 void persist_restart_text(struct persist *persist);
 
 /* persist_write.c */
-/* Writes the store at once, without a child; `what` is for the log. 0 or an errno. */
+/* Writes the store at once, without a child; `what` is for the log. Returns 0 or an errno. */
 int persist_write_now(struct persist *persist, const char *what, const char *path,
                       struct base_size *size);
 /* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
@@ -82,14 +82,14 @@ void persist_save_flushed(struct persist *persist);
 /* Writes the base and an empty segment at once, after the journal was closed without a base. 0 or
  * an errno. */
 int persist_write_last_base(struct persist *persist);
-/* Creates the rewrite, whose hooks persist_write.c has. False, with errno. */
+/* Creates the rewrite, whose hooks are in persist_write.c. Returns false with errno on failure. */
 bool persist_new_rewrite(struct persist *persist);
 /* Cancels a rewrite whose journal was closed, or whose data was replaced. */
 void persist_drop_rewrite(struct persist *persist);
 /* Does the journal need a base while none is being written? It will be tried again. */
 bool persist_waits_for_base(const struct persist *persist);
-/* Starts the journal at once, with a base of the current store and an empty segment. 0 or an errno.
- */
+/* Starts the journal at once, with a base of the current store and an empty segment. Returns 0 or
+ * an errno. */
 int persist_begin_journal(struct persist *persist);
 void persist_end_tasks(struct persist *persist); /* handles the result of a child that has ended */
 /* Starts scheduled tasks, and the base that the journal needs. */

@@ -69,7 +69,7 @@ struct rewrite;
 
 struct rewrite_wiring {
     struct loop *loop;
-    /* Forks the child that writes the data to this path. 0 or an errno. */
+    /* Forks the child that writes the data to this path. Returns 0 or an errno. */
     int (*fork)(void *ctx, const char *path);
     /* Ends the open record, so that the journal can switch between records. */
     void (*end_record)(void *ctx);
@@ -86,7 +86,8 @@ struct rewrite_wiring {
     void *ctx;
 };
 
-/* A manifest without files for this folder and name. NULL with errno. */
+/* Begins with a manifest without files for this folder and name. Returns NULL with errno on
+ * failure. */
 struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir, const char *name);
 void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
 

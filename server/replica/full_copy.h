@@ -38,12 +38,13 @@ bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
 
 struct full_copy;
 
-/* `progress` is called when bytes have arrived or the copy has ended. NULL with errno. */
+/* The copy calls `progress` when bytes have arrived or it has ended. Returns NULL with errno on
+ * failure. */
 struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */
 
-/* Forks. `stream_db`: the database that the stream has selected. 0 or an errno. */
+/* Forks. `stream_db` is the database that the stream has selected. Returns 0 or an errno. */
 int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db);
 void full_copy_cancel(struct full_copy *copy);
 

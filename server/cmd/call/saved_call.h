@@ -13,7 +13,7 @@ struct saved_call {
     struct bytes argv[]; /* followed by their bytes, in the same allocation */
 };
 
-/* NULL if memory runs out. Free it with mem_free. */
+/* Returns NULL if memory runs out. Free the copy with mem_free. */
 struct saved_call *saved_call_new(const struct call *call);
 
 /* Makes a call from the copy for this session, still without a transaction. */

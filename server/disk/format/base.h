@@ -16,7 +16,7 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* Writes and syncs the file. 0, or an errno and the old file stays. O(n) */
+/* Writes and syncs the file. Returns 0, or an errno and keeps the old file. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 
