@@ -197,7 +197,7 @@ static bool make_event_side(struct parts *parts)
                                                            .progress = turn_loading,
                                                            .works = turn_working,
                                                            .command = on_redis_command,
-                                                           .place = position_of_data,
+                                                           .stream_position = position_of_data,
                                                            .restored = on_restored,
                                                            .files_done = on_prepared,
                                                            .ctx = parts });

@@ -29,7 +29,7 @@ struct load {
     uint64_t segments_bytes;     /* ... and of the segments before the last one */
     bool imports;                /* an import: files may be Redis', and are not changed */
     bool is_changed;             /* the data is no longer that of the files */
-    struct position_marks marks; /* of the last place in a stream */
+    struct position_marks marks; /* of the last position in a stream */
     struct journal_end end;      /* of the last segment */
     struct journal_end before;   /* of the segment before it; length 0 if there is none */
 

@@ -151,7 +151,8 @@ static bool has_open_transaction(const struct persist *persist)
 static void end_record(struct persist *persist)
 {
     char text[STREAM_MARK_MAX];
-    size_t len = position_marks_print(&persist->marks, persist->w.place(persist->w.ctx), text);
+    size_t len =
+        position_marks_print(&persist->marks, persist->w.stream_position(persist->w.ctx), text);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
     persist->committed = 0;
@@ -174,23 +175,24 @@ void persist_commit(struct persist *persist)
     persist->has_token = false;
 }
 
-static uint64_t bytes_since_mark(const struct persist *persist, const struct stream_position *place)
+static uint64_t bytes_since_mark(const struct persist *persist,
+                                 const struct stream_position *position)
 {
     const struct position_marks *marks = &persist->marks;
-    bool same = marks->known && strcmp(marks->last.history.id, place->history.id) == 0;
-    return same ? place->offset - marks->last.offset : UINT64_MAX;
+    bool same = marks->known && strcmp(marks->last.history.id, position->history.id) == 0;
+    return same ? position->offset - marks->last.offset : UINT64_MAX;
 }
 
-void persist_mark_place(struct persist *persist, uint64_t bytes)
+void persist_mark_position(struct persist *persist, uint64_t bytes)
 {
     if (!persist->listens) return;
-    const struct stream_position *place = persist->w.place(persist->w.ctx);
-    if (place == NULL || has_open_transaction(persist)) return;
+    const struct stream_position *position = persist->w.stream_position(persist->w.ctx);
+    if (position == NULL || has_open_transaction(persist)) return;
     persist_end_record(persist);
-    if (bytes_since_mark(persist, place) >= bytes) end_record(persist);
+    if (bytes_since_mark(persist, position) >= bytes) end_record(persist);
 }
 
-const struct stream_position *persist_loaded_place(const struct persist *persist)
+const struct stream_position *persist_loaded_position(const struct persist *persist)
 {
     return persist->loaded.known ? &persist->loaded.last : NULL;
 }
@@ -644,7 +646,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
 {
     int error = 0;
     if (persist->report.loading) return true;
-    persist_mark_place(persist, 1);
+    persist_mark_position(persist, 1);
     /* The records since the data was replaced, or the journal was turned on, wait in memory for the
      * base, which a child may be writing. */
     bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;

@@ -39,12 +39,12 @@ struct persist_wiring {
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
-    /* The place of the data in a replication stream, with all transactions so far, or NULL if
+    /* The position of the data in a replication stream, with all transactions so far, or NULL if
      * unknown.
      */
-    const struct stream_position *(*place)(void *ctx);
+    const struct stream_position *(*stream_position)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
-     * journal begins with that data. Returns true if it changed the data, which then has no place
+     * journal begins with that data. Returns true if it changed the data, which then has no position
      * in a stream. May be NULL. */
     bool (*restored)(void *ctx);
     /* Called when persist_has_to_wait or persist_prepare may have another answer. May be NULL.
@@ -63,8 +63,8 @@ bool persist_start(struct persist *persist, char *why, size_t size);
  * `why`. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
-/* The place in a replication stream that the loaded data has, or NULL if unknown. */
-const struct stream_position *persist_loaded_place(const struct persist *persist);
+/* The position in a replication stream that the loaded data has, or NULL if unknown. */
+const struct stream_position *persist_loaded_position(const struct persist *persist);
 
 /* ---- every turn ---- */
 
@@ -74,10 +74,10 @@ void persist_commit(struct persist *persist); /* at the end of the transaction *
 /* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
  * transactions so far, since it could not be ended, and written, in the middle of another one. */
 void persist_end_record(struct persist *persist);
-/* The stream can move on without a change of data, by PING or PUBLISH: writes the place into a
+/* The stream can move on without a change of data, by PING or PUBLISH: writes the position into a
  * record of its own if it is at least this many bytes further than in the last record. No effect
  * while a transaction is open. */
-void persist_mark_place(struct persist *persist, uint64_t bytes);
+void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
 /* The same while a transaction is open, in a turn inside a request: writes the records of earlier

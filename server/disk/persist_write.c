@@ -24,7 +24,7 @@ static struct snapshot_options options_of(const struct persist *persist)
 {
     return (struct snapshot_options){ .created = clock_now(persist->w.clock),
                                       .plain = !persist->w.conf->rdbcompression,
-                                      .position = persist->w.place(persist->w.ctx) };
+                                      .position = persist->w.stream_position(persist->w.ctx) };
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */

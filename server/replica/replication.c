@@ -58,7 +58,7 @@ void replication_begin_stream(struct replication *r)
  * journal has the position after them. */
 static void mark_position(struct replication *r, uint64_t bytes)
 {
-    if (r->w.engine->persist != NULL) persist_mark_place(r->w.engine->persist, bytes);
+    if (r->w.engine->persist != NULL) persist_mark_position(r->w.engine->persist, bytes);
 }
 
 static void end_blocked(void *ctx, const struct client_info *info)

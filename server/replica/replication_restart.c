@@ -51,7 +51,8 @@ void replication_start(struct replication *r)
     int64_t port;
     bool follows = sscanf(r->w.conf->replicaof, "%255s %" SCNd64, host, &port) == 2;
     const struct persist *persist = r->w.engine->persist;
-    const struct stream_position *position = persist != NULL ? persist_loaded_place(persist) : NULL;
+    const struct stream_position *position =
+        persist != NULL ? persist_loaded_position(persist) : NULL;
     char path[DISK_PATH_MAX];
     if (position != NULL) take_position(r, position);
     if (backlog_path(r, path)) backlog_file_remove(path);

@@ -208,9 +208,9 @@ static void move_contents(struct policy_node *to, struct policy_node *from)
 }
 
 /* Splits a node: the first `len` bytes of its label become a new parent. */
-static void split_label(struct policies *policies, struct policy_node **place, size_t len)
+static void split_label(struct policies *policies, struct policy_node **link, size_t len)
 {
-    struct policy_node *old = *place;
+    struct policy_node *old = *link;
     struct bytes label = label_of(old), none = { NULL, 0 };
     struct policy_node *upper = node_new(policies, none, bytes_of(label.data, len));
     struct policy_node *lower =
@@ -218,17 +218,17 @@ static void split_label(struct policies *policies, struct policy_node **place, s
     move_contents(lower, old);
     free_block(policies, old);
     insert_child(policies, upper, 0, lower);
-    *place = upper;
+    *link = upper;
 }
 
 /* Merges a node that has no rule and one child with that child. */
-static void join_only_child(struct policies *policies, struct policy_node **place)
+static void join_only_child(struct policies *policies, struct policy_node **link)
 {
-    struct policy_node *upper = *place;
+    struct policy_node *upper = *link;
     if (upper == policies->root || upper->rule != NULL || upper->child_count != 1) return;
     struct policy_node *lower = upper->children[0];
-    *place = node_new(policies, label_of(upper), label_of(lower));
-    move_contents(*place, lower);
+    *link = node_new(policies, label_of(upper), label_of(lower));
+    move_contents(*link, lower);
     resize_children(policies, upper, 0);
     free_block(policies, upper);
     free_block(policies, lower);
@@ -251,23 +251,23 @@ static struct policy_node *node_for(struct policies *policies, struct bytes name
 {
     struct bytes none = { NULL, 0 };
     if (policies->root == NULL) policies->root = node_new(policies, none, none);
-    struct policy_node **place = &policies->root;
+    struct policy_node **link = &policies->root;
     while (name.len > 0) {
         uint32_t index;
-        if (!find_child(*place, name.data[0], &index)) {
+        if (!find_child(*link, name.data[0], &index)) {
             struct policy_node *child = node_new(policies, none, name);
-            insert_child(policies, *place, index, child);
+            insert_child(policies, *link, index, child);
             return child;
         }
-        place = &(*place)->children[index];
-        struct bytes label = label_of(*place);
+        link = &(*link)->children[index];
+        struct bytes label = label_of(*link);
         size_t len = 1;
         while (len < label.len && len < name.len && label.data[len] == name.data[len])
             len++;
-        if (len < (*place)->label_len) split_label(policies, place, len);
+        if (len < (*link)->label_len) split_label(policies, link, len);
         name = without_first(name, len);
     }
-    return *place;
+    return *link;
 }
 
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy)
@@ -301,22 +301,22 @@ const struct policy *policies_get(const struct policies *policies, struct bytes 
 
 bool policies_remove(struct policies *policies, struct bytes name)
 {
-    struct policy_node **place = &policies->root, **above = NULL;
+    struct policy_node **link = &policies->root, **above = NULL;
     uint32_t index = 0;
-    while (*place != NULL && name.len > 0) {
-        if (!find_child(*place, name.data[0], &index)) return false;
-        above = place;
-        place = &(*place)->children[index];
-        if (!begins_with(name, label_of(*place))) return false;
-        name = without_first(name, (*place)->label_len);
+    while (*link != NULL && name.len > 0) {
+        if (!find_child(*link, name.data[0], &index)) return false;
+        above = link;
+        link = &(*link)->children[index];
+        if (!begins_with(name, label_of(*link))) return false;
+        name = without_first(name, (*link)->label_len);
     }
-    struct policy_node *node = *place;
+    struct policy_node *node = *link;
     if (node == NULL || node->rule == NULL) return false;
 
     rule_free(policies, node->rule);
     node->rule = NULL;
     if (node->child_count > 0) {
-        join_only_child(policies, place);
+        join_only_child(policies, link);
     } else {
         ensure(above != NULL, "a rule without a name");
         struct policy_node **at = &(*above)->children[index];

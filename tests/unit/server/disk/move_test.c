@@ -43,7 +43,7 @@ static void begin(void)
                                             .clock = &world.clock,
                                             .conf = &world.conf,
                                             .store = store_new(1),
-                                            .place = no_position };
+                                            .stream_position = no_position };
     world.persist = persist_new(&world.wiring);
     ck_assert_ptr_nonnull(world.persist);
 }
