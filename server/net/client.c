@@ -257,6 +257,7 @@ static void read_input(struct client *client)
         if (got <= 0) {
             end_input(client, got);
         } else {
+            requests_touch(&client->requests);
             client->all->w.stats->bytes_in += (size_t)got;
             bool refused = room.kind == ROOM_SHARED && refuse_tls(client, room.data, (size_t)got);
             if (!refused) requests_got(&client->requests, &room, (size_t)got);
