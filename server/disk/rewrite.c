@@ -437,7 +437,7 @@ void rewrite_sweep_now(struct rewrite *rewrite)
 void rewrite_check(const struct rewrite *rewrite, const struct journal *journal)
 {
     enum rewrite_state state = rewrite->state;
-    bool works = file_job_runs(rewrite->files), has_next = rewrite->next.fd >= 0;
+    bool works = file_job_runs(rewrite->files);
     ensure(is_step(state) == (works || rewrite->step_ended), "state %d, thread %d, ended %d",
            (int)state, works, rewrite->step_ended);
     ensure(!works || !rewrite->step_ended, "state %d: two results", (int)state);
@@ -449,7 +449,8 @@ void rewrite_check(const struct rewrite *rewrite, const struct journal *journal)
            "state %d of a restart", (int)state);
     ensure((state != REWRITE_FOLDER && state != REWRITE_SWITCH) || rewrite->restarts,
            "state %d of a rotation", (int)state);
-    if (works) return; /* the rest may be changing */
+    if (works) return; /* the thread may be changing the rest */
+    bool has_next = rewrite->next.fd >= 0;
     ensure((state != REWRITE_ROTATE && state != REWRITE_SWITCH) ||
                (has_next && rewrite->next.id != 0),
            "state %d without the next segment", (int)state);
