@@ -304,7 +304,7 @@ static const struct figure rows[] = {
     COUNTER(partial_syncs, "replica_syncs_partial",
             "Times that a replica continued from its offset."),
     COUNTER(refused_syncs, "replica_syncs_refused",
-            "Times that a replica could not continue and got a full copy."),
+            "Times that a replica could not continue and needed a full copy."),
     COUNTER(full_copies, "master_copies_loaded", "Full copies from a master that were loaded."),
 };
 
