@@ -44,8 +44,8 @@ struct persist_wiring {
      */
     const struct stream_position *(*stream_position)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
-     * journal begins with that data. Returns true if it changed the data, which then has no position
-     * in a stream. May be NULL. */
+     * journal begins with that data. Returns true if it changed the data, which then has no
+     * position in a stream. May be NULL. */
     bool (*restored)(void *ctx);
     /* Called when persist_has_to_wait or persist_prepare may have another answer. May be NULL.
      */
