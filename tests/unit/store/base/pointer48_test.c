@@ -9,17 +9,17 @@ static void *pointer_of(uint64_t bits)
 
 START_TEST(pointers_round_trip)
 {
-    struct pointer48 place;
-    int here;
-    pointer48_store(&place, &here);
-    ck_assert_ptr_eq(pointer48_load(&place), &here);
-    pointer48_store(&place, NULL);
-    ck_assert_ptr_null(pointer48_load(&place));
+    struct pointer48 packed;
+    int here = 0;
+    pointer48_store(&packed, &here);
+    ck_assert_ptr_eq(pointer48_load(&packed), &here);
+    pointer48_store(&packed, NULL);
+    ck_assert_ptr_null(pointer48_load(&packed));
     for (unsigned bit = 0; bit < POINTER48_BITS; bit++) {
         void *p = pointer_of(UINT64_C(1) << bit);
         ck_assert(pointer48_fits(p));
-        pointer48_store(&place, p);
-        ck_assert_ptr_eq(pointer48_load(&place), p);
+        pointer48_store(&packed, p);
+        ck_assert_ptr_eq(pointer48_load(&packed), p);
     }
 }
 END_TEST
