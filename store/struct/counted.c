@@ -121,6 +121,7 @@ static void branches_shift(const struct counted *tree, struct counted_inner *inn
     branches_move(to, to->count, inner, from, n);
     for (; n > 0; n--) {
         struct counted_node *child = *child_at(to, to->count++);
+        ensure(child != NULL, "branch %u of %u is empty", to->count - 1u, to->count);
         child->parent = to;
         moved += child->total;
     }

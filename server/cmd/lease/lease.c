@@ -13,7 +13,10 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
     msec ttl, longest = call->txn->store->leases.max_ttl;
     if (!arg_int64(call, i, &ttl)) return false;
     if (ttl <= 0) return fail_named(call, ERR_BAD_EXPIRE);
-    if (ttl > longest) return failf(call, ERR_LEASE_TTL, (long long)longest);
+    if (ttl > longest) {
+        failf(call, ERR_LEASE_TTL, (long long)longest);
+        return false;
+    }
     if (instant_after(call->txn->now, ttl, end)) return true;
     return fail_named(call, ERR_BAD_EXPIRE);
 }
