@@ -346,7 +346,8 @@ def a_hangup_opens_the_log_file_anew():
                 os.kill(daemon.process.pid, signal.SIGHUP)
                 assert wait_for(lambda: os.path.exists(path))
                 os.unlink(path)
-            equal(len(os.listdir(f"/proc/{daemon.process.pid}/fd")), descriptors)
+            # The new file exists before the old one is closed.
+            assert wait_for(lambda: len(os.listdir(f"/proc/{daemon.process.pid}/fd")) == descriptors)
 
 
 @own
