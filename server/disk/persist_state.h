@@ -70,7 +70,7 @@ struct persist {
 };
 
 /* persist.c: call when the next record begins another file, or was preceded by records that were
- * dropped: it names its database and its place in full. */
+ * dropped: it names its database and its position in full. */
 void persist_restart_text(struct persist *persist);
 
 /* persist_write.c */
