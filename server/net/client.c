@@ -233,20 +233,6 @@ static bool refuse_tls(struct client *client, const char *data, size_t len)
     return true;
 }
 
-/* Nothing has been read. Requests that arrived before the end of file are still answered. */
-static void end_input(struct client *client, ssize_t got)
-{
-    if (got == 0) {
-        session_close(&client->session); /* a waiting client could not get its reply */
-        /* Stop polling: the socket stays readable at end of file. */
-        want(client, transport_waits_for_room(&client->transport));
-        list_to_write(client);
-    } else if (errno != EAGAIN && errno != EINTR) {
-        const char *why = strerror(errno);
-        end_lost(client, bytes_of(why, strlen(why)));
-    }
-}
-
 static void read_input(struct client *client)
 {
     struct requests_room room = { .kind = ROOM_NONE };
@@ -254,13 +240,20 @@ static void read_input(struct client *client)
     if (room.kind != ROOM_NONE) {
         ssize_t got = transport_read(&client->transport, room.data, room.size);
         client->all->w.stats->reads++;
-        if (got <= 0) {
-            end_input(client, got);
-        } else {
+        if (got > 0) {
             requests_touch(&client->requests);
             client->all->w.stats->bytes_in += (size_t)got;
             bool refused = room.kind == ROOM_SHARED && refuse_tls(client, room.data, (size_t)got);
             if (!refused) requests_got(&client->requests, &room, (size_t)got);
+        } else if (got == 0) {
+            /* Requests that arrived before the end of file are still answered. */
+            session_close(&client->session); /* a waiting client could not get its reply */
+            /* Stop polling: the socket stays readable at end of file. */
+            want(client, transport_waits_for_room(&client->transport));
+            list_to_write(client);
+        } else if (errno != EAGAIN && errno != EINTR) {
+            const char *why = strerror(errno);
+            end_lost(client, bytes_of(why, strlen(why)));
         }
     }
     transport_read_on(&client->transport);
@@ -694,22 +687,6 @@ bool clients_have_output(const struct clients *all)
     return !TAILQ_EMPTY(&all->output[OUTPUT_TO_WRITE]);
 }
 
-/* Closes the largest clients until all together are within maxmemory-clients. False: none had to
- * go. */
-static bool evict(struct clients *all)
-{
-    struct client *client;
-    struct session *victim;
-    bool any = false;
-    if (all_limits_switched(all->limits)) {
-        TAILQ_FOREACH(client, &all->by_age, by_age)
-        limits_recount(&client->limits);
-    }
-    for (; (victim = all_limits_victim(all->limits)) != NULL; any = true)
-        clients_kill(all, victim, NULL);
-    return any;
-}
-
 void clients_run(struct clients *all)
 {
     bool any;
@@ -728,10 +705,22 @@ void clients_turn(struct clients *all)
     uint64_t safe = persist_safe_position(all->w.persist);
     release_held(all, safe);
     write_listed(all, safe);
-    if (evict(all)) {
+
+    /* Close the largest clients until all together are within maxmemory-clients. */
+    struct client *client;
+    struct session *victim;
+    bool evicted = false;
+    if (all_limits_switched(all->limits)) {
+        TAILQ_FOREACH(client, &all->by_age, by_age)
+        limits_recount(&client->limits);
+    }
+    for (; (victim = all_limits_victim(all->limits)) != NULL; evicted = true)
+        clients_kill(all, victim, NULL);
+    if (evicted) {
         release_held(all, safe);
         write_listed(all, safe);
     }
+
     all_transports_turn(all->transports);
 }
 
@@ -971,17 +960,6 @@ bool clients_info(struct session *session, struct client_info *info)
 
 /* --- checking --- */
 
-static void check_client(const struct client *client)
-{
-    const struct session *session = &client->session;
-    session_check(session);
-    ensure(!is_doomed(client) || client->output != OUTPUT_REST,
-           "client %" PRIu64 " has ended, but is not listed to be freed", session->id);
-    ensure(session->waits_for != WAIT_OUTPUT || transport_waits_for_room(&client->transport) ||
-               client->output != OUTPUT_REST || requests_are_busy(&client->requests),
-           "client %" PRIu64 " waits to be read, but no write is due", session->id);
-}
-
 void clients_check(struct clients *all)
 {
     struct requests_tally requests = { 0 };
@@ -990,7 +968,13 @@ void clients_check(struct clients *all)
     const struct client *client;
     TAILQ_FOREACH(client, &all->by_age, by_age)
     {
-        check_client(client);
+        const struct session *session = &client->session;
+        session_check(session);
+        ensure(!is_doomed(client) || client->output != OUTPUT_REST,
+               "client %" PRIu64 " has ended, but is not listed to be freed", session->id);
+        ensure(session->waits_for != WAIT_OUTPUT || transport_waits_for_room(&client->transport) ||
+                   client->output != OUTPUT_REST || requests_are_busy(&client->requests),
+               "client %" PRIu64 " waits to be read, but no write is due", session->id);
         reading_on += transport_check(&client->transport);
         requests_check(&client->requests, &requests);
         limits_check(&client->limits, &limits);

@@ -164,13 +164,6 @@ static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
     return whole && got == RECORD_HEAD ? SHAKEN_DONE : SHAKEN_WAITS;
 }
 
-static void count_begun(struct handshakes *handshakes, struct handshake *handshake)
-{
-    handshake->begun = true;
-    handshake->lane->count++;
-    update_ready(handshakes, handshake->lane);
-}
-
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY])
@@ -184,7 +177,9 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
         if (first != SHAKEN_DONE) return first;
         *conn = tls_open(tls, fd);
         if (*conn == NULL) return refuse_step(why, "out of memory for TLS");
-        count_begun(handshakes, handshake);
+        handshake->begun = true;
+        handshake->lane->count++;
+        update_ready(handshakes, handshake->lane);
     }
     switch (tls_shake_hands(*conn)) {
     case TLS_DONE: handshakes_end(handshakes, handshake); return SHAKEN_DONE;

@@ -45,23 +45,19 @@ static void move_to_front(struct input *input)
     input->start = 0;
 }
 
-/* The new size of a buffer that must hold `needed` bytes when `ahead` more bytes are expected. It
- * doubles as bytes arrive, whatever length was announced. Above some size it grows to the expected
- * length at once, because copying that much again and again would delay other clients. */
-static size_t grown_size(const struct input *input, size_t needed, size_t ahead)
-{
-    size_t twice = 2 * input->cap > SMALLEST ? 2 * input->cap : SMALLEST;
-    size_t whole = input->len + ahead;
-    if (whole > needed && (twice > whole || input->len >= TRUSTED_AFTER)) twice = whole;
-    return twice > needed ? twice : needed;
-}
-
 bool input_reserve(struct input *input, size_t room, size_t ahead)
 {
     if (input->cap - input->start - input->len >= room) return true;
     move_to_front(input);
     if (input->cap - input->len >= room) return true;
-    return resize(input, grown_size(input, input->len + room, ahead));
+
+    /* The buffer doubles as bytes arrive, whatever length was announced. Above some size it grows
+     * to the expected length at once, because copying that much again and again would delay other
+     * clients. */
+    size_t needed = input->len + room, whole = input->len + ahead;
+    size_t size = 2 * input->cap > SMALLEST ? 2 * input->cap : SMALLEST;
+    if (whole > needed && (size > whole || input->len >= TRUSTED_AFTER)) size = whole;
+    return resize(input, size > needed ? size : needed);
 }
 
 void input_added(struct input *input, size_t len)

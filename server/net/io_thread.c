@@ -35,25 +35,6 @@ struct io_thread {
 
 /* ---- what epoll watches ---------------------------------------------------------------------- */
 
-/* An epoll that reports this eventfd as NULL; -1 with errno. */
-static int watch_wake(int wake)
-{
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
-    int epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, wake, &event) == 0) return epoll;
-    close(epoll);
-    return -1;
-}
-
-/* The events that the state of the socket wants. */
-static unsigned wanted_events(const struct served *socket)
-{
-    bool reads = !socket->ended && !socket->stalled && !socket->handshake.waits;
-    bool tls_sends = reads && socket->connection != NULL && tls_wants_write(socket->connection);
-    bool sends = !socket->broken && (socket->unsent.len > 0 || tls_sends);
-    return (reads && !tls_sends ? EPOLLIN : 0U) | (sends ? EPOLLOUT : 0U);
-}
-
 /* False with errno: see loop_io_try. */
 static bool set_watched(struct served *socket, unsigned events)
 {
@@ -188,12 +169,17 @@ static void lose(struct served *socket, const char *why)
     set_watched(socket, 0);
 }
 
+/* Asks epoll for the events that the state of the socket wants. */
 static void watch(struct served *socket)
 {
-    if (!set_watched(socket, wanted_events(socket))) lose(socket, strerror(errno));
+    bool reads = !socket->ended && !socket->stalled && !socket->handshake.waits;
+    bool tls_sends = reads && socket->connection != NULL && tls_wants_write(socket->connection);
+    bool sends = !socket->broken && (socket->unsent.len > 0 || tls_sends);
+    unsigned events = (reads && !tls_sends ? EPOLLIN : 0U) | (sends ? EPOLLOUT : 0U);
+    if (!set_watched(socket, events)) lose(socket, strerror(errno));
 }
 
-static void leave_lists(struct served *socket)
+static void close_socket(struct served *socket)
 {
     struct io_thread *thread = socket->thread;
     unstall(socket);
@@ -201,11 +187,7 @@ static void leave_lists(struct served *socket)
     socket->reads_on = false;
     handshakes_end(thread->handshakes, &socket->handshake);
     TAILQ_REMOVE(&thread->sockets, socket, same_thread);
-}
 
-static void close_socket(struct served *socket)
-{
-    leave_lists(socket);
     tls_close(socket->connection);
     socket->connection = NULL;
     drop_unsent(socket);
@@ -286,23 +268,6 @@ static size_t room_to_read(const struct served *socket)
     return limit - unread < most ? (size_t)(limit - unread) : most;
 }
 
-static void stall(struct served *socket)
-{
-    if (!socket->stalled) TAILQ_INSERT_TAIL(&socket->thread->stalled, socket, stalling);
-    socket->stalled = true;
-}
-
-static void end_reading(struct served *socket, ssize_t got)
-{
-    if (got < 0 && socket->connection != NULL) {
-        lose(socket, tls_fault(socket->connection));
-        return;
-    }
-    socket->error = got < 0 ? errno : 0;
-    socket->ended = true;
-    post(socket, IO_END);
-}
-
 static void read_on(struct served *socket)
 {
     if (socket->reads_on || !tls_pending(socket->connection)) return;
@@ -317,7 +282,8 @@ static void read_socket(struct served *socket)
     struct io_message *message =
         room > 0 ? byte_ring_reserve(news, sizeof(*message) + IO_READ_MOST) : NULL;
     if (message == NULL) {
-        stall(socket);
+        if (!socket->stalled) TAILQ_INSERT_TAIL(&socket->thread->stalled, socket, stalling);
+        socket->stalled = true;
         return;
     }
     ssize_t got = socket->connection != NULL ? tls_read(socket->connection, message->bytes, room)
@@ -326,8 +292,14 @@ static void read_socket(struct served *socket)
         *message = (struct io_message){ socket, IO_BYTES, 0 };
         byte_ring_put(news, sizeof(*message) + (size_t)got);
         socket->got += (uint64_t)got;
-    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
-        end_reading(socket, got);
+    } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        /* Nothing has arrived. */
+    } else if (got < 0 && socket->connection != NULL) {
+        lose(socket, tls_fault(socket->connection));
+    } else {
+        socket->error = got < 0 ? errno : 0;
+        socket->ended = true;
+        post(socket, IO_END);
     }
     if (socket->connection != NULL && !socket->ended) read_on(socket);
     count_bytes(socket);
@@ -358,28 +330,18 @@ static void read_listed(struct io_thread *thread)
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
-static void wait_to_shake(struct served *socket)
-{
-    handshakes_wait(socket->thread->handshakes, &socket->handshake);
-    atomic_store_explicit(&socket->told.waits_to_shake, true, memory_order_relaxed);
-}
-
-static void tell_shaken(struct served *socket)
-{
-    char name[TLS_NAME_SIZE] = "";
-    socket->shaken = true;
-    if (!tls_peer_name(socket->connection, name, sizeof(name))) name[0] = '\0';
-    post_text(socket, IO_SHAKEN, name);
-    read_on(socket);
-}
-
 static void shake(struct served *socket)
 {
-    char why[HANDSHAKE_WHY];
+    char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
     atomic_store_explicit(&socket->told.waits_to_shake, false, memory_order_relaxed);
     switch (handshake_step(socket->thread->handshakes, &socket->handshake, socket->tls, socket->fd,
                            &socket->connection, why)) {
-    case SHAKEN_DONE: tell_shaken(socket); break;
+    case SHAKEN_DONE:
+        socket->shaken = true;
+        if (!tls_peer_name(socket->connection, name, sizeof(name))) name[0] = '\0';
+        post_text(socket, IO_SHAKEN, name);
+        read_on(socket);
+        break;
     case SHAKEN_WAITS: break;
     case SHAKEN_REFUSED:
         socket->broken = socket->ended = true;
@@ -407,39 +369,28 @@ static void continue_handshakes(struct io_thread *thread)
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-static void add_socket(struct io_thread *thread, struct served *socket)
-{
-    TAILQ_INSERT_TAIL(&thread->sockets, socket, same_thread);
-    if (socket->tls != NULL) thread->handshakes = thread->lanes;
-    watch(socket);
-}
-
-static void take_order(struct io_thread *thread, const struct io_order *order, size_t len)
-{
-    switch (order->kind) {
-    case ORDER_ADD: add_socket(thread, order->socket); break;
-    case ORDER_SEND: send_order(order->socket, order->bytes, len - sizeof(*order)); break;
-    case ORDER_SHUT: shut_socket(order->socket); break;
-    case ORDER_CLOSE: close_socket(order->socket); break;
-    case ORDER_STOP: thread->stops = true; break;
-    }
-}
-
 static void take_orders(struct io_thread *thread)
 {
     const struct io_order *order;
     size_t len;
-    while ((order = byte_ring_take(thread->link->orders, &len)) != NULL)
-        take_order(thread, order, len);
+    while ((order = byte_ring_take(thread->link->orders, &len)) != NULL) {
+        struct served *socket = order->socket;
+        switch (order->kind) {
+        case ORDER_ADD:
+            TAILQ_INSERT_TAIL(&thread->sockets, socket, same_thread);
+            if (socket->tls != NULL) thread->handshakes = thread->lanes;
+            watch(socket);
+            break;
+        case ORDER_SEND: send_order(socket, order->bytes, len - sizeof(*order)); break;
+        case ORDER_SHUT: shut_socket(socket); break;
+        case ORDER_CLOSE: close_socket(socket); break;
+        case ORDER_STOP: thread->stops = true; break;
+        }
+    }
     byte_ring_release(thread->link->orders);
     if (atomic_load(&thread->link->main_starves) &&
         atomic_exchange(&thread->link->main_starves, false))
         thread->owes_room = true;
-}
-
-static bool waits_for_room(const struct io_thread *thread)
-{
-    return thread->owes_room || !TAILQ_EMPTY(&thread->stalled) || !TAILQ_EMPTY(&thread->posting);
 }
 
 static bool has_work(struct io_thread *thread)
@@ -448,13 +399,13 @@ static bool has_work(struct io_thread *thread)
            any_shakes(thread);
 }
 
-/* True: there is nothing to do until epoll reports something. Stores first that the thread sleeps
- * or waits, and looks then: see io_threads_turn. */
+/* True: there is nothing to do until epoll reports something. Stores that the thread sleeps or
+ * waits for room before it looks: see io_threads_turn. */
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;
     atomic_store(&thread->link->asleep, true);
-    if (waits_for_room(thread)) {
+    if (thread->owes_room || !TAILQ_EMPTY(&thread->stalled) || !TAILQ_EMPTY(&thread->posting)) {
         atomic_store_explicit(&thread->link->wants_room, true, memory_order_relaxed);
         atomic_thread_fence(memory_order_seq_cst);
         send_posted(thread);
@@ -467,7 +418,8 @@ static bool may_sleep(struct io_thread *thread)
 static void socket_ready(struct served *socket, unsigned events)
 {
     if (!socket->shaken) {
-        wait_to_shake(socket);
+        handshakes_wait(socket->thread->handshakes, &socket->handshake);
+        atomic_store_explicit(&socket->told.waits_to_shake, true, memory_order_relaxed);
     } else {
         bool tls_sends = socket->connection != NULL && tls_wants_write(socket->connection);
         bool can_send = (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
@@ -478,8 +430,14 @@ static void socket_ready(struct served *socket, unsigned events)
     watch(socket);
 }
 
+/* Shows the main thread what happened in this turn, and waits for events. */
 static void wait_for_events(struct io_thread *thread, bool sleeps)
 {
+    atomic_bool *main_asleep = thread->link->main_asleep;
+    if (byte_ring_publish(thread->link->news) && atomic_load(main_asleep) &&
+        atomic_exchange(main_asleep, false))
+        thread_wake(thread->link->main_wake);
+
     struct epoll_event events[EVENTS];
     int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
     atomic_store_explicit(&thread->link->asleep, false, memory_order_relaxed);
@@ -491,14 +449,6 @@ static void wait_for_events(struct io_thread *thread, bool sleeps)
     }
 }
 
-static void show_news(struct io_thread *thread)
-{
-    atomic_bool *asleep = thread->link->main_asleep;
-    if (byte_ring_publish(thread->link->news) && atomic_load(asleep) &&
-        atomic_exchange(asleep, false))
-        thread_wake(thread->link->main_wake);
-}
-
 static void *run(void *ctx)
 {
     struct io_thread *thread = ctx;
@@ -508,7 +458,6 @@ static void *run(void *ctx)
         send_posted(thread);
         read_listed(thread);
         bool sleeps = !thread->stops && may_sleep(thread);
-        show_news(thread);
         wait_for_events(thread, sleeps);
     }
     struct served *socket;
@@ -529,12 +478,15 @@ static void drop_thread(struct io_thread *thread)
 struct io_thread *io_thread_start(struct io_link *link)
 {
     struct io_thread *thread = mem_alloc_lines(sizeof(*thread));
-    *thread = (struct io_thread){ .link = link, .epoll = watch_wake(link->wake) };
+    *thread = (struct io_thread){ .link = link, .epoll = epoll_create1(EPOLL_CLOEXEC) };
     TAILQ_INIT(&thread->sockets);
     TAILQ_INIT(&thread->stalled);
     TAILQ_INIT(&thread->to_read_on);
     TAILQ_INIT(&thread->posting);
-    int error = thread->epoll < 0 ? errno : thread_start(&thread->id, run, thread);
+    struct epoll_event wake = { .events = EPOLLIN, .data.ptr = NULL };
+    bool watched =
+        thread->epoll >= 0 && epoll_ctl(thread->epoll, EPOLL_CTL_ADD, link->wake, &wake) == 0;
+    int error = watched ? thread_start(&thread->id, run, thread) : errno;
     if (error == 0) return thread;
     drop_thread(thread);
     errno = error;

@@ -64,6 +64,7 @@ static void tell(struct io_socket *socket, const struct io_news *news)
     if (socket->owner != NULL) socket->side->threads->happened(socket->owner, news);
 }
 
+/* The ring has room again. */
 static void feed_starving(struct side *side)
 {
     struct io_socket_list starving = TAILQ_HEAD_INITIALIZER(starving);
@@ -76,19 +77,6 @@ static void feed_starving(struct side *side)
     }
 }
 
-static void take_message(struct side *side, const struct io_message *message, size_t len)
-{
-    if (message->event == IO_CLOSED) {
-        forget(socket_of(message->socket));
-    } else if (message->event == IO_ROOM) {
-        feed_starving(side);
-    } else {
-        struct bytes bytes = bytes_of(message->bytes, len - sizeof(*message));
-        tell(socket_of(message->socket),
-             &(struct io_news){ message->event, message->error, bytes });
-    }
-}
-
 static void take_news(void *ctx)
 {
     struct io_threads *threads = ctx;
@@ -97,8 +85,17 @@ static void take_news(void *ctx)
         struct side *side = &threads->sides[i];
         const struct io_message *message;
         size_t len;
-        while ((message = byte_ring_take(side->link.news, &len)) != NULL)
-            take_message(side, message, len);
+        while ((message = byte_ring_take(side->link.news, &len)) != NULL) {
+            if (message->event == IO_CLOSED) {
+                forget(socket_of(message->socket));
+            } else if (message->event == IO_ROOM) {
+                feed_starving(side);
+            } else {
+                struct bytes bytes = bytes_of(message->bytes, len - sizeof(*message));
+                tell(socket_of(message->socket),
+                     &(struct io_news){ message->event, message->error, bytes });
+            }
+        }
     }
 }
 
@@ -160,21 +157,16 @@ static struct side *least_busy(struct io_threads *threads)
     return best;
 }
 
-/* The threads together have HANDSHAKES_MOST in progress. */
-static void prepare_tls(struct side *side)
-{
-    const struct io_threads *threads = side->threads;
-    unsigned most = (HANDSHAKES_MOST + (unsigned)(side - threads->sides)) / threads->count;
-    io_thread_prepare_tls(side->thread, most > 0 ? most : 1);
-}
-
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner)
 {
     struct io_socket *socket = mem_alloc_lines(sizeof(*socket));
     struct side *side = least_busy(threads);
     *socket = (struct io_socket){ .side = side, .owner = owner };
-    if (tls != NULL) prepare_tls(side);
+    if (tls != NULL) { /* the threads together have HANDSHAKES_MOST in progress */
+        unsigned most = (HANDSHAKES_MOST + (unsigned)(side - threads->sides)) / threads->count;
+        io_thread_prepare_tls(side->thread, most > 0 ? most : 1);
+    }
     served_init(&socket->served, side->thread, fd, tls, peer);
     TAILQ_INSERT_TAIL(&threads->all, socket, all);
     side->count++;
@@ -210,22 +202,6 @@ bool io_socket_is_flushed(struct io_socket *socket)
     return socket->written == atomic_load(&socket->served.told.sent);
 }
 
-static void wait_for_room(struct io_socket *socket)
-{
-    struct side *side = socket->side;
-    if (!socket->starves) TAILQ_INSERT_TAIL(&side->starving, socket, starving);
-    socket->starves = true;
-    atomic_store(&side->link.main_starves, true);
-}
-
-static size_t length_of(const struct iovec *chunks, int count)
-{
-    size_t len = 0;
-    for (int i = 0; i < count; i++)
-        len += chunks[i].iov_len;
-    return len;
-}
-
 static void copy_chunks(char *to, size_t most, const struct iovec *chunks)
 {
     for (size_t len; most > 0; most -= len, to += len, chunks++) {
@@ -248,13 +224,19 @@ static size_t room_for(struct io_socket *socket, size_t wanted)
 
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count)
 {
-    size_t wanted = length_of(chunks, count), len = room_for(socket, wanted);
-    struct byte_ring *orders = socket->side->link.orders;
+    struct side *side = socket->side;
+    struct byte_ring *orders = side->link.orders;
+    size_t wanted = 0;
+    for (int i = 0; i < count; i++)
+        wanted += chunks[i].iov_len;
+    size_t len = room_for(socket, wanted);
     struct io_order *order = NULL;
     if (len > 0) {
         order = byte_ring_reserve(orders, sizeof(*order) + len);
         if (order == NULL) {
-            wait_for_room(socket);
+            if (!socket->starves) TAILQ_INSERT_TAIL(&side->starving, socket, starving);
+            socket->starves = true;
+            atomic_store(&side->link.main_starves, true);
             order = byte_ring_reserve(orders, sizeof(*order) + len); /* it may have come just now */
         }
     }
@@ -354,20 +336,16 @@ struct io_threads *io_threads_new(struct loop *loop, unsigned count,
     return NULL;
 }
 
-static void stop(struct side *side)
-{
-    give_order(side, NULL, ORDER_STOP);
-    byte_ring_publish(side->link.orders);
-    thread_wake(side->link.wake);
-    io_thread_join(side->thread);
-}
-
 void io_threads_free(struct io_threads *threads)
 {
     if (threads == NULL) return;
     for (unsigned i = 0; i < threads->count; i++) {
-        stop(&threads->sides[i]);
-        drop(&threads->sides[i]);
+        struct side *side = &threads->sides[i];
+        give_order(side, NULL, ORDER_STOP);
+        byte_ring_publish(side->link.orders);
+        thread_wake(side->link.wake);
+        io_thread_join(side->thread);
+        drop(side);
     }
     while (!TAILQ_EMPTY(&threads->all))
         forget(TAILQ_FIRST(&threads->all));

@@ -114,23 +114,6 @@ static void leave_class(struct limits *limits)
     limits->is_classed = false;
 }
 
-static void count_for_limit(struct limits *limits, size_t bytes)
-{
-    struct all_limits *all = limits->all;
-    bool may_go = !limits->session->no_evict && !limits->exempt && !has_ended(limits);
-    unsigned magnitude = bytes > 0 ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
-    unsigned class = magnitude > SMALLEST_CLASS ? magnitude - SMALLEST_CLASS : 0;
-    if (class >= CLASSES) class = CLASSES - 1;
-    all->counted = all->counted - limits->counted + bytes;
-    limits->counted = bytes;
-    if (limits->is_classed && may_go && class == limits->memory_class) return;
-    leave_class(limits);
-    if (!may_go) return;
-    limits->memory_class = class;
-    limits->is_classed = true;
-    TAILQ_INSERT_TAIL(&all->by_memory[class], limits, same_class);
-}
-
 static void count_as_anon(struct limits *limits, size_t uncounted)
 {
     size_t *sum = &limits->all->w.engine->uncounted;
@@ -149,7 +132,20 @@ void limits_count_now(struct limits *limits)
     }
     size_t bytes = limits->all->w.owner.bytes(limits->session);
     count_as_anon(limits, anon ? bytes : 0);
-    if (limited) count_for_limit(limits, bytes);
+    if (!limited) return;
+    struct all_limits *all = limits->all;
+    bool may_go = !limits->session->no_evict && !limits->exempt && !has_ended(limits);
+    unsigned magnitude = bytes > 0 ? 63 - (unsigned)__builtin_clzll(bytes) : 0;
+    unsigned class = magnitude > SMALLEST_CLASS ? magnitude - SMALLEST_CLASS : 0;
+    if (class >= CLASSES) class = CLASSES - 1;
+    all->counted = all->counted - limits->counted + bytes;
+    limits->counted = bytes;
+    if (limits->is_classed && may_go && class == limits->memory_class) return;
+    leave_class(limits);
+    if (!may_go) return;
+    limits->memory_class = class;
+    limits->is_classed = true;
+    TAILQ_INSERT_TAIL(&all->by_memory[class], limits, same_class);
 }
 
 static void forget_memory(struct limits *limits)
@@ -179,16 +175,12 @@ void limits_recount(struct limits *limits)
     limits_count(limits);
 }
 
-/* 0: no limit. */
-static size_t memory_limit(const struct conf *conf)
-{
-    if (conf->maxmemory_clients >= 0) return (size_t)conf->maxmemory_clients;
-    return (size_t)((double)conf->maxmemory * (double)-conf->maxmemory_clients / PERCENT);
-}
-
 struct session *all_limits_victim(struct all_limits *all)
 {
-    size_t most = memory_limit(all->w.conf);
+    const struct conf *conf = all->w.conf;
+    int64_t limit = conf->maxmemory_clients; /* if negative, percent of maxmemory */
+    size_t most =
+        limit >= 0 ? (size_t)limit : (size_t)((double)conf->maxmemory * (double)-limit / PERCENT);
     if (most == 0 || all->counted <= most) return NULL;
     struct limits *largest = NULL;
     for (int class = CLASSES - 1; class >= 0 && largest == NULL; class --)
@@ -349,16 +341,6 @@ bool limits_anon_is_full(const struct limits *limits)
     return out_of(limits)->len > ANON_UNREAD && limits_is_anon(limits);
 }
 
-/* Lets expiry continue once a client that lags has read enough. */
-static void check_lag(struct limits *limits)
-{
-    size_t hard = (size_t)output_limit(limits)->hard;
-    if (hard == 0 || out_of(limits)->len == 0)
-        pace_forget(&limits->lag);
-    else if (out_of(limits)->len <= hard / 2)
-        pace_halved(&limits->lag);
-}
-
 bool limits_note_sent(struct limits *limits, bool blocked)
 {
     if (blocked && limits_anon_is_full(limits)) {
@@ -371,7 +353,13 @@ bool limits_note_sent(struct limits *limits, bool blocked)
     }
     limits_count(limits);
     if (limits->over_soft_usec != 0) watch_soft(limits);
-    if (limits->lag.state != LAG_NONE) check_lag(limits);
+    if (limits->lag.state == LAG_NONE) return true;
+    /* Let expiry continue once the client has read enough. */
+    size_t hard = (size_t)output_limit(limits)->hard;
+    if (hard == 0 || out_of(limits)->len == 0)
+        pace_forget(&limits->lag);
+    else if (out_of(limits)->len <= hard / 2)
+        pace_halved(&limits->lag);
     return true;
 }
 

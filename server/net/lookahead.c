@@ -9,7 +9,7 @@
 
 enum { LARGE_TABLE = 4096 }; /* elements; smaller tables are usually in the CPU cache */
 
-static void prefetch_buckets(struct prefetch *all, unsigned count)
+void lookahead(struct prefetch *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct prefetch *one = &all[i];
@@ -17,10 +17,9 @@ static void prefetch_buckets(struct prefetch *all, unsigned count)
         one->hash = keyspace_hint_bucket(one->ks, one->args[0]);
         one->hashed = true;
     }
-}
+    if (count < 2) return;
 
-static void prefetch_entries(struct prefetch *all, unsigned count)
-{
+    /* Entries, and the values and deadlines that they point to. */
     for (unsigned i = 0; i < count; i++)
         if (all[i].hashed) all[i].entry = keyspace_hint_entry(all[i].ks, all[i].hash);
     for (unsigned i = 0; i < count; i++)
@@ -31,10 +30,8 @@ static void prefetch_entries(struct prefetch *all, unsigned count)
         keyspace_hint_value(all[i].entry);
         if (all[i].writes) keyspace_hint_deadline(all[i].ks, all[i].entry);
     }
-}
 
-static void prefetch_members(struct prefetch *all, unsigned count)
-{
+    /* Members of large collections. */
     for (unsigned i = 0; i < count; i++) {
         struct prefetch *one = &all[i];
         if (one->entry == NULL || one->count < 2) continue;
@@ -53,14 +50,6 @@ static void prefetch_members(struct prefetch *all, unsigned count)
     for (unsigned i = 0; i < count; i++)
         if (all[i].member_hashed && members[i] == NULL)
             dict_hint_overflow(all[i].table, all[i].member_hash);
-}
-
-void lookahead(struct prefetch *all, unsigned count)
-{
-    prefetch_buckets(all, count);
-    if (count < 2) return;
-    prefetch_entries(all, count);
-    prefetch_members(all, count);
 }
 
 void lookahead_remember(const struct prefetch *one)

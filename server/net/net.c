@@ -94,18 +94,6 @@ static void set_int(int fd, int level, int name, int64_t value)
     (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
-/* Keepalive probes as in Redis: the first after tcp-keepalive seconds of silence, then three more
- * at a third of that interval. */
-static void tune_tcp(int fd, int64_t keepalive)
-{
-    set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (keepalive == 0) return;
-    set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
-    set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
 static void take_connection(const struct listener *listener, int fd,
                             const struct sockaddr_storage *from)
 {
@@ -116,7 +104,16 @@ static void take_connection(const struct listener *listener, int fd,
     name_address(listener, from, peer, sizeof(peer));
     getsockname(fd, (struct sockaddr *)&here, &size);
     name_address(listener, &here, local, sizeof(local));
-    if (listener->port != PORT_UNIX) tune_tcp(fd, net->conf->tcp_keepalive);
+    int64_t keepalive = net->conf->tcp_keepalive;
+    if (listener->port != PORT_UNIX) set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    if (listener->port != PORT_UNIX && keepalive != 0) {
+        /* Probes as in Redis: the first after tcp-keepalive seconds of silence, then three more at
+         * a third of that interval. */
+        set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+        set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
+        set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
+        set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    }
     clients_accept(net->clients, fd, peer, local, listener->port);
 }
 
@@ -231,12 +228,6 @@ static int listen_at(const struct sockaddr *address, socklen_t size, int64_t bac
     return -1;
 }
 
-static bool may_be_missing(int error)
-{
-    return error == EADDRNOTAVAIL || error == EAFNOSUPPORT || error == EPROTONOSUPPORT ||
-           error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
-}
-
 static int64_t port_of(const struct net *net, enum client_port kind)
 {
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
@@ -307,7 +298,9 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
         listener->host = copy_text(host);
         listener->number = port_of(net, kind);
     }
-    if (fd >= 0 || (optional && may_be_missing(error))) return true;
+    bool missing = error == EADDRNOTAVAIL || error == EAFNOSUPPORT || error == EPROTONOSUPPORT ||
+                   error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
+    if (fd >= 0 || (optional && missing)) return true;
     return fail_open(why, "Could not create server TCP listening socket %s:%u: %s: %s", host, port,
                      step, strerror(error));
 }

@@ -261,20 +261,6 @@ static bool has_shared_room(const struct all_requests *all)
     return all->scratch_used + READ_SIZE <= SCRATCH;
 }
 
-/* In the turn's buffer, behind the bytes whose requests have not run. If the buffer is full, the
- * connection is read at the end of the turn, after these have run. They can't run now: a script may
- * need turns of the loop, so no request runs inside a callback of the loop. */
-static struct requests_room shared_room(struct requests *requests)
-{
-    struct all_requests *all = requests->all;
-    if (!has_shared_room(all)) {
-        if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
-        return (struct requests_room){ ROOM_NONE, NULL, 0 };
-    }
-    size_t size = limits_is_anon(requests->limits) ? ANON_READ : READ_SIZE;
-    return (struct requests_room){ ROOM_SHARED, all->scratch + all->scratch_used, size };
-}
-
 static struct requests_room big_room(struct requests *requests, size_t wants)
 {
     struct input *input = &requests->input;
@@ -299,13 +285,23 @@ struct requests_room requests_room(struct requests *requests)
     /* If bytes wait to run, they come first. The socket stays readable, so the rest is read in a
      * later turn. */
     if (requests->state >= REQUESTS_TO_RUN) return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    struct all_requests *all = requests->all;
     size_t wants = resp_reader_wants(&requests->reader, input_len(input));
     size_t big = input_big_wants(input);
     if (big > 0)
         return (struct requests_room){ ROOM_BIG, input_big_room(input),
                                        big < BIG_READ ? big : BIG_READ };
     if (wants > READ_SIZE) return big_room(requests, wants);
-    return shared_room(requests);
+
+    /* In the turn's buffer, behind the bytes whose requests have not run. If the buffer is full,
+     * the connection is read at the end of the turn, after these have run. They can't run now: a
+     * script may need turns of the loop, so no request runs inside a callback of the loop. */
+    if (!has_shared_room(all)) {
+        if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
+        return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    }
+    size_t size = limits_is_anon(requests->limits) ? ANON_READ : READ_SIZE;
+    return (struct requests_room){ ROOM_SHARED, all->scratch + all->scratch_used, size };
 }
 
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len)
@@ -369,6 +365,7 @@ static struct command_ref command_of(struct all_requests *all, int argc, const s
     return commands_match(all->w.engine->commands, argc, argv);
 }
 
+/* Adds the request that was just read to the window. */
 static void take_request(struct requests *requests)
 {
     struct all_requests *all = requests->all;
@@ -400,23 +397,6 @@ static void take_request(struct requests *requests)
     arrival->holds = limits_is_anon(requests->limits) || reader->args_unquoted;
 }
 
-static void parse_one(struct requests *requests)
-{
-    struct arrival *arrival = &requests->arrival;
-    struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
-                                .max_args = INT32_MAX,
-                                .max_line = MAX_LINE,
-                                .max_bulk_anon = MAX_BULK_ANON,
-                                .anonymous = limits_is_anon(requests->limits) };
-    enum resp_status status = resp_read(&requests->reader, arrived_at(requests, arrival->parsed),
-                                        arrival->len - arrival->parsed, &most);
-    if (status == RESP_REQUEST)
-        take_request(requests);
-    else
-        arrival->ended = true;
-    arrival->malformed = status == RESP_MALFORMED;
-}
-
 /* Parses as many requests as fit into the window. */
 static void parse(struct requests *requests)
 {
@@ -427,8 +407,20 @@ static void parse(struct requests *requests)
             arrival->cut = true; /* the rest is parsed when the session may run again */
         if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
             arrival->ended = true;
+        if (arrival->ended) return;
+        struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
+                                    .max_args = INT32_MAX,
+                                    .max_line = MAX_LINE,
+                                    .max_bulk_anon = MAX_BULK_ANON,
+                                    .anonymous = limits_is_anon(requests->limits) };
+        enum resp_status status =
+            resp_read(&requests->reader, arrived_at(requests, arrival->parsed),
+                      arrival->len - arrival->parsed, &most);
+        if (status == RESP_REQUEST)
+            take_request(requests);
         else
-            parse_one(requests);
+            arrival->ended = true;
+        arrival->malformed = status == RESP_MALFORMED;
     }
 }
 
@@ -454,23 +446,6 @@ static void look_ahead(struct all_requests *all)
 
 /* ---- after running --------------------------------------------------------------------------- */
 
-static void refuse_malformed(struct requests *requests)
-{
-    struct session *session = requests->session;
-    const char *why = requests->reader.error;
-    char line[sizeof(requests->reader.error) + 8];
-    int len = snprintf(line, sizeof(line), "ERR %s", why);
-    log_line(LOG_VERBOSE, "Client %s closed: %s", label_of(session).text, why);
-    resp_error(&session->out, line, (size_t)len);
-    session_close(session);
-}
-
-static void drop_reader(struct requests *requests)
-{
-    resp_reader_drop(&requests->reader);
-    resp_reader_init(&requests->reader);
-}
-
 /* The arrival has run, or can't: its unused bytes stay in the input. */
 static void finish_arrival(struct requests *requests)
 {
@@ -479,7 +454,15 @@ static void finish_arrival(struct requests *requests)
     bool behind = arrival->used < arrival->parsed;
     if (replies_of(requests)->len > 0 || replies_of(requests)->lost)
         limits_check_unread(requests->limits);
-    if (arrival->malformed && !behind && may_run(requests)) refuse_malformed(requests);
+    if (arrival->malformed && !behind && may_run(requests)) {
+        struct session *session = requests->session;
+        const char *why = requests->reader.error;
+        char line[sizeof(requests->reader.error) + 8];
+        int len = snprintf(line, sizeof(line), "ERR %s", why);
+        log_line(LOG_VERBOSE, "Client %s closed: %s", label_of(session).text, why);
+        resp_error(&session->out, line, (size_t)len);
+        session_close(session);
+    }
 
     requests_note_peak(requests);
     if (arrival->data == NULL)
@@ -493,7 +476,10 @@ static void finish_arrival(struct requests *requests)
     size_t big = input_total(input) - input_len(input);
     if (behind && !input_join(input)) close_for_memory(requests, input_len(input) + big);
     bool is_large = requests->reader.args_cap > KEPT_ARGS || requests->reader.args_unquoted;
-    if (behind || (input_len(input) == 0 && is_large)) drop_reader(requests);
+    if (behind || (input_len(input) == 0 && is_large)) {
+        resp_reader_drop(&requests->reader);
+        resp_reader_init(&requests->reader);
+    }
     limits_count(requests->limits);
     requests->all->w.owner.ran(requests->session);
 }
@@ -509,37 +495,32 @@ static void tick(struct all_requests *all)
     observe_turn(all->w.engine->observer, all->usec);
 }
 
-/* The session waits, or the pause holds this request: it is parsed again when that is over. */
-static void wait_for_pause(struct requests *requests)
-{
-    struct all_requests *all = requests->all;
-    if (!may_run(requests)) return;
-    all->paused_count++;
-    TAILQ_INSERT_TAIL(&all->paused, requests, paused);
-    all->w.owner.pause(requests->session);
-}
-
-void requests_forget_pause(struct requests *requests)
-{
-    requests->all->paused_count--;
-    TAILQ_REMOVE(&requests->all->paused, requests, paused);
-}
-
 static void run_request(const struct window *window, const struct request *request)
 {
     struct requests *requests = request->from;
+    struct all_requests *all = requests->all;
     if (request->argc > 0) {
-        bool done = engine_request(requests->all->w.engine, requests->session, request->command,
+        bool done = engine_request(all->w.engine, requests->session, request->command,
                                    request->argc, window->argv + request->first);
         limits_count(requests->limits);
         if (!done) {
-            wait_for_pause(requests);
+            /* Parse it again later: when the session serves again, or when the pause ends. */
+            if (!may_run(requests)) return;
+            all->paused_count++;
+            TAILQ_INSERT_TAIL(&all->paused, requests, paused);
+            all->w.owner.pause(requests->session);
             return;
         }
     }
     requests->arrival.used = request->end;
     if (replies_of(requests)->len > OUTPUT_CHECK_BYTES || replies_of(requests)->lost)
         limits_check_unread(requests->limits);
+}
+
+void requests_forget_pause(struct requests *requests)
+{
+    requests->all->paused_count--;
+    TAILQ_REMOVE(&requests->all->paused, requests, paused);
 }
 
 /* Drops the remaining requests of a connection, which are adjacent in the window, because it waits
@@ -713,17 +694,6 @@ static size_t bytes_being_run(const struct requests *requests)
     return requests_are_busy(requests) && arrival->data != NULL ? arrival->len : 0;
 }
 
-static size_t argument_bytes(const struct requests *requests)
-{
-    const struct window *window = &requests->all->window;
-    if (running(requests->all) != requests) return 0;
-    const struct request *request = &window->all[window->running];
-    size_t bytes = 0;
-    for (int i = 0; i < request->argc; i++)
-        bytes += window->argv[request->first + (size_t)i].len;
-    return bytes;
-}
-
 size_t requests_bytes(const struct requests *requests)
 {
     return input_memory(&requests->input) + mem_size(requests->reader.args);
@@ -732,11 +702,18 @@ size_t requests_bytes(const struct requests *requests)
 struct requests_usage requests_usage(const struct requests *requests)
 {
     const struct input *input = &requests->input;
+    const struct window *window = &requests->all->window;
+    size_t arguments = 0;
+    if (running(requests->all) == requests) {
+        const struct request *request = &window->all[window->running];
+        for (int i = 0; i < request->argc; i++)
+            arguments += window->argv[request->first + (size_t)i].len;
+    }
     return (struct requests_usage){
         .memory = requests_bytes(requests),
         .used = input_total(input) + bytes_being_run(requests),
         .free = input_capacity(input) - input_len(input),
-        .arguments = argument_bytes(requests),
+        .arguments = arguments,
     };
 }
 

@@ -96,6 +96,7 @@ struct threaded {
     int error; /* of the end: an errno, or 0 */
 };
 
+/* The owner reads from where the bytes are; those that it leaves are kept. */
 static void take_bytes(struct transport *transport, struct bytes bytes)
 {
     struct threaded *threaded = transport->threaded;
@@ -135,27 +136,21 @@ static void happened(void *ctx, const struct io_news *news)
     }
 }
 
-static size_t read_kept(struct outbuf *kept, char *to, size_t size)
-{
-    struct iovec chunk;
-    size_t got = 0;
-    while (got < size && outbuf_peek(kept, &chunk, 1) > 0) {
-        size_t len = chunk.iov_len < size - got ? chunk.iov_len : size - got;
-        memcpy(to + got, chunk.iov_base, len);
-        outbuf_consume(kept, len);
-        got += len;
-    }
-    return got;
-}
-
 static ssize_t read_arrived(struct transport *transport, void *to, size_t size)
 {
     struct threaded *threaded = transport->threaded;
     struct bytes *arriving = &threaded->arriving;
-    size_t got = arriving->len < size ? arriving->len : size;
+    size_t got = 0;
     if (threaded->kept.len > 0) {
-        got = read_kept(&threaded->kept, to, size);
-    } else if (got > 0) {
+        struct iovec chunk;
+        while (got < size && outbuf_peek(&threaded->kept, &chunk, 1) > 0) {
+            size_t len = chunk.iov_len < size - got ? chunk.iov_len : size - got;
+            memcpy((char *)to + got, chunk.iov_base, len);
+            outbuf_consume(&threaded->kept, len);
+            got += len;
+        }
+    } else if (arriving->len > 0) {
+        got = arriving->len < size ? arriving->len : size;
         memcpy(to, arriving->data, got);
         *arriving = bytes_of(arriving->data + got, arriving->len - got);
     }
@@ -180,26 +175,6 @@ static bool has_arrived(const struct transport *transport)
 }
 
 static const struct transport_kind of_thread = { read_arrived, write_to_thread, has_arrived };
-
-static void give_to_thread(struct transport *transport, const char *peer, bool anonymous)
-{
-    struct all_transports *all = transport->all;
-    struct threaded *threaded = mem_zalloc(sizeof(*threaded));
-    outbuf_init(&threaded->kept);
-    transport->threaded = threaded;
-    transport->kind = &of_thread;
-    threaded->socket = io_socket_new(all->threads, transport->fd,
-                                     transport->encrypted ? all->tls : NULL, peer, transport);
-    io_socket_want(threaded->socket, true, anonymous);
-}
-
-static void take_from_thread(struct transport *transport)
-{
-    struct threaded *threaded = transport->threaded;
-    io_socket_free(threaded->socket);
-    outbuf_drop(&threaded->kept);
-    mem_free(threaded);
-}
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
@@ -250,23 +225,19 @@ static bool is_pending(const struct transport *transport)
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
-static void end_handshake(struct transport *transport)
-{
-    char name[TLS_NAME_SIZE] = "";
-    transport->shakes = false;
-    if (!tls_peer_name(transport->tls, name, sizeof(name))) name[0] = '\0';
-    transport->all->owner.shaken(transport, bytes_of(name, strlen(name)));
-}
-
-/* The owner may have ended the connection meanwhile. `writable`: transport_want sets the socket's
+/* The owner may end the connection in each call. `writable`: transport_want sets the socket's
  * events at the end of the turn. */
 static void shake_hands(struct transport *transport)
 {
     struct all_transports *all = transport->all;
-    char why[HANDSHAKE_WHY];
+    char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
     switch (handshake_step(all->handshakes, &transport->handshake, all->tls, transport->fd,
                            &transport->tls, why)) {
-    case SHAKEN_DONE: end_handshake(transport); break;
+    case SHAKEN_DONE:
+        transport->shakes = false;
+        if (!tls_peer_name(transport->tls, name, sizeof(name))) name[0] = '\0';
+        all->owner.shaken(transport, bytes_of(name, strlen(name)));
+        break;
     case SHAKEN_REFUSED: refuse(transport, why); break;
     case SHAKEN_CLOSED: report_lost(transport, ""); break;
     case SHAKEN_WAITS: break;
@@ -326,7 +297,13 @@ void transport_open(struct transport *transport, struct all_transports *all, int
                                      .encrypted = is_tls,
                                      .shakes = is_tls };
     if (all->threads != NULL) {
-        give_to_thread(transport, peer, anonymous);
+        struct threaded *threaded = mem_zalloc(sizeof(*threaded));
+        outbuf_init(&threaded->kept);
+        transport->threaded = threaded;
+        transport->kind = &of_thread;
+        threaded->socket =
+            io_socket_new(all->threads, fd, is_tls ? all->tls : NULL, peer, transport);
+        io_socket_want(threaded->socket, true, anonymous);
         return;
     }
     if (is_tls) handshake_init(&transport->handshake, peer);
@@ -341,7 +318,9 @@ void transport_close(struct transport *transport)
     handshakes_end(all->handshakes, &transport->handshake);
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
     if (transport->threaded != NULL) {
-        take_from_thread(transport);
+        io_socket_free(transport->threaded->socket);
+        outbuf_drop(&transport->threaded->kept);
+        mem_free(transport->threaded);
         return;
     }
     loop_io_free(transport->io);

@@ -123,32 +123,25 @@ enum tls_progress tls_shake_hands(struct tls_connection *conn)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static size_t read_records(struct tls_connection *conn, char *to, size_t size)
-{
-    size_t got = 0, some;
-    conn->more = conn->wants_write = false;
-    ERR_clear_error();
-    errno = 0;
-    while (got < size) {
-        if (SSL_read_ex(conn->ssl, to + got, size - got, &some) != 1) {
-            /* Return the data first; the next call reports the end. */
-            conn->more = end_failed_call(conn, 0) != TLS_WAITS && got > 0;
-            return got;
-        }
-        got += some;
-        conn->more = SSL_has_pending(conn->ssl) == 1;
-        if (!conn->more) break;
-    }
-    return got;
-}
-
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size)
 {
-    size_t before = tls_memory_balance(), got = 0;
-    if (!conn->broken && !conn->ended)
-        got = read_records(conn, to, size);
-    else
-        conn->more = false;
+    size_t before = tls_memory_balance(), got = 0, some;
+    conn->more = false;
+    if (!conn->broken && !conn->ended) {
+        conn->wants_write = false;
+        ERR_clear_error();
+        errno = 0;
+        while (got < size) {
+            if (SSL_read_ex(conn->ssl, (char *)to + got, size - got, &some) != 1) {
+                /* Return the data first; the next call reports the end. */
+                conn->more = end_failed_call(conn, 0) != TLS_WAITS && got > 0;
+                break;
+            }
+            got += some;
+            conn->more = SSL_has_pending(conn->ssl) == 1;
+            if (!conn->more) break;
+        }
+    }
     conn->bytes += tls_memory_balance() - before;
     if (got > 0) return (ssize_t)got;
     if (conn->ended) return 0;
@@ -207,31 +200,26 @@ static struct iovec next_record(const struct rest *rest, char *room)
     return record;
 }
 
-static size_t write_records(struct tls_connection *conn, struct rest *rest)
-{
-    size_t sent = 0, some;
-    bool reading_waits = conn->wants_write;
-    ERR_clear_error();
-    errno = 0;
-    while (rest->count > 0 && sent < WRITE_MOST) {
-        struct iovec record = next_record(rest, joined);
-        if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
-            /* The peer may have sent close_notify; a failed write is an end, too. */
-            if (end_failed_call(conn, 0) != TLS_WAITS) conn->broken = true;
-            break;
-        }
-        sent += some;
-        skip(rest, some);
-    }
-    conn->wants_write = reading_waits;
-    return sent;
-}
-
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count)
 {
-    size_t before = tls_memory_balance(), sent = 0;
+    size_t before = tls_memory_balance(), sent = 0, some;
     struct rest rest = { .chunks = chunks, .count = count };
-    if (conn->shaken && !conn->broken) sent = write_records(conn, &rest);
+    if (conn->shaken && !conn->broken) {
+        bool reading_waits = conn->wants_write;
+        ERR_clear_error();
+        errno = 0;
+        while (rest.count > 0 && sent < WRITE_MOST) {
+            struct iovec record = next_record(&rest, joined);
+            if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
+                /* The peer may have sent close_notify; a failed write is an end, too. */
+                if (end_failed_call(conn, 0) != TLS_WAITS) conn->broken = true;
+                break;
+            }
+            sent += some;
+            skip(&rest, some);
+        }
+        conn->wants_write = reading_waits;
+    }
     conn->bytes += tls_memory_balance() - before;
     if (sent > 0) return (ssize_t)sent;
     errno = conn->broken ? EPROTO : EAGAIN;
