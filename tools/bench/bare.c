@@ -59,18 +59,13 @@ __attribute__((noreturn)) static void die(const char *what)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static unsigned answer_slot(const char *name, size_t len)
+static struct answer *find_answer(struct bare *bare, const char *name, size_t len)
 {
     unsigned hash = (unsigned)len;
     for (size_t i = 0; i < len; i++)
         hash = hash * 31 + (unsigned char)name[i];
-    return hash & (ANSWERS_SIZE - 1);
-}
-
-static struct answer *find_answer(struct bare *bare, const char *name, size_t len)
-{
-    for (unsigned slot = answer_slot(name, len);; slot = (slot + 1) & (ANSWERS_SIZE - 1)) {
-        struct answer *answer = &bare->answers[slot];
+    for (unsigned slot = hash;; slot++) {
+        struct answer *answer = &bare->answers[slot & (ANSWERS_SIZE - 1)];
         if (answer->name == NULL) return answer;
         if (answer->name_len == len && memcmp(answer->name, name, len) == 0) return answer;
     }

@@ -72,12 +72,6 @@ struct run {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-static long long key_deadline(const struct run *run, long long i)
-{
-    long long slot = i * STRIDE % run->plan.keys;
-    return run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
-}
-
 /* By our clock, the end of the last millisecond in which the first key is alive. */
 static int64_t first_deadline_usec(const struct run *run)
 {
@@ -91,7 +85,8 @@ static void fill_keys(struct run *run)
     for (long long from = 0; from < run->plan.keys; from += BATCH) {
         long long end = from + BATCH < run->plan.keys ? from + BATCH : run->plan.keys;
         for (long long i = from; i < end; i++) {
-            long long at = key_deadline(run, i);
+            long long slot = i * STRIDE % run->plan.keys;
+            long long at = run->first_msec + slot * run->plan.spread_msec / run->plan.keys;
             link_command(to, "SET " PREFIX "%lld:%lld x PXAT %lld", at, i, at);
         }
         for (long long i = from; i < end; i++)
@@ -125,38 +120,33 @@ static void ping_when_due(struct pinger *pinger, struct samples *pings)
 
 /* ---- INFO ------------------------------------------------------------------------------------ */
 
-static void note_overdue(struct run *run, long long expired)
-{
-    const struct plan *plan = &run->plan;
-    int64_t since = run->asked_usec - first_deadline_usec(run), spread = plan->spread_msec * 1000;
-    if (since < 0) return;
-    long long due = since >= spread ? plan->keys : plan->keys * since / spread;
-    if (due - expired > run->figures.overdue_max) run->figures.overdue_max = due - expired;
-}
-
-/* Notes when all keys are counted as expired, and when memory has its old size. */
-static void note_end(struct run *run, long long expired, double memory)
-{
-    struct figures *figures = &run->figures;
-    int64_t since = wall_usec() - first_deadline_usec(run) - run->plan.spread_msec * 1000;
-    double left = memory - figures->memory_base, full = figures->memory_full - figures->memory_base;
-    if (figures->gone_usec < 0 && expired >= run->plan.keys) figures->gone_usec = since;
-    if (figures->memory_usec < 0 && since >= 0 && left <= full * MEMORY_BACK_PERCENT / 100)
-        figures->memory_usec = since;
-}
-
 /* Reads the reply to the last INFO if it has arrived, and sends the next one when it is due. */
 static void poll_info(struct run *run)
 {
+    const struct plan *plan = &run->plan;
+    struct figures *figures = &run->figures;
+    int64_t now = wall_usec();
     if (run->looking) {
         if (link_reply(&run->looks, 0) == NULL) return;
         run->looking = false;
-        double expired =
-            server_info_field(&run->looks, "expired_keys") - run->figures.expired_before;
-        note_overdue(run, (long long)expired);
-        note_end(run, (long long)expired, server_info_field(&run->looks, "used_memory"));
+        now = wall_usec();
+        int64_t first = first_deadline_usec(run), spread = plan->spread_msec * 1000;
+        long long expired =
+            (long long)(server_info_field(&run->looks, "expired_keys") - figures->expired_before);
+
+        /* How many are overdue: the server counted when it was asked. */
+        int64_t asked = run->asked_usec - first;
+        long long due = asked >= spread ? plan->keys : asked > 0 ? plan->keys * asked / spread : 0;
+        if (due - expired > figures->overdue_max) figures->overdue_max = due - expired;
+
+        /* When all keys are counted as expired, and when memory has its old size. */
+        int64_t since = now - first - spread;
+        double left = server_info_field(&run->looks, "used_memory") - figures->memory_base;
+        double full = figures->memory_full - figures->memory_base;
+        if (figures->gone_usec < 0 && expired >= plan->keys) figures->gone_usec = since;
+        if (figures->memory_usec < 0 && since >= 0 && left <= full * MEMORY_BACK_PERCENT / 100)
+            figures->memory_usec = since;
     }
-    int64_t now = wall_usec();
     if (now < run->asked_usec + LOOK_USEC) return;
     link_command(&run->looks, "INFO stats memory");
     link_flush(&run->looks);
@@ -172,25 +162,24 @@ static double info_field(struct run *run, const char *section, const char *field
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void take_event(struct run *run)
-{
-    const struct resp_reply *reply = &run->events.reply;
-    int64_t now = wall_usec(), deadline_msec;
-    if (reply->count != 4) return;
-    const char *name = reply->nodes[3].text, *end = name + reply->nodes[3].len;
-    if (reply->nodes[3].len < strlen(PREFIX) || memcmp(name, PREFIX, strlen(PREFIX)) != 0) return;
-    name += strlen(PREFIX);
-    const char *colon = memchr(name, ':', (size_t)(end - name));
-    if (colon == NULL || !number_parse_int64(name, (size_t)(colon - name), &deadline_msec)) return;
-    int64_t late = now + run->offset_usec - deadline_msec * 1000;
-    run->figures.early += late < 0;
-    samples_add(&run->figures.late, late);
-}
-
+/* The event's key is "<prefix><deadline>:<number>". */
 static void take_events(struct run *run)
 {
-    for (int i = 0; i < MESSAGES_AT_ONCE && link_reply(&run->events, 0) != NULL; i++)
-        take_event(run);
+    for (int i = 0; i < MESSAGES_AT_ONCE && link_reply(&run->events, 0) != NULL; i++) {
+        const struct resp_reply *reply = &run->events.reply;
+        int64_t now = wall_usec(), deadline_msec;
+        if (reply->count != 4) continue;
+        const char *name = reply->nodes[3].text, *end = name + reply->nodes[3].len;
+        if (reply->nodes[3].len < strlen(PREFIX) || memcmp(name, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        name += strlen(PREFIX);
+        const char *colon = memchr(name, ':', (size_t)(end - name));
+        if (colon == NULL || !number_parse_int64(name, (size_t)(colon - name), &deadline_msec))
+            continue;
+        int64_t late = now + run->offset_usec - deadline_msec * 1000;
+        run->figures.early += late < 0;
+        samples_add(&run->figures.late, late);
+    }
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

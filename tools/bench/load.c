@@ -62,34 +62,6 @@ static double seconds_option(const char *text)
     exit(2);
 }
 
-static void apply_option(struct plan *plan, int option)
-{
-    if (server_option(&plan->target, option, optarg)) return;
-    switch (option) {
-    case 'c': plan->connections = server_count_option("load", optarg, 1); break;
-    case 'P': plan->pipeline = server_count_option("load", optarg, 1); break;
-    case 'n': plan->keys = server_count_option("load", optarg, 1); break;
-    case 'd': plan->value_size = server_count_option("load", optarg, 1); break;
-    case 't': plan->seconds = seconds_option(optarg); break;
-    case 'w': plan->warm_up_seconds = seconds_option(optarg); break;
-    case 'r': plan->requests = server_count_option("load", optarg, 1); break;
-    case 'F': plan->first = server_count_option("load", optarg, 0); break;
-    case 'i': plan->pid = server_count_option("load", optarg, 1); break;
-    case 'q': plan->in_turn = true; break;
-    case 'z': plan->sleeps = true; break;
-    case 'S': plan->stalls = true; break;
-    case 'j': plan->json = true; break;
-    default: usage(stderr); exit(2);
-    }
-}
-
-static const struct mix *mix_of(const char *template)
-{
-    static struct mix mix;
-    mix = (struct mix){ .name = "template", .recipe = template, .fill = template };
-    return &mix;
-}
-
 static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = { .connections = 50,
@@ -100,11 +72,34 @@ static struct plan parse_arguments(int argc, char **argv)
                          .seconds = 2,
                          .warm_up_seconds = 0.2 };
     server_default(&plan.target);
-    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "c:P:n:d:t:w:r:F:i:qzSj")) != -1;)
-        apply_option(&plan, option);
+    for (int option;
+         (option = getopt(argc, argv, SERVER_OPTIONS "c:P:n:d:t:w:r:F:i:qzSj")) != -1;) {
+        if (server_option(&plan.target, option, optarg)) continue;
+        switch (option) {
+        case 'c': plan.connections = server_count_option("load", optarg, 1); break;
+        case 'P': plan.pipeline = server_count_option("load", optarg, 1); break;
+        case 'n': plan.keys = server_count_option("load", optarg, 1); break;
+        case 'd': plan.value_size = server_count_option("load", optarg, 1); break;
+        case 't': plan.seconds = seconds_option(optarg); break;
+        case 'w': plan.warm_up_seconds = seconds_option(optarg); break;
+        case 'r': plan.requests = server_count_option("load", optarg, 1); break;
+        case 'F': plan.first = server_count_option("load", optarg, 0); break;
+        case 'i': plan.pid = server_count_option("load", optarg, 1); break;
+        case 'q': plan.in_turn = true; break;
+        case 'z': plan.sleeps = true; break;
+        case 'S': plan.stalls = true; break;
+        case 'j': plan.json = true; break;
+        default: usage(stderr); exit(2);
+        }
+    }
     if (plan.stalls) plan.connections = 1;
-    plan.mix = optind < argc ? mix_find(argv[optind]) : NULL;
-    if (optind < argc && strchr(argv[optind], ' ') != NULL) plan.mix = mix_of(argv[optind]);
+    const char *mix = optind < argc ? argv[optind] : "";
+    plan.mix = mix_find(mix);
+    if (strchr(mix, ' ') != NULL) {
+        static struct mix template = { .name = "template" };
+        template.recipe = template.fill = mix;
+        plan.mix = &template;
+    }
     if (plan.mix != NULL && plan.connections <= CONNECTIONS_MAX && plan.pipeline <= PIPELINE_MAX)
         return plan;
     usage(stderr);

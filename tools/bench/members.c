@@ -85,32 +85,28 @@ static enum family family_option(const char *text)
     exit(2);
 }
 
-static void take_option(struct plan *plan, int option)
-{
-    if (server_option(&plan->target, option, optarg)) return;
-    switch (option) {
-    case 't': plan->family = family_option(optarg); break;
-    case 'n': plan->members = server_count_option("members", optarg, 1); break;
-    case 'k': plan->keys = server_count_option("members", optarg, 1); break;
-    case 'x': plan->others = server_count_option("members", optarg, 0); break;
-    case 'd': plan->spread_msec = server_count_option("members", optarg, 1); break;
-    case 'w': plan->lead_msec = server_count_option("members", optarg, 1); break;
-    case 'i': plan->instant = true; break;
-    case 'q': plan->quiet = true; break;
-    case 'l': plan->label = optarg; break;
-    case 'm': plan->markdown = true; break;
-    default: usage(stderr); exit(2);
-    }
-}
-
 static struct plan parse_arguments(int argc, char **argv)
 {
     struct plan plan = {
         .members = 1000000, .keys = 1, .spread_msec = 10000, .lead_msec = 10000, .label = "server"
     };
     server_default(&plan.target);
-    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "t:n:k:x:d:w:iql:m")) != -1;)
-        take_option(&plan, option);
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "t:n:k:x:d:w:iql:m")) != -1;) {
+        if (server_option(&plan.target, option, optarg)) continue;
+        switch (option) {
+        case 't': plan.family = family_option(optarg); break;
+        case 'n': plan.members = server_count_option("members", optarg, 1); break;
+        case 'k': plan.keys = server_count_option("members", optarg, 1); break;
+        case 'x': plan.others = server_count_option("members", optarg, 0); break;
+        case 'd': plan.spread_msec = server_count_option("members", optarg, 1); break;
+        case 'w': plan.lead_msec = server_count_option("members", optarg, 1); break;
+        case 'i': plan.instant = true; break;
+        case 'q': plan.quiet = true; break;
+        case 'l': plan.label = optarg; break;
+        case 'm': plan.markdown = true; break;
+        default: usage(stderr); exit(2);
+        }
+    }
     if (optind < argc) {
         usage(stderr);
         exit(2);
@@ -236,6 +232,13 @@ static double cpu_seconds(struct run *run)
            server_info_field(&run->looks, "used_cpu_sys");
 }
 
+static double overdue_now(struct run *run)
+{
+    server_ask_info(&run->looks, "expiry");
+    return server_info_field(&run->looks, "overdue_keys") +
+           server_info_field(&run->looks, "overdue_members");
+}
+
 /* ---- spread ---------------------------------------------------------------------------------- */
 
 static bool take_number(const char **at, const char *end, int64_t *number)
@@ -269,9 +272,7 @@ static void collect_events(struct run *run)
         int64_t now = wall_usec();
         if (run->figures.late.count >= (size_t)run->plan->members || now > until) return;
         if (now >= next_look) {
-            server_ask_info(&run->looks, "expiry");
-            long long overdue = (long long)(server_info_field(&run->looks, "overdue_keys") +
-                                            server_info_field(&run->looks, "overdue_members"));
+            long long overdue = (long long)overdue_now(run);
             struct figures *figures = &run->figures;
             figures->looks++;
             figures->overdue_sum += overdue;
@@ -283,20 +284,6 @@ static void collect_events(struct run *run)
         if (run->events.reply.count == 4)
             take_message(run, &run->events.reply.nodes[3], wall_usec());
     }
-}
-
-/* Polls only after the last deadline, so that nothing disturbs the expiry. */
-static void wait_for_all(struct run *run)
-{
-    int64_t last = first_usec(run) + run->plan->spread_msec * 1000;
-    sleep_until(last + 1000);
-    do {
-        sleep_until(wall_usec() + LOOK_USEC);
-        server_ask_info(&run->looks, "expiry");
-    } while (server_info_field(&run->looks, "overdue_keys") +
-                     server_info_field(&run->looks, "overdue_members") >
-                 0 &&
-             wall_usec() < last + PATIENCE_MSEC * 1000LL);
 }
 
 static void measure_spread(struct run *run)
@@ -312,9 +299,16 @@ static void measure_spread(struct run *run)
     }
     sleep_until(first_usec(run) - LOOK_USEC);
     double before = cpu_seconds(run);
-    if (run->plan->quiet)
-        wait_for_all(run);
-    else
+    if (run->plan->quiet) {
+        /* Poll only after the last deadline, so that nothing disturbs the expiry. */
+        int64_t last = first_usec(run) + run->plan->spread_msec * 1000;
+        double overdue;
+        sleep_until(last + 1000);
+        do {
+            sleep_until(wall_usec() + LOOK_USEC);
+            overdue = overdue_now(run);
+        } while (overdue > 0 && wall_usec() < last + PATIENCE_MSEC * 1000LL);
+    } else
         collect_events(run);
     run->figures.cpu_seconds = cpu_seconds(run) - before;
     if (old_flags != NULL) server_restore_events(&run->commands, old_flags);

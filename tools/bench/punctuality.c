@@ -91,24 +91,20 @@ static void send_batches(struct link *link, long long count, write_command *writ
     }
 }
 
-static bool is_timer_event(const struct resp_reply *reply)
-{
-    static const char prefix[] = PREFIX "key:";
-    if (reply->count != 4) return false;
-    const struct resp_node *key = &reply->nodes[3];
-    return key->len >= strlen(prefix) && memcmp(key->text, prefix, strlen(prefix)) == 0;
-}
-
 /* deadline_usec is by our clock. */
 static void time_events(struct link *events, const struct plan *plan, int64_t deadline_usec,
                         struct samples *late)
 {
+    static const char prefix[] = PREFIX "key:";
     int64_t until = deadline_usec + plan->wait_seconds * 1000000;
     while (late->count < (size_t)plan->keys) {
         int64_t left = (until - wall_usec()) / 1000;
         if (left <= 0 || link_reply(events, (int)left) == NULL) return;
         int64_t now = wall_usec();
-        if (is_timer_event(&events->reply)) samples_add(late, now - deadline_usec);
+        const struct resp_node *key = &events->reply.nodes[3];
+        if (events->reply.count == 4 && key->len >= strlen(prefix) &&
+            memcmp(key->text, prefix, strlen(prefix)) == 0)
+            samples_add(late, now - deadline_usec);
     }
 }
 

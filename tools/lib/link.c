@@ -124,23 +124,6 @@ void link_wait(struct link *link, int64_t until_usec)
     ppoll(&wait, 1, &timeout, NULL);
 }
 
-/* False: timeout. */
-static bool read_more(struct link *link, int timeout_msec)
-{
-    struct pollfd wait = { .fd = link->fd, .events = POLLIN };
-    if (poll(&wait, 1, timeout_msec) == 0) return false;
-    if (link->in_cap - link->in_len < READ_SIZE) {
-        link->in_cap += READ_SIZE;
-        link->in = realloc(link->in, link->in_cap);
-        if (link->in == NULL) die("memory", strerror(ENOMEM));
-    }
-    ssize_t got = read(link->fd, link->in + link->in_len, READ_SIZE);
-    if (got < 0 && errno == EINTR) return true;
-    if (got <= 0) die("connection", got < 0 ? strerror(errno) : "closed by the server");
-    link->in_len += (size_t)got;
-    return true;
-}
-
 const struct resp_node *link_reply(struct link *link, int timeout_msec)
 {
     link_flush(link);
@@ -157,7 +140,18 @@ const struct resp_node *link_reply(struct link *link, int timeout_msec)
         }
         link->in_len = left;
         link->in_used = 0;
-        if (!read_more(link, timeout_msec)) return NULL;
+
+        struct pollfd wait = { .fd = link->fd, .events = POLLIN };
+        if (poll(&wait, 1, timeout_msec) == 0) return NULL;
+        if (link->in_cap - link->in_len < READ_SIZE) {
+            link->in_cap += READ_SIZE;
+            link->in = realloc(link->in, link->in_cap);
+            if (link->in == NULL) die("memory", strerror(ENOMEM));
+        }
+        ssize_t got = read(link->fd, link->in + link->in_len, READ_SIZE);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) die("connection", got < 0 ? strerror(errno) : "closed by the server");
+        link->in_len += (size_t)got;
     }
 }
 

@@ -66,15 +66,6 @@ static int64_t now_nsec(void)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void watch_for(struct drive *drive, struct conn *conn, bool writable)
-{
-    if (conn->waits_to_write == writable) return;
-    struct epoll_event event = { .events = EPOLLIN | (writable ? (uint32_t)EPOLLOUT : 0),
-                                 .data.ptr = conn };
-    if (epoll_ctl(drive->epoll, EPOLL_CTL_MOD, conn->link.fd, &event) != 0) die("epoll");
-    conn->waits_to_write = writable;
-}
-
 static void send_rest(struct drive *drive, struct conn *conn)
 {
     const struct batch *batch = &drive->plan->script->batches[conn->batch];
@@ -83,7 +74,13 @@ static void send_rest(struct drive *drive, struct conn *conn)
     ssize_t sent = send(conn->link.fd, from, left, MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) die("send");
     if (sent > 0) conn->sent += (uint32_t)sent;
-    watch_for(drive, conn, sent < (ssize_t)left);
+
+    bool is_short = sent < (ssize_t)left;
+    if (conn->waits_to_write == is_short) return;
+    struct epoll_event event = { .events = EPOLLIN | (is_short ? (uint32_t)EPOLLOUT : 0),
+                                 .data.ptr = conn };
+    if (epoll_ctl(drive->epoll, EPOLL_CTL_MOD, conn->link.fd, &event) != 0) die("epoll");
+    conn->waits_to_write = is_short;
 }
 
 /* A number that a command can have in place of an integer that was not in the reply: as long as a
@@ -142,19 +139,6 @@ static void look_for_stall(struct drive *drive, int64_t waited)
     result->stall_at = result->requests;
 }
 
-static void end_batch(struct drive *drive, struct conn *conn)
-{
-    const struct script *script = drive->plan->script;
-    int64_t now = now_nsec();
-    if (drive->phase == MEASURE) {
-        histogram_add(&drive->result->latency, now - conn->sent_at, script->pipeline);
-        drive->result->requests += script->pipeline;
-        if (drive->plan->stalls) look_for_stall(drive, now - conn->sent_at);
-    }
-    if (++conn->batch == script->batch_count) conn->batch = 0;
-    send_batch(drive, conn, now);
-}
-
 static void receive(struct drive *drive, struct conn *conn)
 {
     char *data = drive->read_buffer + CARRY_MAX - conn->carry_len;
@@ -171,7 +155,18 @@ static void receive(struct drive *drive, struct conn *conn)
         die("receive");
     }
     memcpy(conn->carry, data + taken, conn->carry_len);
-    if (conn->replies.whole == conn->awaited) end_batch(drive, conn);
+    if (conn->replies.whole != conn->awaited) return;
+
+    /* The batch is complete. */
+    const struct script *script = drive->plan->script;
+    int64_t now = now_nsec();
+    if (drive->phase == MEASURE) {
+        histogram_add(&drive->result->latency, now - conn->sent_at, script->pipeline);
+        drive->result->requests += script->pipeline;
+        if (drive->plan->stalls) look_for_stall(drive, now - conn->sent_at);
+    }
+    if (++conn->batch == script->batch_count) conn->batch = 0;
+    send_batch(drive, conn, now);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -204,24 +199,10 @@ static void end_measuring(struct drive *drive, int64_t now)
     result->idle = (double)drive->idle_nsec / (double)(now - drive->begin);
 }
 
-static void take_turn(struct drive *drive, int64_t *now)
+static void run_load(struct drive *drive)
 {
     struct epoll_event events[EVENTS_MAX];
     int timeout = drive->plan->sleeps ? 100 : 0;
-    int64_t before = *now;
-    int count = epoll_wait(drive->epoll, events, EVENTS_MAX, timeout);
-    if (count < 0 && errno != EINTR) die("epoll");
-    if (count <= 0 || drive->plan->sleeps) drive->idle_nsec += now_nsec() - before;
-    for (int i = 0; i < count; i++) {
-        struct conn *conn = events[i].data.ptr;
-        if (events[i].events & EPOLLOUT) send_rest(drive, conn);
-        if (events[i].events & ~(uint32_t)EPOLLOUT) receive(drive, conn);
-    }
-    *now = now_nsec();
-}
-
-static void run_load(struct drive *drive)
-{
     int64_t now = now_nsec();
     drive->until = now + (int64_t)(drive->plan->warm_up_seconds * 1e9);
     if (drive->plan->requests > 0) begin_measuring(drive, now);
@@ -229,7 +210,15 @@ static void run_load(struct drive *drive)
     for (unsigned i = 0; i < drive->plan->connections; i++)
         send_batch(drive, &drive->conns[i], now_nsec());
     while (drive->open > 0) {
-        take_turn(drive, &now);
+        int count = epoll_wait(drive->epoll, events, EVENTS_MAX, timeout);
+        if (count < 0 && errno != EINTR) die("epoll");
+        if (count <= 0 || drive->plan->sleeps) drive->idle_nsec += now_nsec() - now;
+        for (int i = 0; i < count; i++) {
+            struct conn *conn = events[i].data.ptr;
+            if (events[i].events & EPOLLOUT) send_rest(drive, conn);
+            if (events[i].events & ~(uint32_t)EPOLLOUT) receive(drive, conn);
+        }
+        now = now_nsec();
         if (drive->phase == WARM_UP && now >= drive->until)
             begin_measuring(drive, now);
         else if (drive->phase == MEASURE && now >= drive->until)
@@ -240,16 +229,6 @@ static void run_load(struct drive *drive)
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static void want_integers(struct conn *conn, unsigned count)
-{
-    struct replies *replies = &conn->replies;
-    replies->integers = malloc(count * sizeof(*replies->integers));
-    replies->integer_count = count;
-    if (replies->integers == NULL) die("memory");
-    for (unsigned i = 0; i < count; i++)
-        replies->integers[i] = NO_INTEGER;
-}
-
 static void open_conn(struct drive *drive, struct conn *conn)
 {
     const struct script *script = drive->plan->script;
@@ -258,22 +237,18 @@ static void open_conn(struct drive *drive, struct conn *conn)
     conn->draws = calloc(script_draws(script), sizeof(*conn->draws));
     if (conn->bytes == NULL || conn->draws == NULL) die("memory");
     memcpy(conn->bytes, script->bytes, script->len);
-    if (script->by_command) want_integers(conn, script->pipeline);
+    if (script->by_command) {
+        struct replies *replies = &conn->replies;
+        replies->integers = malloc(script->pipeline * sizeof(*replies->integers));
+        replies->integer_count = script->pipeline;
+        if (replies->integers == NULL) die("memory");
+        for (unsigned i = 0; i < script->pipeline; i++)
+            replies->integers[i] = NO_INTEGER;
+    }
     int flags = fcntl(conn->link.fd, F_GETFL);
     if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
     if (epoll_ctl(drive->epoll, EPOLL_CTL_ADD, conn->link.fd, &event) != 0) die("epoll");
-}
-
-static void close_conn(struct drive *drive, struct conn *conn)
-{
-    struct drive_result *result = drive->result;
-    if (result->errors == 0) memcpy(result->error, conn->replies.error, sizeof(result->error));
-    result->errors += conn->replies.errors;
-    link_close(&conn->link);
-    free(conn->bytes);
-    free(conn->draws);
-    free(conn->replies.integers);
 }
 
 void drive_run(const struct drive_plan *plan, struct drive_result *result)
@@ -291,8 +266,15 @@ void drive_run(const struct drive_plan *plan, struct drive_result *result)
     for (unsigned i = 0; i < plan->connections; i++)
         open_conn(drive, &conns[i]);
     run_load(drive);
-    for (unsigned i = 0; i < plan->connections; i++)
-        close_conn(drive, &conns[i]);
+    for (struct conn *conn = conns; conn < conns + plan->connections; conn++) {
+        const struct replies *replies = &conn->replies;
+        if (result->errors == 0) memcpy(result->error, replies->error, sizeof(result->error));
+        result->errors += replies->errors;
+        link_close(&conn->link);
+        free(conn->bytes);
+        free(conn->draws);
+        free(replies->integers);
+    }
     close(drive->epoll);
     free(conns);
     free(drive);

@@ -9,12 +9,6 @@ static void end_element(struct replies *replies)
     if (--replies->pending == 0) replies->whole++;
 }
 
-static void take_error(struct replies *replies, const char *line, size_t len)
-{
-    if (replies->errors++ > 0) return;
-    snprintf(replies->error, sizeof(replies->error), "%.*s", (int)len, line);
-}
-
 static int64_t length_of(const char *digits)
 {
     if (*digits == '-') return -1;
@@ -22,13 +16,6 @@ static int64_t length_of(const char *digits)
     for (; *digits != '\r'; digits++)
         length = 10 * length + (*digits - '0');
     return length;
-}
-
-static void take_integer(struct replies *replies, const char *digits)
-{
-    if (replies->integers == NULL || replies->has_integer) return;
-    replies->has_integer = true;
-    replies->integers[replies->whole % replies->integer_count] = (uint64_t)length_of(digits);
 }
 
 static void begin_array(struct replies *replies, int64_t count)
@@ -48,13 +35,20 @@ static void take_line(struct replies *replies, const char *line, size_t len)
     }
     int64_t length;
     switch (*line) {
-    case '-': take_error(replies, line, len); /* fall through */
+    case '-':
+        if (replies->errors++ == 0)
+            snprintf(replies->error, sizeof(replies->error), "%.*s", (int)len, line);
+        /* fall through */
     case '+':
     case '_':
     case ',':
     case '#': end_element(replies); return;
     case ':':
-        take_integer(replies, line + 1);
+        if (replies->integers != NULL && !replies->has_integer) {
+            replies->has_integer = true;
+            replies->integers[replies->whole % replies->integer_count] =
+                (uint64_t)length_of(line + 1);
+        }
         end_element(replies);
         return;
     case '$':

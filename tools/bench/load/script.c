@@ -45,13 +45,6 @@ static void add_bytes(struct script *script, const char *bytes, size_t len)
     script->len += len;
 }
 
-static void add_filler(struct script *script, char filler, size_t len)
-{
-    script->bytes = grown(script->bytes, script->len, len, 1);
-    memset(script->bytes + script->len, filler, len);
-    script->len += len;
-}
-
 static void add_header(struct script *script, char mark, size_t count)
 {
     char header[32];
@@ -111,7 +104,9 @@ static void add_word(struct script *script, const char *word, const char *end, s
         }
         size_t width = hole_width(word, &word, value_size);
         if (kind != 'v') add_field(script, script->len, (unsigned)width, kind);
-        add_filler(script, kind == 'v' ? 'x' : '0', width);
+        script->bytes = grown(script->bytes, script->len, width, 1);
+        memset(script->bytes + script->len, kind == 'v' ? 'x' : '0', width);
+        script->len += width;
     }
     add_bytes(script, "\r\n", 2);
 }
@@ -136,32 +131,22 @@ static const char *add_command(struct script *script, const char *text, const ch
     return *end == '\0' ? text : end + 1;
 }
 
-static unsigned count_commands(const char *text)
-{
-    unsigned count = 1;
-    for (const char *end = word_end(text); *end != '\0'; end = word_end(end + 1))
-        count += *end == '\n';
-    return count;
-}
-
-static unsigned common_multiple(unsigned a, unsigned b)
-{
-    unsigned x = a, y = b;
-    while (y != 0) {
-        unsigned rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size)
 {
-    *script = (struct script){ .pipeline = pipeline, .commands = count_commands(text) };
+    *script = (struct script){ .pipeline = pipeline, .commands = 1 };
+    for (const char *end = word_end(text); *end != '\0'; end = word_end(end + 1))
+        script->commands += *end == '\n';
     script->by_command = strstr(text, "{r") != NULL;
-    script->batch_count = script->by_command
-                              ? script->commands
-                              : common_multiple(pipeline, script->commands) / pipeline;
+    script->batch_count = script->commands;
+    if (!script->by_command) {
+        /* Batches repeat after the least common multiple of both lengths. */
+        unsigned divisor = pipeline;
+        for (unsigned rest = script->commands, next; rest != 0; rest = next) {
+            next = divisor % rest;
+            divisor = rest;
+        }
+        script->batch_count = script->commands / divisor;
+    }
     script->batches = grown(NULL, 0, script->batch_count, sizeof(*script->batches));
     const char *at = text;
     for (uint32_t i = 0; i < script->batch_count; i++) {
@@ -188,31 +173,14 @@ void script_drop(struct script *script)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Marsaglia's xorshift64*. */
-static uint64_t next_random(struct numbers *numbers)
+static uint64_t random_below(struct numbers *numbers, uint64_t limit)
 {
-    uint64_t x = numbers->random;
+    uint64_t x = numbers->random; /* Marsaglia's xorshift64* */
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
     numbers->random = x;
-    return x * 0x2545F4914F6CDD1DULL;
-}
-
-static uint64_t random_below(struct numbers *numbers, uint64_t limit)
-{
-    return (uint64_t)((unsigned __int128)next_random(numbers) * limit >> 64);
-}
-
-static void draw_round(struct numbers *numbers, struct draw *draw)
-{
-    draw->n = numbers->next++;
-    if (numbers->in_turn) {
-        draw->k = draw->m = draw->n % numbers->keys;
-        return;
-    }
-    draw->k = random_below(numbers, numbers->keys);
-    draw->m = random_below(numbers, numbers->keys);
+    return (uint64_t)((unsigned __int128)(x * 0x2545F4914F6CDD1DULL) * limit >> 64);
 }
 
 static void write_digits(char *to, unsigned width, uint64_t value)
@@ -246,7 +214,12 @@ void script_patch(const struct script *script, uint32_t batch, char *bytes, stru
         if (is_mark && script->by_command && field > begin) draw++;
         switch (field->kind) {
         case SAME_ROUND: continue;
-        case ROUND_MARK: draw_round(numbers, draw); continue;
+        case ROUND_MARK:
+            draw->n = numbers->next++;
+            draw->k =
+                numbers->in_turn ? draw->n % numbers->keys : random_below(numbers, numbers->keys);
+            draw->m = numbers->in_turn ? draw->k : random_below(numbers, numbers->keys);
+            continue;
         case 'r': value = draw->reply; break;
         case 'k': value = draw->k; break;
         case 'm': value = draw->m; break;
