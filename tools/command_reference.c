@@ -29,20 +29,6 @@ static void print_cell(FILE *to, const char *text)
             fputc(*text == '\n' ? ' ' : *text, to);
 }
 
-static void print_policy_options(FILE *to)
-{
-    fprintf(to, "\n**Options of POLICY SET:**\n\n"
-                "| option | applies to keys of type | what it does |\n|---|---|---|\n");
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
-        const struct policy_row *row = &policy_rows[option];
-        fprintf(to, "| `%s", row->name);
-        print_cell(to, policy_syntax[option]);
-        fprintf(to, "` | %s | ", row->types);
-        print_cell(to, row->help);
-        fprintf(to, " |\n");
-    }
-}
-
 static const struct page {
     const char *file, *title;
     const char *group; /* of the rows */
@@ -271,7 +257,17 @@ static void print_page(FILE *to, const struct page *page)
             "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
     for (size_t i = 0; i < row_count; i++)
         if (page_of(rows[i].ref) == page) print_item(to, &rows[i]);
-    if (page->name != NULL && strcmp(page->name, "POLICY") == 0) print_policy_options(to);
+    if (page->name == NULL || strcmp(page->name, "POLICY") != 0) return;
+    fprintf(to, "\n**Options of POLICY SET:**\n\n"
+                "| option | applies to keys of type | what it does |\n|---|---|---|\n");
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_row *row = &policy_rows[option];
+        fprintf(to, "| `%s", row->name);
+        print_cell(to, policy_syntax[option]);
+        fprintf(to, "` | %s | ", row->types);
+        print_cell(to, row->help);
+        fprintf(to, " |\n");
+    }
 }
 
 static void print_link(FILE *to, const struct row *item)
@@ -282,36 +278,6 @@ static void print_link(FILE *to, const struct row *item)
         if (isalnum((unsigned char)*at) || *at == '-' || *at == '_' || *at == ' ')
             fputc(*at == ' ' ? '-' : tolower((unsigned char)*at), to);
     fprintf(to, ")");
-}
-
-static void print_index_by_group(FILE *to)
-{
-    fprintf(to, "\n## By group\n");
-    for (size_t i = 0; i < PAGES; i++) {
-        fprintf(to, "\n**[%s](%s)**:", pages[i].title, pages[i].file);
-        const char *between = "\n";
-        for (size_t j = 0; j < row_count; j++) {
-            if (page_of(rows[j].ref) != &pages[i]) continue;
-            fprintf(to, "%s", between);
-            print_link(to, &rows[j]);
-            between = ",\n";
-        }
-        fprintf(to, "\n");
-    }
-}
-
-static void print_index_by_name(FILE *to)
-{
-    fprintf(
-        to,
-        "\n## By name\n\n| command | from | in Redis 7.0 | what it does |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < row_count; i++) {
-        const struct command *row = rows[i].ref.row;
-        fprintf(to, "| ");
-        print_link(to, &rows[i]);
-        fprintf(to, " | %s | %s | %s |\n", row_origin(row), row_is_in_redis_7_0(row) ? "yes" : "no",
-                row->summary);
-    }
 }
 
 static const char how_to_read[] =
@@ -375,13 +341,33 @@ static void print_index(FILE *to, const struct page *page)
             "%s# Commands\n\n%zu commands, subcommands included: %zu of Redis 7.0, which answer as "
             "they do there ([differences](../differs.md)), and %zu others.\n",
             made, row_count, redis, row_count - redis);
-    print_index_by_group(to);
+    fprintf(to, "\n## By group\n");
+    for (size_t i = 0; i < PAGES; i++) {
+        fprintf(to, "\n**[%s](%s)**:", pages[i].title, pages[i].file);
+        const char *between = "\n";
+        for (size_t j = 0; j < row_count; j++) {
+            if (page_of(rows[j].ref) != &pages[i]) continue;
+            fprintf(to, "%s", between);
+            print_link(to, &rows[j]);
+            between = ",\n";
+        }
+        fprintf(to, "\n");
+    }
     fputs(how_to_read, to);
     for (size_t i = 0; i < sizeof(common_errors) / sizeof(common_errors[0]); i++) {
         fprintf(to, "- %s:\n", common_errors[i].when);
         print_error(to, error_text(common_errors[i].error));
     }
-    print_index_by_name(to);
+    fprintf(
+        to,
+        "\n## By name\n\n| command | from | in Redis 7.0 | what it does |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < row_count; i++) {
+        const struct command *row = rows[i].ref.row;
+        fprintf(to, "| ");
+        print_link(to, &rows[i]);
+        fprintf(to, " | %s | %s | %s |\n", row_origin(row), row_is_in_redis_7_0(row) ? "yes" : "no",
+                row->summary);
+    }
 }
 
 static void write_file(const char *folder, const char *name,
@@ -414,12 +400,6 @@ static void print_forms(void)
     }
 }
 
-static void print_json(void)
-{
-    for (size_t i = 0; i < row_count; i++)
-        row_json_print(stdout, &rows[i]);
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -432,7 +412,8 @@ int main(int argc, char **argv)
         return fflush(stdout) == 0 ? 0 : 1;
     }
     if (strcmp(argv[1], "--json") == 0) {
-        print_json();
+        for (size_t i = 0; i < row_count; i++)
+            row_json_print(stdout, &rows[i]);
         return fflush(stdout) == 0 ? 0 : 1;
     }
     for (size_t i = 0; i < PAGES; i++)

@@ -36,23 +36,18 @@ struct check {
 
 /* ---- one file's report ----------------------------------------------------------------------- */
 
-static void print_created(int64_t created)
-{
-    time_t seconds = (time_t)(created / 1000);
-    struct tm parts;
-    char text[32];
-    if (gmtime_r(&seconds, &parts) == NULL) return;
-    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
-    printf(", made %s.%03d UTC", text, (int)(created % 1000));
-}
-
 static void print_snapshot(const struct judgement *found)
 {
     const struct snapshot_info *info = &found->info;
     printf("snapshot");
     if (info->length > 0) {
         printf(", version %d", SNAPSHOT_VERSION);
-        print_created(info->created);
+        time_t seconds = (time_t)(info->created / 1000);
+        struct tm parts;
+        char made[32];
+        if (gmtime_r(&seconds, &parts) != NULL &&
+            strftime(made, sizeof(made), "%Y-%m-%d %H:%M:%S", &parts) > 0)
+            printf(", made %s.%03d UTC", made, (int)(info->created % 1000));
     }
     printf(", %" PRIu64 " bytes", found->size);
     if (info->length > 0)
@@ -60,30 +55,6 @@ static void print_snapshot(const struct judgement *found)
                " commands",
                info->raw, info->blocks, info->keys, found->commands);
     putchar('\n');
-}
-
-static void print_journal(const struct judgement *found)
-{
-    printf("journal");
-    if (found->journal.good > 0) printf(", version 1");
-    printf(", %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n", found->size,
-           found->journal.records, found->commands);
-}
-
-/* Prints how the bad record begins, unless the file is compressed. */
-static void print_record(const struct data_file *file, const struct judgement *found)
-{
-    char start[SHOWN + 1];
-    size_t got = 0;
-    int fd;
-    bool is_text = file->kind == DATA_JOURNAL || file->kind == DATA_UNKNOWN;
-    if (!is_text || disk_open_to_read(file->path, &fd) != 0) return;
-    if (disk_read(fd, start, sizeof(start), found->bad, &got) == 0 && got > 0) {
-        fputs("  it begins ", stdout);
-        show_start(stdout, start, got, SHOWN);
-        putchar('\n');
-    }
-    disk_close(fd);
 }
 
 static void print_verdict(const struct data_file *file, const struct judgement *found)
@@ -105,7 +76,20 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     if (found->verdict == DAMAGED && file->kind == DATA_JOURNAL)
         printf("  good up to byte %" PRIu64 ", %" PRIu64 " bytes follow\n", found->journal.good,
                found->size - found->journal.good);
-    if (found->verdict != UNREADABLE) print_record(file, found);
+    if (found->verdict == UNREADABLE) return;
+
+    /* How the bad record begins, unless the file is compressed. */
+    char start[SHOWN + 1];
+    size_t got = 0;
+    int fd;
+    bool is_text = file->kind == DATA_JOURNAL || file->kind == DATA_UNKNOWN;
+    if (!is_text || disk_open_to_read(file->path, &fd) != 0) return;
+    if (disk_read(fd, start, sizeof(start), found->bad, &got) == 0 && got > 0) {
+        fputs("  it begins ", stdout);
+        show_start(stdout, start, got, SHOWN);
+        putchar('\n');
+    }
+    disk_close(fd);
 }
 
 /* ---- repairing ------------------------------------------------------------------------------- */
@@ -137,26 +121,24 @@ static bool cut_at(const struct data_file *file, uint64_t at)
 /* True: the file was repaired. */
 static bool repair(struct check *check, const struct data_file *file, const struct judgement *found)
 {
+    uint64_t first_line = strlen(RECORD_FIRST_LINE);
     if (!check->fix || file->kind != DATA_JOURNAL) return false;
+    if (check->cut_set) {
+        puts("  continues the file before it, which was cut");
+        /* It no longer fits, so it is emptied. */
+        if (found->journal.good >= first_line) return cut_at(file, first_line);
+        puts("  not cut: no record of it can be read");
+        return false;
+    }
     if (found->verdict == TORN) return cut_at(file, found->journal.good);
     if (found->verdict != DAMAGED || !check->cut_at_damage) return false;
     /* A file that ends in its first line has no records to lose. */
-    if (found->journal.good == 0 && found->size >= strlen(RECORD_FIRST_LINE)) {
+    if (found->journal.good == 0 && found->size >= first_line) {
         puts("  not cut: no record of it can be read");
         return false;
     }
     check->cut_set = cut_at(file, found->journal.good);
     return check->cut_set;
-}
-
-/* Empties a journal that continues one that was cut, because it no longer fits. */
-static bool repair_next(const struct data_file *file, const struct judgement *found)
-{
-    uint64_t first_line = strlen(RECORD_FIRST_LINE);
-    puts("  continues the file before it, which was cut");
-    if (found->journal.good >= first_line) return cut_at(file, first_line);
-    puts("  not cut: no record of it can be read");
-    return false;
 }
 
 /* ---- all files ------------------------------------------------------------------------------- */
@@ -176,18 +158,15 @@ static void end_store(struct check *check)
     check->store = NULL;
 }
 
-static void begin_set(struct check *check, unsigned set)
-{
-    end_store(check);
-    check->set = set;
-    check->cut_set = check->unjudged = false;
-    check->before = (struct journal_end){ 0 };
-    if (check->deep) check->store = store_new(DATABASES_MAX);
-}
-
 static void check_file(struct check *check, const struct data_file *file)
 {
-    if (check->files == 0 || file->set != check->set) begin_set(check, file->set);
+    if (check->files == 0 || file->set != check->set) {
+        end_store(check);
+        check->set = file->set;
+        check->cut_set = check->unjudged = false;
+        check->before = (struct journal_end){ 0 };
+        if (check->deep) check->store = store_new(DATABASES_MAX);
+    }
     struct judgement found;
     judge_file(file, check->unjudged ? NULL : check->store, check->now, &check->before, &found);
     check->before = found.end;
@@ -197,7 +176,11 @@ static void check_file(struct check *check, const struct data_file *file)
     switch (file->kind) {
     case DATA_MANIFEST: puts("manifest"); break;
     case DATA_SNAPSHOT: print_snapshot(&found); break;
-    case DATA_JOURNAL: print_journal(&found); break;
+    case DATA_JOURNAL:
+        printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n",
+               found.journal.good > 0 ? ", version 1" : "", found.size, found.journal.records,
+               found.commands);
+        break;
     case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
     case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
     case DATA_UNKNOWN:
@@ -207,8 +190,7 @@ static void check_file(struct check *check, const struct data_file *file)
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
     if (is_foreign || found.verdict > TORN) check->unjudged = true;
-    bool is_fixed = check->cut_set && file->kind == DATA_JOURNAL ? repair_next(file, &found)
-                                                                 : repair(check, file, &found);
+    bool is_fixed = repair(check, file, &found);
     check->files++;
     check->bytes += found.size;
     check->records += found.journal.records;
@@ -250,23 +232,18 @@ static bool find_all(struct data_files *all, int count, char **paths)
     return true;
 }
 
-static void parse_arguments(struct check *check, int argc, char **argv)
-{
-    for (int id; (id = usage_next(&usages_check, argc, argv, EXPIRED_VERSION)) != -1;) {
-        switch (id) {
-        case CHECK_DEEP: check->deep = true; break;
-        case CHECK_FIX: check->fix = true; break;
-        case CHECK_CUT_AT_DAMAGE: check->cut_at_damage = true; break;
-        }
-    }
-    if (optind >= argc || (check->cut_at_damage && !check->fix)) usage_refuse(&usages_check);
-}
-
 int main(int argc, char **argv)
 {
     struct check check = { .now = (msec)time(NULL) * 1000 };
     struct data_files all = { 0 };
-    parse_arguments(&check, argc, argv);
+    for (int id; (id = usage_next(&usages_check, argc, argv, EXPIRED_VERSION)) != -1;) {
+        switch (id) {
+        case CHECK_DEEP: check.deep = true; break;
+        case CHECK_FIX: check.fix = true; break;
+        case CHECK_CUT_AT_DAMAGE: check.cut_at_damage = true; break;
+        }
+    }
+    if (optind >= argc || (check.cut_at_damage && !check.fix)) usage_refuse(&usages_check);
     int status = EXIT_UNREADABLE;
     if (find_all(&all, argc - optind, argv + optind)) status = check_all(&check, &all);
     data_files_drop(&all);

@@ -135,11 +135,6 @@ static int load(struct export *export, const char *path)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_bytes(const void *data, size_t len)
-{
-    if (fwrite(data, 1, len, stdout) != len) fail(EXIT_UNREADABLE, "%s", strerror(errno));
-}
-
 /* Call between two commands, because text output needs complete ones. */
 static void drain(struct export *export)
 {
@@ -162,7 +157,8 @@ static void drain(struct export *export)
         return;
     }
     for (struct iovec piece; outbuf_peek(&export->out, &piece, 1) > 0;) {
-        write_bytes(piece.iov_base, piece.iov_len);
+        if (fwrite(piece.iov_base, 1, piece.iov_len, stdout) != piece.iov_len)
+            fail(EXIT_UNREADABLE, "%s", strerror(errno));
         outbuf_consume(&export->out, piece.iov_len);
     }
 }
@@ -171,28 +167,6 @@ static void lose(struct export *export, enum loss loss, struct bytes key, bool *
 {
     if (!export->writes) losses_add(&export->losses, loss, key, !*seen);
     *seen = true;
-}
-
-static bool has_stream_entry(const struct export *export, const struct effect *effect)
-{
-    struct entry *entry = keyspace_find(store_database(export->store, effect->db), effect->key);
-    return entry != NULL && stream_has(entry->object.stream, effect->id);
-}
-
-static bool fits_pending(struct export *export, const struct effect *effect)
-{
-    if (effect->b.data == NULL)
-        lose(export, LOSS_RELEASED, effect->key, &export->key.released);
-    else if (!has_stream_entry(export, effect))
-        lose(export, LOSS_DELETED, effect->key, &export->key.deleted);
-    else
-        return true;
-    return false;
-}
-
-static bool has_members(enum effect_kind kind)
-{
-    return kind == EFFECT_SET_ADD || kind == EFFECT_HASH_PUT || kind == EFFECT_ZSET_PUT;
 }
 
 /* False: Redis can't hold it. */
@@ -219,16 +193,25 @@ static bool fits(struct export *export, struct effect *effect)
     case EFFECT_REPEAT_LIMITS:
     case EFFECT_REPEAT_PUT:
     case EFFECT_REPEAT_COUNTS: return false; /* Redis 7.0 forgets what producers sent */
-    case EFFECT_PENDING_PUT: return fits_pending(export, effect);
-    case EFFECT_EXPIRE: return export->key.any;
-    default: break;
+    case EFFECT_PENDING_PUT: {
+        struct entry *entry = keyspace_find(store_database(export->store, effect->db), effect->key);
+        bool is_released = effect->b.data == NULL;
+        if (!is_released && entry != NULL && stream_has(entry->object.stream, effect->id))
+            return true;
+        lose(export, is_released ? LOSS_RELEASED : LOSS_DELETED, effect->key,
+             is_released ? &export->key.released : &export->key.deleted);
+        return false;
     }
-    if (has_members(effect->kind) && effect->at != NEVER) {
+    case EFFECT_EXPIRE: return export->key.any;
+    case EFFECT_SET_ADD:
+    case EFFECT_HASH_PUT:
+    case EFFECT_ZSET_PUT:
+        if (effect->at == NEVER) return true;
         lose(export, LOSS_MEMBER_DEADLINE, effect->key, &export->key.has_expiry);
         effect->at = NEVER;
         return !export->drop_members;
+    default: return true;
     }
-    return true;
 }
 
 static void take_effect(void *ctx, const struct effect *effect)
@@ -300,20 +283,6 @@ static void report_losses(const struct export *export)
         fprintf(stderr, "start redis-server with --databases %u or more\n", export->last_db + 1);
 }
 
-static const char *parse_arguments(struct export *export, int argc, char **argv)
-{
-    for (int id; (id = usage_next(&usages_export, argc, argv, EXPIRED_VERSION)) != -1;) {
-        switch (id) {
-        case EXPORT_TEXT: export->text = true; break;
-        case EXPORT_STRICT: export->strict = true; break;
-        case EXPORT_DROP_MEMBERS: export->drop_members = true; break;
-        case EXPORT_KEEP_MEMBERS: export->drop_members = false; break;
-        }
-    }
-    if (optind + 1 != argc) usage_refuse(&usages_export);
-    return argv[optind];
-}
-
 /* Freed at exit, even when fail() ends the program. */
 static struct export *ended;
 
@@ -331,8 +300,16 @@ int main(int argc, char **argv)
     export->now = (msec)time(NULL) * 1000;
     export->store = store_new(DATABASES_MAX);
     atexit(end);
-    const char *path = parse_arguments(export, argc, argv);
-    int status = load(export, path);
+    for (int id; (id = usage_next(&usages_export, argc, argv, EXPIRED_VERSION)) != -1;) {
+        switch (id) {
+        case EXPORT_TEXT: export->text = true; break;
+        case EXPORT_STRICT: export->strict = true; break;
+        case EXPORT_DROP_MEMBERS: export->drop_members = true; break;
+        case EXPORT_KEEP_MEMBERS: export->drop_members = false; break;
+        }
+    }
+    if (optind + 1 != argc) usage_refuse(&usages_export);
+    int status = load(export, argv[optind]);
     walk(export, false);
     report_losses(export);
     write_databases(export);

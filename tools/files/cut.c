@@ -56,14 +56,6 @@ static int count_end(int fd, uint64_t at, struct cut *cut)
     }
 }
 
-static int cut_file(int fd, uint64_t at)
-{
-    int error = disk_cut(fd, at);
-    if (error == 0 && at == 0)
-        error = disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0);
-    return error == 0 ? disk_sync(fd) : error;
-}
-
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
 {
     *cut = (struct cut){ 0 };
@@ -71,7 +63,10 @@ int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
     if (error != 0) return error;
     error = count_end(fd, at, cut);
     if (error == 0 && cut->bytes > 0) error = disk_keep_end(fd, path, at, cut->kept);
-    if (error == 0) error = cut_file(fd, at);
+    if (error == 0) error = disk_cut(fd, at);
+    if (error == 0 && at == 0)
+        error = disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0);
+    if (error == 0) error = disk_sync(fd);
     disk_close(fd);
     return error;
 }

@@ -152,12 +152,6 @@ int data_file_lower_synced(const struct data_file *file, uint64_t length)
 
 /* ---- a folder -------------------------------------------------------------------------------- */
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static void add_single_file(struct data_files *all, const char *path)
 {
     all->sets++;
@@ -178,14 +172,6 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void add_entry(struct data_files *all, const char *path, const char *name, bool is_inner)
-{
-    if (ends_with(name, MANIFEST_SUFFIX))
-        add_manifest(all, path);
-    else if (!is_inner && kind_of(path) == DATA_SNAPSHOT)
-        add_single_file(all, path);
-}
-
 static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
 {
     struct dirent **entries;
@@ -196,10 +182,14 @@ static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
         char path[DISK_PATH_MAX];
         bool is_data = name[0] != '.' && strncmp(name, TEMPORARY, strlen(TEMPORARY)) != 0;
         if (is_data && disk_path(path, dir, name) == 0) {
-            if (!is_folder(path))
-                add_entry(all, path, name, is_inner);
-            else if (!is_inner)
+            struct stat status;
+            bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+            if (!is_folder && ends_with(name, MANIFEST_SUFFIX))
+                add_manifest(all, path);
+            else if (is_folder && !is_inner)
                 add_folder(all, path, true);
+            else if (!is_folder && !is_inner && kind_of(path) == DATA_SNAPSHOT)
+                add_single_file(all, path);
         }
         free(entries[i]);
     }

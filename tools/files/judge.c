@@ -18,22 +18,6 @@ static void set_verdict(struct judgement *found, enum verdict verdict, uint64_t 
     snprintf(found->reason, sizeof(found->reason), "%s", reason);
 }
 
-static void judge_replay(struct judgement *found, bool is_last)
-{
-    const struct replay_file *file = &found->journal;
-    switch (file->end) {
-    case REPLAY_WHOLE: break;
-    case REPLAY_UNREADABLE: set_verdict(found, UNREADABLE, file->bad, file->reason); break;
-    case REPLAY_DAMAGED: set_verdict(found, DAMAGED, file->bad, file->reason); break;
-    case REPLAY_TORN:
-        set_verdict(found, TORN, file->bad, file->reason);
-        if (!is_last)
-            set_verdict(found, DAMAGED, file->bad,
-                        "record has no end, but another file continues the journal");
-        break;
-    }
-}
-
 static void judge_journal(const struct data_file *data, struct store *store, msec now,
                           const struct journal_end *before, struct judgement *found)
 {
@@ -53,30 +37,33 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     replay_drop(replay);
     mem_free(replay);
     disk_close(fd);
-    judge_replay(found, data->is_last);
     const struct replay_file *file = &found->journal;
+    switch (file->end) {
+    case REPLAY_WHOLE: break;
+    case REPLAY_UNREADABLE: set_verdict(found, UNREADABLE, file->bad, file->reason); break;
+    case REPLAY_DAMAGED: set_verdict(found, DAMAGED, file->bad, file->reason); break;
+    case REPLAY_TORN:
+        set_verdict(found, TORN, file->bad, file->reason);
+        if (!data->is_last)
+            set_verdict(found, DAMAGED, file->bad,
+                        "record has no end, but another file continues the journal");
+        break;
+    }
     struct journal_end end = { file->good, file->sum, file->id };
     if (found->verdict <= TORN) found->end = journal_end_to_follow(&end, before);
-}
-
-/* False: the header is bad, and `found` has the reason. */
-static bool judge_header(const char *path, struct judgement *found)
-{
-    struct snapshot_fault fault;
-    struct snapshot_reader *reader = snapshot_open(path, &fault);
-    if (reader == NULL) {
-        set_verdict(found, fault.error != 0 ? UNREADABLE : DAMAGED, fault.offset, fault.reason);
-        return false;
-    }
-    found->info = *snapshot_info(reader);
-    snapshot_close(reader);
-    return true;
 }
 
 static void judge_snapshot(const struct data_file *data, struct store *store, msec now,
                            struct judgement *found)
 {
-    if (!judge_header(data->path, found)) return;
+    struct snapshot_fault fault;
+    struct snapshot_reader *reader = snapshot_open(data->path, &fault);
+    if (reader == NULL) {
+        set_verdict(found, fault.error != 0 ? UNREADABLE : DAMAGED, fault.offset, fault.reason);
+        return;
+    }
+    found->info = *snapshot_info(reader);
+    snapshot_close(reader);
     if (data->is_other) {
         set_verdict(found, DAMAGED, 0, "not the file that the manifest lists");
         return;

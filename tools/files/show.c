@@ -4,43 +4,31 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_plain(char c)
-{
-    return c > ' ' && c <= '~' && c != '"' && c != '\\' && c != '\'';
-}
-
-static bool is_plain_word(const char *data, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (!is_plain(data[i])) return false;
-    return len > 0;
-}
-
-static void show_byte(FILE *to, char c)
-{
-    static const char letters[] = "nrtab", controls[] = "\n\r\t\a\b";
-    const char *control = c != '\0' ? strchr(controls, c) : NULL;
-    if (control != NULL)
-        fprintf(to, "\\%c", letters[control - controls]);
-    else if (c == '"' || c == '\\')
-        fprintf(to, "\\%c", c);
-    else if (c >= ' ' && c <= '~')
-        fputc(c, to);
-    else
-        fprintf(to, "\\x%02x", (unsigned)(unsigned char)c);
-}
-
 static void show_quoted(FILE *to, const char *data, size_t len)
 {
+    static const char letters[] = "nrtab", controls[] = "\n\r\t\a\b";
     fputc('"', to);
-    for (size_t i = 0; i < len; i++)
-        show_byte(to, data[i]);
+    for (size_t i = 0; i < len; i++) {
+        char c = data[i];
+        const char *control = c != '\0' ? strchr(controls, c) : NULL;
+        if (control != NULL)
+            fprintf(to, "\\%c", letters[control - controls]);
+        else if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c >= ' ' && c <= '~')
+            fputc(c, to);
+        else
+            fprintf(to, "\\x%02x", (unsigned)(unsigned char)c);
+    }
     fputc('"', to);
 }
 
 void show_word(FILE *to, const char *data, size_t len)
 {
-    if (is_plain_word(data, len))
+    size_t plain = 0;
+    while (plain < len && data[plain] > ' ' && data[plain] <= '~' && !strchr("\"\\'", data[plain]))
+        plain++;
+    if (len > 0 && plain == len)
         fwrite(data, 1, len, to);
     else
         show_quoted(to, data, len);

@@ -21,8 +21,14 @@ static void write_see_also(FILE *to)
 
 /* ---- a program ---- */
 
-static void write_synopsis(FILE *to, const struct usage *usage)
+void page_write_program(FILE *to, const struct usage *usage, const struct page_version *version)
 {
+    roff_begin(to, &(struct roff_page){ .name = usage->name,
+                                        .section = usage->manual,
+                                        .summary = usage->summary,
+                                        .date = version->date,
+                                        .version = version->version });
+
     roff_heading(to, "SYNOPSIS");
     for (size_t i = 0; usage->forms[i] != NULL; i++) {
         if (i > 0) fputs(".br\n", to);
@@ -32,10 +38,10 @@ static void write_synopsis(FILE *to, const struct usage *usage)
         roff_words(to, usage->forms[i]);
         fputc('\n', to);
     }
-}
 
-static void write_usage_options(FILE *to, const struct usage *usage)
-{
+    roff_heading(to, "DESCRIPTION");
+    roff_text(to, usage->about);
+
     char term[TERM_SIZE];
     const struct usage_option *option;
     roff_heading(to, "OPTIONS");
@@ -44,31 +50,15 @@ static void write_usage_options(FILE *to, const struct usage *usage)
         roff_term(to, term, NULL);
         roff_text(to, option->help);
     }
-}
 
-static void write_usage_section(FILE *to, const struct usage_section *section)
-{
-    roff_heading(to, section->title);
-    if (section->intro != NULL) roff_text(to, section->intro);
-    for (size_t i = 0; section->items != NULL && section->items[i].term != NULL; i++) {
-        roff_term(to, section->items[i].term, NULL);
-        roff_text(to, section->items[i].text);
+    for (const struct usage_section *section = usage->sections; section->title != NULL; section++) {
+        roff_heading(to, section->title);
+        if (section->intro != NULL) roff_text(to, section->intro);
+        for (size_t i = 0; section->items != NULL && section->items[i].term != NULL; i++) {
+            roff_term(to, section->items[i].term, NULL);
+            roff_text(to, section->items[i].text);
+        }
     }
-}
-
-void page_write_program(FILE *to, const struct usage *usage, const struct page_version *version)
-{
-    roff_begin(to, &(struct roff_page){ .name = usage->name,
-                                        .section = usage->manual,
-                                        .summary = usage->summary,
-                                        .date = version->date,
-                                        .version = version->version });
-    write_synopsis(to, usage);
-    roff_heading(to, "DESCRIPTION");
-    roff_text(to, usage->about);
-    write_usage_options(to, usage);
-    for (size_t i = 0; usage->sections[i].title != NULL; i++)
-        write_usage_section(to, &usage->sections[i]);
     write_see_also(to);
 }
 
@@ -87,49 +77,29 @@ static const char about_file[] =
     "If the file has errors, the daemon reports each one with its line, the option and the reason, "
     "and does not start. `expired --check-config` only reports them.";
 
-static void write_choices(const struct conf_choice *choice, char *text, size_t size)
-{
-    size_t len = 0;
-    text[0] = '\0';
-    for (; choice->name != NULL && len < size; choice++)
-        len += (size_t)snprintf(text + len, size - len, "%s%s", len > 0 ? "|" : "", choice->name);
-}
-
-static void write_range(const struct conf_option *option, const char *what, char *text, size_t size)
-{
-    if (option->max >= INT32_MAX)
-        snprintf(text, size, "%s of at least %" PRId64, what, option->min);
-    else
-        snprintf(text, size, "%s from %" PRId64 " to %" PRId64, what, option->min, option->max);
-}
-
 /* The form of an option's value, in words. */
 static void write_form(const struct conf_option *option, char *text, size_t size)
 {
+    text[0] = '\0';
     switch (option->type) {
     case CONF_BOOL: snprintf(text, size, "yes|no"); break;
-    case CONF_INT: write_range(option, "number", text, size); break;
+    case CONF_INT:
+        if (option->max >= INT32_MAX)
+            snprintf(text, size, "number of at least %" PRId64, option->min);
+        else
+            snprintf(text, size, "number from %" PRId64 " to %" PRId64, option->min, option->max);
+        break;
     case CONF_MEMORY_PERCENT: snprintf(text, size, "size, or a percentage of maxmemory"); break;
     case CONF_MEMORY: snprintf(text, size, "size"); break;
     case CONF_OCTAL: snprintf(text, size, "octal number"); break;
-    case CONF_ENUM: write_choices(option->choices, text, size); break;
+    case CONF_ENUM:
+        for (const struct conf_choice *choice = option->choices; choice->name != NULL; choice++) {
+            size_t len = strlen(text);
+            snprintf(text + len, size - len, "%s%s", len > 0 ? "|" : "", choice->name);
+        }
+        break;
     default: snprintf(text, size, option->many ? "words" : "text"); break;
     }
-}
-
-/* Writes the names of all options that are used in this way. */
-static void write_others(FILE *to, enum conf_use use, const char *heading)
-{
-    const char *between = "";
-    roff_subheading(to, heading);
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        if (option->use != use) continue;
-        fputs(between, to);
-        roff_words(to, option->name);
-        between = ",\n";
-    }
-    fputs(".\n", to);
 }
 
 void page_write_options(FILE *to, const struct page_version *version)
@@ -159,6 +129,15 @@ void page_write_options(FILE *to, const struct page_version *version)
         fputs(option->live ? ". Live.\n" : ".\n", to);
     }
     roff_heading(to, "OTHER OPTIONS OF REDIS");
-    write_others(to, CONF_ACCEPTED, "accepted, without an effect");
+    roff_subheading(to, "accepted, without an effect");
+    const char *between = "";
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->use != CONF_ACCEPTED) continue;
+        fputs(between, to);
+        roff_words(to, option->name);
+        between = ",\n";
+    }
+    fputs(".\n", to);
     write_see_also(to);
 }
