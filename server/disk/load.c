@@ -98,7 +98,8 @@ static bool check_segment_end(struct load *load, const char *path, bool is_last,
                               const struct replay_file *file)
 {
     switch (file->end) {
-    case REPLAY_WHOLE: return true;
+    case REPLAY_WHOLE:
+    case REPLAY_STOPPED: return true;
     case REPLAY_UNREADABLE: return fail_load(load, "%s can't be read: %s", path, file->reason);
     case REPLAY_DAMAGED:
         return fail_load(load, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",

@@ -119,7 +119,7 @@ static int new_journal(struct persist *persist)
     persist->journal = journal_new(sync_mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
     effect_writer_init(&persist->writer, journal_buffer(persist->journal));
-    persist->marks.known = false;
+    persist->marks.known = persist->instants.known = false;
     persist->synced =
         loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
     loop_io_want(persist->synced, LOOP_READ);
@@ -140,7 +140,7 @@ void persist_effect(struct persist *persist, const struct effect *effect)
 void persist_restart_text(struct persist *persist)
 {
     effect_writer_restart(&persist->writer);
-    persist->marks.known = false;
+    persist->marks.known = persist->instants.known = false;
 }
 
 static bool has_open_transaction(const struct persist *persist)
@@ -150,9 +150,11 @@ static bool has_open_transaction(const struct persist *persist)
 
 static void end_record(struct persist *persist)
 {
-    char text[STREAM_MARK_MAX];
-    size_t len =
-        position_marks_print(&persist->marks, persist->w.stream_position(persist->w.ctx), text);
+    char text[INSTANT_MARK_MAX + STREAM_MARK_MAX];
+    msec at = persist->committed > 0 ? persist->record_at : clock_now(persist->w.clock);
+    size_t len = instant_marks_print(&persist->instants, at, text);
+    len += position_marks_print(&persist->marks, persist->w.stream_position(persist->w.ctx),
+                                text + len);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
     persist->committed = 0;
@@ -166,6 +168,7 @@ void persist_end_record(struct persist *persist)
 void persist_commit(struct persist *persist)
 {
     effect_writer_end(&persist->writer);
+    if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
     persist->committed = journal_text(persist->journal);
     if (persist->committed < RECORD_BYTES && !persist->has_token) return;
     uint64_t before = journal_position(persist->journal);

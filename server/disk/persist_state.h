@@ -4,6 +4,7 @@
 #define SERVER_DISK_PERSIST_STATE_H
 
 #include "server/disk/child.h"
+#include "server/disk/format/instant_mark.h"
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/stream_position.h"
 #include "server/disk/journal.h"
@@ -33,13 +34,15 @@ struct persist {
     struct journal *journal;
     struct rewrite *rewrite;
     struct effect_writer writer;
-    struct position_marks marks;  /* of the journal's records, to continue from */
+    struct position_marks marks; /* of the journal's records, to continue from */
+    struct instant_marks instants;
     struct position_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again, *task_again;
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record has a leap of the fencing tokens */
     size_t committed; /* bytes of the open record that are of committed transactions */
+    msec record_at;   /* when the first of them was committed */
     bool opened;      /* the journal has had a file since appendonly was turned on */
 
     bool settle_asked;      /* persist_prepare has to be called again when a sync has ended */

@@ -4,6 +4,7 @@
  * loop when the system clock is set. While the clock is held, the timer is not armed: the turn in
  * which a command moves the clock does the work that becomes due. */
 #include "server/engine/store_work.h"
+#include "server/disk/persist.h"
 #include "server/engine/memory_limit.h"
 
 #include <errno.h>
@@ -58,6 +59,8 @@ static void on_step(void *ctx)
 {
     struct store_work *work = ctx;
     work->armed = UNKNOWN;
+    /* All transactions of a record have one instant. */
+    if (work->engine->persist != NULL) persist_end_record(work->engine->persist);
 }
 
 /* A replica gets its master's ends of leases. */

@@ -39,7 +39,8 @@ static void judge_journal(const struct data_file *data, struct store *store, mse
     disk_close(fd);
     const struct replay_file *file = &found->journal;
     switch (file->end) {
-    case REPLAY_WHOLE: break;
+    case REPLAY_WHOLE:
+    case REPLAY_STOPPED: break;
     case REPLAY_UNREADABLE: set_verdict(found, UNREADABLE, file->bad, file->reason); break;
     case REPLAY_DAMAGED: set_verdict(found, DAMAGED, file->bad, file->reason); break;
     case REPLAY_TORN:

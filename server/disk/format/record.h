@@ -7,8 +7,8 @@
  *
  * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
  * record is detected. Other lines that begin with # are comments, which readers skip (but include
- * in the checksum), except for marks (stream_position.h, segment_mark.h). Redis' loader treats all
- * these lines as annotations and skips them.
+ * in the checksum), except for marks (instant_mark.h, stream_position.h, segment_mark.h). Redis'
+ * loader treats all these lines as annotations and skips them.
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
  * store/txn/effect_rows.c defines the commands. */

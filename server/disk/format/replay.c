@@ -11,7 +11,7 @@ enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
-    *replay = (struct replay){ .store = store, .now = now };
+    *replay = (struct replay){ .store = store, .now = now, .until = NEVER };
     effect_reader_init(&replay->reader);
     request_init(&replay->request);
 }

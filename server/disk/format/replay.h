@@ -12,6 +12,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
+#include "server/disk/format/instant_mark.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"
 #include "store/mem/buffer.h"
@@ -36,6 +37,7 @@ struct replay {
     uint64_t synced;           /* this many bytes of the file were synced */
     struct journal_end before; /* the end of the segment that the file continues */
     uint32_t listed;           /* the ID of the segment that the manifest lists */
+    msec until;                /* stop before the first record made after it; NEVER at first */
 
     /* private */
     struct store *store;
@@ -85,6 +87,7 @@ bool replay_carry(struct replay *replay, struct buffer *carry, const char *data,
  * record with a correct checksum that does not fit the data, or the segment before it. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
+    REPLAY_STOPPED,    /* the next record, at `good`, is intact and was made after `until` */
     REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */
     REPLAY_DAMAGED,    /* no part of the bad record was applied, unless its checksum is correct */
     REPLAY_UNREADABLE, /* a system call failed: `reason` is its error text */
@@ -97,6 +100,9 @@ struct replay_file {
     uint32_t sum;     /* of all bytes before `good`; the next record continues it */
     uint32_t id;      /* of the segment; 0 if no good record tells it */
     uint64_t records; /* good ones */
+    uint64_t undated; /* those of them before the first mark of an instant */
+    msec first, last; /* instants of the first and last good record with one */
+    bool set_back;    /* the clock was set back between good records */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];
 };

@@ -29,7 +29,9 @@ struct reading {
      * before a # line, and where a command is malformed. Bytes from the record's start, rising. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    bool is_unfinished; /* the file ends within a command of the bad record */
+    bool is_unfinished;            /* the file ends within a command of the bad record */
+    struct instant_marks instants; /* up to `good`, and with the record at the start */
+    struct instant_marks next;
     uint64_t reported;
 };
 
@@ -351,6 +353,7 @@ static void note_possible_end(struct reading *in, size_t len)
 static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
 {
     in->end_count = 0;
+    in->next = in->instants;
     for (*len = 0;;) {
         size_t here = in->end - in->start - *len, size = here + 1;
         const char *at = in->buffer + in->start + *len;
@@ -361,6 +364,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             if (size == 0) return false;
             at = in->buffer + in->start + *len;
             if (size == RECORD_SUM_LINE && record_parse_sum(at, sum)) return true;
+            instant_marks_read(&in->next, at, size);
             status = REQUEST_WHOLE;
         } else if (here > 0) {
             status = request_measure(at, here, &size);
@@ -385,6 +389,17 @@ static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
     in->file->good += len;
     in->start += len;
     if (in->file->good - in->reported >= PROGRESS_STEP) report_segment_progress(in);
+}
+
+/* Notes the instant of the record that was accepted. */
+static void date_record(struct reading *in)
+{
+    struct replay_file *file = in->file;
+    if (!in->instants.known && in->next.known) file->first = in->next.last;
+    if (in->instants.known && in->next.last < in->instants.last) file->set_back = true;
+    if (!in->next.known) file->undated++;
+    file->last = in->next.last;
+    in->instants = in->next;
 }
 
 static bool read_first_line(struct reading *in)
@@ -438,10 +453,14 @@ static bool replay_record(struct reading *in)
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "wrong checksum: computed %08" PRIx32 ", stored %08" PRIx32, sum, written);
+    if (in->next.known && in->next.last > in->replay->until)
+        return stop_reading(in, REPLAY_STOPPED, in->file->good,
+                            "the next record is of a later time");
     if (!apply_record(in, bytes_of(record, len), &applied))
         return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
     accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;
+    date_record(in);
     return true;
 }
 
