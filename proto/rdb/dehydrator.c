@@ -6,23 +6,9 @@
  */
 #include "proto/rdb/reader.h"
 
-static bool read_element(struct rdb_reader *reader, bool annotated, int64_t ttl)
-{
-    uint64_t at;
-    struct rdb_element element = { .ttl = ttl };
-    if (!rdb_get_module_number(reader, annotated, &at) ||
-        !rdb_get_module_string(reader, annotated, &reader->first, &element.id) ||
-        !rdb_unique(reader, element.id) ||
-        !rdb_get_module_string(reader, annotated, &reader->second, &element.payload))
-        return false;
-    if (at > RDB_LATEST) return rdb_damaged(reader, "an invalid deadline of an element");
-    element.at = (int64_t)at;
-    return RDB_VISIT(reader, dehydrator_element, &element);
-}
-
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
-    uint64_t queues, ttl, count;
+    uint64_t queues, ttl, count, at;
     struct bytes name;
     /* Ignore the name: it is the key at which the value was created. RENAME does not change it. */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
@@ -33,8 +19,17 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
         if (!rdb_get_module_number(reader, annotated, &ttl) ||
             !rdb_get_module_number(reader, annotated, &count))
             return false;
-        for (; count > 0; count--)
-            if (!read_element(reader, annotated, (int64_t)ttl)) return false;
+        for (; count > 0; count--) {
+            struct rdb_element element = { .ttl = (int64_t)ttl };
+            if (!rdb_get_module_number(reader, annotated, &at) ||
+                !rdb_get_module_string(reader, annotated, &reader->first, &element.id) ||
+                !rdb_unique(reader, element.id) ||
+                !rdb_get_module_string(reader, annotated, &reader->second, &element.payload))
+                return false;
+            if (at > RDB_LATEST) return rdb_damaged(reader, "an invalid deadline of an element");
+            element.at = (int64_t)at;
+            if (!RDB_VISIT(reader, dehydrator_element, &element)) return false;
+        }
     }
     return rdb_get_module_end(reader, annotated);
 }

@@ -102,14 +102,6 @@ static bool parse_listpack_head(const unsigned char *at, size_t left, struct hea
     return head->size <= left && head->len <= left - head->size;
 }
 
-static int64_t integer_of(const unsigned char *at, const struct head *head)
-{
-    if (head->len > 0) return little_signed(at + 1, head->len);
-    if (head->size == 1) return *at;
-    int64_t value = (at[0] & 0x1f) << 8 | at[1];
-    return value < 4096 ? value : value - 8192;
-}
-
 static size_t put_backlen(unsigned char *to, size_t len)
 {
     /* 16383 would fit into two bytes but takes three, because Redis compares with `<`. The same is
@@ -138,10 +130,16 @@ static enum rdb_step listpack_next(struct rdb_walk *walk, struct rdb_item *item)
     size_t size = head.size + head.len, back = put_backlen(backlen, size);
     if (left - size < back || memcmp(at + size, backlen, back) != 0)
         return broken(walk, "a listpack item with a wrong backward length");
-    if (head.is_text)
+    if (head.is_text) {
         set_text(item, at + head.size, head.len);
-    else
-        set_integer(item, integer_of(at, &head));
+    } else if (head.len > 0) {
+        set_integer(item, little_signed(at + 1, head.len));
+    } else if (head.size == 1) {
+        set_integer(item, *at);
+    } else {
+        int64_t value = (at[0] & 0x1f) << 8 | at[1];
+        set_integer(item, value < 4096 ? value : value - 8192);
+    }
     walk->at += size + back;
     return RDB_ITEM;
 }
@@ -233,16 +231,6 @@ static bool ziplist_begin(struct rdb_walk *walk)
     return begin_items(walk, ZIPLIST_HEADER, ZIPLIST_COUNT_AT);
 }
 
-/* Reads the length of the previous item. Returns the size of its encoding; 0: truncated. */
-static size_t parse_previous(const unsigned char *at, size_t left, size_t *previous)
-{
-    *previous = *at;
-    if (*at < LONG_LENGTH) return 1;
-    if (left < 5) return 0;
-    *previous = (size_t)little_unsigned(at + 1, 4);
-    return 5;
-}
-
 static bool parse_ziplist_head(const unsigned char *at, size_t left, struct head *head)
 {
     if (left == 0) return false;
@@ -271,7 +259,7 @@ static bool parse_ziplist_head(const unsigned char *at, size_t left, struct head
 static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 {
     struct head head;
-    size_t left = packing_left(walk), previous;
+    size_t left = packing_left(walk);
     if (left == 0) return broken(walk, "ziplist without an end byte");
     if (*walk->at == END_BYTE) {
         size_t last = (size_t)(walk->at - walk->start) - walk->previous;
@@ -280,9 +268,10 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
                    ? RDB_END
                    : broken(walk, "ziplist with a wrong offset of the last item");
     }
-    size_t skip = parse_previous(walk->at, left, &previous);
-    if (skip == 0 || !parse_ziplist_head(walk->at + skip, left - skip, &head))
+    size_t skip = *walk->at < LONG_LENGTH ? 1 : 5, previous = *walk->at;
+    if (left < skip || !parse_ziplist_head(walk->at + skip, left - skip, &head))
         return broken(walk, "broken item in a ziplist");
+    if (skip > 1) previous = (size_t)little_unsigned(walk->at + 1, 4);
     if (previous != walk->previous)
         return broken(walk, "a ziplist item with a wrong length of the item before");
     const unsigned char *at = walk->at + skip;

@@ -129,15 +129,6 @@ static bool read_expire(struct rdb_reader *reader, bool seconds)
     return true;
 }
 
-static bool read_idle(struct rdb_reader *reader)
-{
-    uint64_t value;
-    if (!rdb_get_length(reader, &value)) return false;
-    if (value > INT64_MAX) return rdb_damaged(reader, "an invalid idle time");
-    reader->key.idle = (int64_t)value;
-    return true;
-}
-
 static bool read_function(struct rdb_reader *reader)
 {
     struct bytes code;
@@ -164,20 +155,6 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* In Valkey it announces keys of a slot that do not belong to the server yet. */
-static bool read_key_metadata(struct rdb_reader *reader)
-{
-    if (reader->file_version < RDB_VALKEY) return rdb_skip_key_metadata(reader);
-    return rdb_fail(reader, RDB_FOREIGN,
-                    "written while slots were imported. Save again after the migration's end");
-}
-
-static bool read_template(struct rdb_reader *reader)
-{
-    if (reader->file_version < RDB_VALKEY) return rdb_read_template(reader);
-    return rdb_fail(reader, RDB_DAMAGED, "an unknown record %u", HASH_TEMPLATE);
-}
-
 /* A code below FIRST_OPCODE is the type of a key. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
@@ -189,13 +166,23 @@ static bool read_record(struct rdb_reader *reader, unsigned code)
     if (code >= FIRST_OPCODE && !is_attribute && has_attributes(key))
         return rdb_damaged(reader, "a deadline without a key");
     switch (code) {
-    case HASH_TEMPLATE: return read_template(reader);
-    case KEY_METADATA: return read_key_metadata(reader);
+    case HASH_TEMPLATE:
+        if (reader->file_version < RDB_VALKEY) return rdb_read_template(reader);
+        return rdb_fail(reader, RDB_DAMAGED, "an unknown record %u", HASH_TEMPLATE);
+    case KEY_METADATA:
+        if (reader->file_version < RDB_VALKEY) return rdb_skip_key_metadata(reader);
+        /* In Valkey it announces keys of a slot that do not belong to the server yet. */
+        return rdb_fail(reader, RDB_FOREIGN,
+                        "written while slots were imported. Save again after the migration's end");
     case SLOT_INFO: return rdb_skip_lengths(reader, 3);
     case FUNCTION: return read_function(reader);
     case FUNCTION_OF_CANDIDATES: return read_old_function(reader);
     case MODULE_AUX: return rdb_skip_module_aux(reader);
-    case IDLE: return read_idle(reader);
+    case IDLE:
+        if (!rdb_get_length(reader, &value)) return false;
+        if (value > INT64_MAX) return rdb_damaged(reader, "an invalid idle time");
+        key->idle = (int64_t)value;
+        return true;
     case FREQ:
         if (!rdb_get_number(reader, 1, &value)) return false;
         key->freq = (int)value;
@@ -225,13 +212,6 @@ void rdb_versions(char *to, size_t size)
              valkey->program, valkey->newest);
 }
 
-static const struct format *find_format(const char *head)
-{
-    for (unsigned i = 0; i < FORMATS; i++)
-        if (memcmp(head, formats[i].magic, strlen(formats[i].magic)) == 0) return &formats[i];
-    return NULL;
-}
-
 /* The first record names the release that wrote the file: "redis-ver" or "valkey-ver". */
 static bool read_release(struct rdb_reader *reader, char *release, size_t size)
 {
@@ -249,7 +229,9 @@ static bool read_head(struct rdb_reader *reader)
 {
     const char *head = (const char *)rdb_source_take(reader->source, HEAD);
     if (head == NULL && reader->source->state != RDB_SOURCE_ENDED) return rdb_no_bytes(reader);
-    const struct format *format = head == NULL ? NULL : find_format(head);
+    const struct format *format = NULL;
+    for (unsigned i = 0; i < FORMATS && head != NULL && format == NULL; i++)
+        if (memcmp(head, formats[i].magic, strlen(formats[i].magic)) == 0) format = &formats[i];
     if (format == NULL) return rdb_fail(reader, RDB_FOREIGN, "not an RDB file of Redis or Valkey");
     for (size_t i = strlen(format->magic); i < HEAD; i++) {
         if (head[i] < '0' || head[i] > '9')
@@ -296,13 +278,6 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
 
 /* ---- payloads ---- */
 
-static bool is_known_version(int version)
-{
-    for (unsigned i = 0; i < FORMATS; i++)
-        if (version <= formats[i].last) return i == 0 || version >= formats[i].first;
-    return false;
-}
-
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
 {
     if (payload.len < RDB_FOOTER) return false;
@@ -313,7 +288,9 @@ bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version)
     uint64_t sum = little_unsigned(at + summed, CHECKSUM);
     /* Redis 8.10 replicates HIMPORT as RESTORE of a payload without a checksum. */
     bool left_out = sum == 0 && *version >= FIRST_WITHOUT_SUM && *version < RDB_VALKEY;
-    return is_known_version(*version) && (left_out || rdb_crc64(0, at, summed) == sum);
+    bool is_known = *version <= formats[0].last ||
+                    (*version >= formats[1].first && *version <= formats[1].last);
+    return is_known && (left_out || rdb_crc64(0, at, summed) == sum);
 }
 
 static bool read_value_payload(struct rdb_reader *reader)

@@ -280,36 +280,24 @@ static int compare_scored(const void *a, const void *b)
     return (x->first_len > y->first_len) - (x->first_len < y->first_len);
 }
 
-static bool put_intset(struct rdb_writer *writer, const struct part *parts, size_t count)
-{
-    int64_t integers[MAX_INTSET];
-    size_t start = writer->staged.len;
-    for (size_t i = 0; i < count; i++)
-        integers[i] = parts[i].integer;
-    if (!rdb_intset_append(&writer->staged, integers, count)) return false;
-    struct bytes packed = { writer->staged.data + start, writer->staged.len - start };
-    return rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed);
-}
-
-/* As in Redis, scores that its double2ll converts safely are packed as integers. Not minus zero,
- * which would lose its sign. */
-static size_t print_score(char *to, double score)
-{
-    const double limit = 0x1p62;
-    bool minus_zero = score == 0 && signbit(score);
-    if (!minus_zero && score > -limit && score < limit && score == trunc(score))
-        return number_print_int64(to, (int64_t)score);
-    return number_print_double(to, score);
-}
-
 static bool put_listpack(struct rdb_writer *writer, const struct part *parts, size_t count)
 {
+    const double limit = 0x1p62;
     struct buffer packed = { 0 };
     char score[NUMBER_DOUBLE_MAX_CHARS];
     bool is_zset = writer->type == RDB_ZSET, ok = rdb_listpack_start(&packed);
     for (size_t i = 0; i < count && ok; i++) {
         struct bytes second = second_of(&parts[i]);
-        if (is_zset) second = bytes_of(score, print_score(score, parts[i].score));
+        if (is_zset) {
+            /* As in Redis, scores that its double2ll converts safely are packed as integers. Not
+             * minus zero, which would lose its sign. */
+            double value = parts[i].score;
+            bool is_minus_zero = value == 0 && signbit(value);
+            bool is_whole =
+                !is_minus_zero && value > -limit && value < limit && value == trunc(value);
+            second = bytes_of(score, is_whole ? number_print_int64(score, (int64_t)value)
+                                              : number_print_double(score, value));
+        }
         ok = rdb_listpack_append(&packed, first_of(&parts[i])) &&
              rdb_listpack_append(&packed, second);
     }
@@ -336,7 +324,14 @@ static void put_staged(struct rdb_writer *writer)
                 rdb_note(writer, rdb_put_score(&writer->out, parts[i].score));
         }
     } else if (writer->type == RDB_SET) {
-        rdb_note(writer, put_intset(writer, parts, count));
+        int64_t integers[MAX_INTSET];
+        size_t start = writer->staged.len;
+        for (size_t i = 0; i < count; i++)
+            integers[i] = parts[i].integer;
+        rdb_note(writer, rdb_intset_append(&writer->staged, integers, count));
+        struct bytes packed = { writer->staged.data + start, writer->staged.len - start };
+        rdb_note(writer,
+                 rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed));
     } else {
         if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare_scored);
         rdb_note(writer, put_listpack(writer, parts, count));

@@ -71,24 +71,21 @@ static bool grow_only_bucket(struct rdb_seen *seen)
     return true;
 }
 
-static bool double_directory(struct rdb_seen *seen)
-{
-    size_t count = (size_t)1 << seen->depth;
-    struct rdb_seen_bucket **buckets =
-        mem_try_realloc(seen->buckets, 2 * count * sizeof(struct rdb_seen_bucket *));
-    if (buckets == NULL) return false;
-    memcpy(buckets + count, buckets, count * sizeof(struct rdb_seen_bucket *));
-    seen->buckets = buckets;
-    seen->depth++;
-    return true;
-}
-
 /* Moves the members of buckets[i] whose next bit is set to a new bucket. */
 static bool split_bucket(struct rdb_seen *seen, size_t i)
 {
     struct rdb_seen_bucket *old = seen->buckets[i];
     uint32_t depth = old->depth;
-    if (depth == seen->depth && !double_directory(seen)) return false;
+    if (depth == seen->depth) {
+        /* Double the directory: both halves begin with the same buckets. */
+        size_t count = (size_t)1 << depth;
+        struct rdb_seen_bucket **buckets =
+            mem_try_realloc(seen->buckets, 2 * count * sizeof(struct rdb_seen_bucket *));
+        if (buckets == NULL) return false;
+        memcpy(buckets + count, buckets, count * sizeof(struct rdb_seen_bucket *));
+        seen->buckets = buckets;
+        seen->depth++;
+    }
     struct rdb_seen_bucket *low = bucket_new(depth + 1, BUCKET_SIZE);
     struct rdb_seen_bucket *high = bucket_new(depth + 1, BUCKET_SIZE);
     if (low == NULL || high == NULL) {
@@ -106,25 +103,21 @@ static bool split_bucket(struct rdb_seen *seen, size_t i)
     return true;
 }
 
-static bool begin_buckets(struct rdb_seen *seen)
-{
-    struct rdb_seen_bucket **buckets = mem_try_alloc(sizeof(struct rdb_seen_bucket *));
-    struct rdb_seen_bucket *bucket = bucket_new(0, MIN_SIZE);
-    if (buckets == NULL || bucket == NULL) {
-        mem_free(buckets);
-        mem_free(bucket);
-        return false;
-    }
-    buckets[0] = bucket;
-    seen->buckets = buckets;
-    return true;
-}
-
 /* Makes room in the bucket of this fingerprint. Loops because a split may leave all fingerprints in
  * the same half. */
 static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
 {
-    if (seen->buckets == NULL && !begin_buckets(seen)) return false;
+    if (seen->buckets == NULL) {
+        struct rdb_seen_bucket **buckets = mem_try_alloc(sizeof(struct rdb_seen_bucket *));
+        struct rdb_seen_bucket *bucket = bucket_new(0, MIN_SIZE);
+        if (buckets == NULL || bucket == NULL) {
+            mem_free(buckets);
+            mem_free(bucket);
+            return false;
+        }
+        buckets[0] = bucket;
+        seen->buckets = buckets;
+    }
     for (;;) {
         size_t i = index_of(seen, print);
         const struct rdb_seen_bucket *bucket = seen->buckets[i];

@@ -77,20 +77,6 @@ static bool get_id(struct rdb_reader *reader, struct rdb_stream_id *id)
 
 /* ---- entries ---- */
 
-static bool accept_entry(struct stream_reading *in, const struct rdb_stream_entry *entry,
-                         bool visits)
-{
-    if (visits) {
-        if (in->count++ == 0) in->first = entry->id;
-        return RDB_VISIT(in->reader, stream_entry, entry);
-    }
-    for (size_t i = 0; i < entry->count; i++)
-        in->unpacked += entry->texts[i].len;
-    return in->unpacked <= in->unpacked_max ||
-           rdb_fail(in->reader, RDB_TOO_LARGE, "entries of more than %zu bytes in one node",
-                    in->unpacked_max);
-}
-
 static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, struct bytes packed,
                       bool visits)
 {
@@ -99,8 +85,18 @@ static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, st
     rdb_node_begin(&in->node, master, in->marks.last, packed);
     in->unpacked = 0;
     in->unpacked_max = NODE_BYTES + NODE_TIMES * packed.len;
-    while ((step = rdb_node_next(&in->node, &entry)) == RDB_ITEM)
-        if (!accept_entry(in, &entry, visits)) return false;
+    while ((step = rdb_node_next(&in->node, &entry)) == RDB_ITEM) {
+        if (visits) {
+            if (in->count++ == 0) in->first = entry.id;
+            if (!RDB_VISIT(in->reader, stream_entry, &entry)) return false;
+            continue;
+        }
+        for (size_t i = 0; i < entry.count; i++)
+            in->unpacked += entry.texts[i].len;
+        if (in->unpacked > in->unpacked_max)
+            return rdb_fail(in->reader, RDB_TOO_LARGE, "entries of more than %zu bytes in one node",
+                            in->unpacked_max);
+    }
     if (step == RDB_END) return true;
     if (in->node.wrong == NULL) return rdb_fail(in->reader, RDB_TOO_LARGE, "out of memory");
     return rdb_damaged(in->reader, in->node.wrong);
@@ -175,22 +171,6 @@ static bool read_all_pending(struct stream_reading *in)
     return true;
 }
 
-static struct owned *find_pending(const struct stream_reading *in, struct rdb_stream_id id)
-{
-    struct owned *all = (struct owned *)(void *)in->pending.data;
-    size_t low = 0, high = in->pending.len / sizeof(*all);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = rdb_stream_id_compare(all[middle].pending.id, id);
-        if (order == 0) return &all[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 /* ---- consumers ---- */
 
 /* A consumer's name must be unique in its group, and a group's in its stream. */
@@ -211,7 +191,18 @@ static const struct rdb_pending *take_pending(struct stream_reading *in)
 {
     struct rdb_stream_id id;
     if (!get_raw_id(in->reader, &id)) return NULL;
-    struct owned *found = find_pending(in, id);
+    struct owned *all = (struct owned *)(void *)in->pending.data, *found = NULL;
+    size_t low = 0, high = in->pending.len / sizeof(*all);
+    while (low < high && found == NULL) {
+        size_t middle = low + (high - low) / 2;
+        int order = rdb_stream_id_compare(all[middle].pending.id, id);
+        if (order == 0)
+            found = &all[middle];
+        else if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     if (found == NULL)
         rdb_damaged(in->reader, "a consumer's pending entry that its group does not have");
     else if (found->owned)
@@ -222,47 +213,33 @@ static const struct rdb_pending *take_pending(struct stream_reading *in)
     return &found->pending;
 }
 
-static bool read_consumer(struct stream_reading *in)
-{
-    struct rdb_reader *reader = in->reader;
-    struct rdb_consumer consumer;
-    uint64_t seen, active, count;
-    if (!rdb_get_string(reader, &reader->first, &consumer.name) ||
-        !check_name(in, consumer.name, in->group) || !rdb_get_number(reader, 8, &seen))
-        return false;
-    active = seen;
-    if (in->type >= STREAM_3 && !rdb_get_number(reader, 8, &active)) return false;
-    consumer.seen_at = (int64_t)seen;
-    consumer.active_at = (int64_t)active;
-    if (!RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
-        return false;
-    for (; count > 0; count--) {
-        const struct rdb_pending *pending = take_pending(in);
-        if (pending == NULL || !RDB_VISIT(reader, stream_pending, pending)) return false;
-    }
-    return true;
-}
-
-static bool read_released(struct stream_reading *in)
-{
-    uint64_t count = 0;
-    if (in->type >= STREAM_5 && !rdb_get_length(in->reader, &count)) return false;
-    for (; count > 0; count--) {
-        const struct rdb_pending *pending = take_pending(in);
-        if (pending == NULL || !RDB_VISIT(in->reader, stream_released, pending)) return false;
-    }
-    return true;
-}
-
 static bool read_consumers(struct stream_reading *in)
 {
-    uint64_t count;
-    if (!rdb_get_length(in->reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!read_consumer(in)) return false;
-    if (!read_released(in)) return false;
+    struct rdb_reader *reader = in->reader;
+    const struct rdb_pending *pending;
+    uint64_t consumers, count, seen, active, released = 0;
+    if (!rdb_get_length(reader, &consumers)) return false;
+    for (; consumers > 0; consumers--) {
+        struct rdb_consumer consumer;
+        if (!rdb_get_string(reader, &reader->first, &consumer.name) ||
+            !check_name(in, consumer.name, in->group) || !rdb_get_number(reader, 8, &seen))
+            return false;
+        active = seen;
+        if (in->type >= STREAM_3 && !rdb_get_number(reader, 8, &active)) return false;
+        consumer.seen_at = (int64_t)seen;
+        consumer.active_at = (int64_t)active;
+        if (!RDB_VISIT(reader, stream_consumer, &consumer) || !rdb_get_length(reader, &count))
+            return false;
+        for (; count > 0; count--)
+            if ((pending = take_pending(in)) == NULL || !RDB_VISIT(reader, stream_pending, pending))
+                return false;
+    }
+    if (in->type >= STREAM_5 && !rdb_get_length(reader, &released)) return false;
+    for (; released > 0; released--)
+        if ((pending = take_pending(in)) == NULL || !RDB_VISIT(reader, stream_released, pending))
+            return false;
     return in->owned == in->pending.len / sizeof(struct owned) ||
-           rdb_damaged(in->reader, "a pending entry without a consumer");
+           rdb_damaged(reader, "a pending entry without a consumer");
 }
 
 /* ---- groups ---- */
@@ -280,29 +257,26 @@ static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id 
     return (int64_t)(added - in->count + (from_first == 0));
 }
 
-static bool get_read(struct stream_reading *in, struct rdb_group *group)
-{
-    uint64_t read;
-    group->read = count_read(in, group->last);
-    if (in->type < STREAM_2) return true;
-    if (!rdb_get_length(in->reader, &read)) return false;
-    group->read = (int64_t)read;
-    return group->read >= RDB_READ_UNKNOWN ||
-           rdb_damaged(in->reader, "a group with a negative number of entries read");
-}
-
 static bool read_groups(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct rdb_group group;
-    uint64_t count;
+    uint64_t count, read;
     if (!rdb_get_length(reader, &count)) return false;
     for (; count > 0; count--) {
         in->group++; /* check_name uses 0 for the names of groups */
         if (!rdb_get_string(reader, &reader->first, &group.name) ||
-            !check_name(in, group.name, 0) || !get_id(reader, &group.last) ||
-            !get_read(in, &group) || !RDB_VISIT(reader, stream_group, &group) ||
-            !read_all_pending(in) || !read_consumers(in))
+            !check_name(in, group.name, 0) || !get_id(reader, &group.last))
+            return false;
+        group.read = count_read(in, group.last);
+        if (in->type >= STREAM_2) {
+            if (!rdb_get_length(reader, &read)) return false;
+            group.read = (int64_t)read;
+            if (group.read < RDB_READ_UNKNOWN)
+                return rdb_damaged(reader, "a group with a negative number of entries read");
+        }
+        if (!RDB_VISIT(reader, stream_group, &group) || !read_all_pending(in) ||
+            !read_consumers(in))
             return false;
     }
     return true;

@@ -103,25 +103,6 @@ void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct r
     node->wrong = "";
 }
 
-static bool next_id(struct rdb_node *node, struct rdb_stream_id *id)
-{
-    int64_t ms, seq;
-    if (!next_integer(node, &ms) || !next_integer(node, &seq)) return false;
-    /* A smaller sequence number is written as a negative difference. */
-    *id =
-        (struct rdb_stream_id){ node->master.ms + (uint64_t)ms, node->master.seq + (uint64_t)seq };
-    return true;
-}
-
-/* Does not concern deleted entries: XSETID may set the last ID back below theirs. */
-static bool follows(struct rdb_node *node, struct rdb_stream_id id)
-{
-    if (rdb_stream_id_compare(id, node->last) <= 0)
-        return node_broken(node, "stream entries that are not in order");
-    node->last = id;
-    return true;
-}
-
 static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
 {
     *count = texts_count(&node->names);
@@ -141,8 +122,13 @@ static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
 static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, int64_t *flags)
 {
     uint64_t count, items;
+    int64_t ms, seq;
     texts_clear(&node->parts);
-    if (!next_integer(node, flags) || !next_id(node, &entry->id)) return false;
+    if (!next_integer(node, flags) || !next_integer(node, &ms) || !next_integer(node, &seq))
+        return false;
+    /* A smaller sequence number is written as a negative difference. */
+    entry->id.ms = node->master.ms + (uint64_t)ms;
+    entry->id.seq = node->master.seq + (uint64_t)seq;
     if ((*flags & ~(int64_t)(RDB_ENTRY_DELETED | RDB_ENTRY_SAME_NAMES)) != 0)
         return node_broken(node, "a stream entry with an unknown flag");
     bool same_names = (*flags & RDB_ENTRY_SAME_NAMES) != 0;
@@ -156,7 +142,11 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     if (*left == 0)
         return node_broken(node, "a stream node with more entries than its header counts");
     --*left;
-    return is_deleted || follows(node, entry->id);
+    if (is_deleted) return true; /* XSETID may set the last ID back below that of a deleted entry */
+    if (rdb_stream_id_compare(entry->id, node->last) <= 0)
+        return node_broken(node, "stream entries that are not in order");
+    node->last = entry->id;
+    return true;
 }
 
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)

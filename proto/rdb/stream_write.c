@@ -92,29 +92,6 @@ static void finish_stream_node(struct rdb_writer *writer)
 
 /* ---- entries ---- */
 
-static bool fits_node(const struct rdb_writer *writer, const struct rdb_stream_entry *entry)
-{
-    size_t bytes = writer->staged.len + NODE_END;
-    for (size_t i = 0; i < entry->count; i++)
-        bytes += entry->texts[i].len;
-    return bytes < MAX_NODE && writer->in_node < MAX_ENTRIES;
-}
-
-static void put_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry)
-{
-    const struct rdb_stream_id *master = &writer->stream.master;
-    bool same_names = has_names_of_node(writer, entry);
-    uint64_t before = writer->stream.items;
-    put_integer(writer, same_names ? RDB_ENTRY_SAME_NAMES : 0);
-    put_integer(writer, entry->id.ms - master->ms);
-    put_integer(writer, entry->id.seq - master->seq);
-    if (!same_names) put_integer(writer, entry->count / 2);
-    for (size_t i = 0; i < entry->count; i++)
-        if (i % 2 == 1 || !same_names) put_item(writer, entry->texts[i]);
-    put_integer(writer, writer->stream.items - before);
-    writer->in_node++;
-}
-
 void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry)
 {
     struct rdb_stream_writer *stream = &writer->stream;
@@ -123,7 +100,10 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     if (!rdb_accept_part(writer, RDB_STREAM)) return;
     if (writer->given == 1) stream->first = entry->id;
     stream->last = entry->id;
-    if (writer->in_node > 0 && !fits_node(writer, entry)) finish_stream_node(writer);
+    size_t bytes = writer->staged.len + NODE_END;
+    for (size_t i = 0; i < entry->count; i++)
+        bytes += entry->texts[i].len;
+    if (bytes >= MAX_NODE || writer->in_node >= MAX_ENTRIES) finish_stream_node(writer);
 
     if (writer->in_node == 0) {
         writer->stream.master = entry->id;
@@ -144,7 +124,17 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
         put_integer(writer, 0);
     }
 
-    if (!writer->failed) put_entry(writer, entry);
+    if (writer->failed) return;
+    bool same_names = has_names_of_node(writer, entry);
+    uint64_t before = stream->items;
+    put_integer(writer, same_names ? RDB_ENTRY_SAME_NAMES : 0);
+    put_integer(writer, entry->id.ms - stream->master.ms);
+    put_integer(writer, entry->id.seq - stream->master.seq);
+    if (!same_names) put_integer(writer, entry->count / 2);
+    for (size_t i = 0; i < entry->count; i++)
+        if (i % 2 == 1 || !same_names) put_item(writer, entry->texts[i]);
+    put_integer(writer, stream->items - before);
+    writer->in_node++;
 }
 
 /* ---- marks ---- */

@@ -163,35 +163,26 @@ void rdb_templates_drop(struct rdb_reader *reader)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Checks the listpack to its end, so that the visitor sees no part of a damaged value. */
-static bool check_packed_values(struct rdb_reader *reader, struct bytes packed, uint64_t *id,
-                                uint64_t *count)
-{
-    struct rdb_walk walk;
-    struct rdb_item item;
-    enum rdb_step step;
-    rdb_walk_begin(&walk, RDB_LISTPACK, packed);
-    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM) {
-        if (walk.count > 1) continue;
-        if (!item.is_integer) return rdb_damaged(reader, "a template's ID that is no integer");
-        *id = (uint64_t)item.integer;
-    }
-    if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
-    if (walk.count == 0) return rdb_damaged(reader, "values without a template's ID");
-    *count = walk.count - 1;
-    return true;
-}
-
-/* owns_names: the names stand in front of the values. */
+/* Checks the listpack to its end first, so that the visitor sees no part of a damaged value.
+ * owns_names: the names stand in front of the values. */
 static bool read_packed_values(struct rdb_reader *reader, bool owns_names)
 {
     struct rdb_walk walk;
     struct rdb_item item;
     struct bytes packed;
-    uint64_t id = 0, count = 0;
-    if (!rdb_get_string(reader, &reader->first, &packed) ||
-        !check_packed_values(reader, packed, &id, &count))
-        return false;
+    enum rdb_step step;
+    uint64_t id = 0;
+    if (!rdb_get_string(reader, &reader->first, &packed)) return false;
+    rdb_walk_begin(&walk, RDB_LISTPACK, packed);
+    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM) {
+        if (walk.count > 1) continue;
+        if (!item.is_integer) return rdb_damaged(reader, "a template's ID that is no integer");
+        id = (uint64_t)item.integer;
+    }
+    if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
+    if (walk.count == 0) return rdb_damaged(reader, "values without a template's ID");
+
+    uint64_t count = walk.count - 1;
     const struct rdb_names *names = owns_names ? &reader->names : find_names(reader, id);
     if (names == NULL) return false;
     if (count != names_count(names))
@@ -213,21 +204,16 @@ static bool read_values(struct rdb_reader *reader, const struct rdb_names *names
     return true;
 }
 
-static bool read_values_of_template(struct rdb_reader *reader)
-{
-    uint64_t id;
-    if (!rdb_get_length(reader, &id)) return false;
-    const struct rdb_names *names = find_names(reader, id);
-    return names != NULL && read_values(reader, names);
-}
-
 bool rdb_read_templated(struct rdb_reader *reader, unsigned type)
 {
+    uint64_t id;
     if (!rdb_begin_key(reader, RDB_HASH)) return false;
     switch (type) {
     case 29: return read_own_names(reader) && read_packed_values(reader, true);
     case 30: return read_packed_values(reader, false);
     case 31: return read_own_names(reader) && read_values(reader, &reader->names);
-    default: return read_values_of_template(reader);
     }
+    if (!rdb_get_length(reader, &id)) return false;
+    const struct rdb_names *names = find_names(reader, id);
+    return names != NULL && read_values(reader, names);
 }

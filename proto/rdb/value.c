@@ -102,25 +102,20 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
 
 /* A field's deadline is stored as 0 for none, else as its distance from the earliest plus 1.
  * Without an earliest it is stored as it is, which is the same as with an earliest of 1. */
-static bool get_field_deadline(struct rdb_reader *reader, uint64_t earliest, int64_t *at)
-{
-    uint64_t distance;
-    if (!rdb_get_length(reader, &distance)) return false;
-    *at = RDB_NEVER;
-    if (distance == 0) return true;
-    if (distance > RDB_LATEST_FIELD + 1 || earliest + (distance - 1) > RDB_LATEST_FIELD)
-        return rdb_damaged(reader, "an invalid deadline of a field");
-    *at = (int64_t)(earliest + (distance - 1));
-    return true;
-}
-
 static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
-    uint64_t count, earliest;
-    int64_t at;
+    uint64_t count, earliest, distance;
     if (!get_earliest(reader, kind, &earliest) || !get_count(reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!get_field_deadline(reader, earliest, &at) || !read_field(reader, at)) return false;
+    for (; count > 0; count--) {
+        if (!rdb_get_length(reader, &distance)) return false;
+        int64_t at = RDB_NEVER;
+        if (distance > 0) {
+            if (distance > RDB_LATEST_FIELD + 1 || earliest + (distance - 1) > RDB_LATEST_FIELD)
+                return rdb_damaged(reader, "an invalid deadline of a field");
+            at = (int64_t)(earliest + (distance - 1));
+        }
+        if (!read_field(reader, at)) return false;
+    }
     return true;
 }
 
@@ -152,28 +147,25 @@ static bool read_packed(struct rdb_reader *reader, const struct kind *kind)
            rdb_visit_packed(reader, packed, kind->packing, kind->shape);
 }
 
-static bool read_list_node(struct rdb_reader *reader, const struct kind *kind, bool *empty)
-{
-    uint64_t container = PACKED_NODE;
-    struct bytes node;
-    if (kind->packing == RDB_LISTPACK && !rdb_get_length(reader, &container)) return false;
-    if (container != PACKED_NODE && container != PLAIN_NODE)
-        return rdb_damaged(reader, "a list node of unknown kind");
-    if (!rdb_get_string(reader, &reader->first, &node)) return false;
-    /* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
-    if (container == PACKED_NODE && rdb_packing_is_empty(node, kind->packing)) return true;
-    *empty = false;
-    return container == PLAIN_NODE ? RDB_VISIT(reader, list_element, node)
-                                   : rdb_visit_packed(reader, node, kind->packing, RDB_ITEMS_LIST);
-}
-
 static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
 {
-    uint64_t count;
+    uint64_t count, container = PACKED_NODE;
     bool empty = true;
+    struct bytes node;
     if (!get_count(reader, &count)) return false;
-    for (; count > 0; count--)
-        if (!read_list_node(reader, kind, &empty)) return false;
+    for (; count > 0; count--) {
+        if (kind->packing == RDB_LISTPACK && !rdb_get_length(reader, &container)) return false;
+        if (container != PACKED_NODE && container != PLAIN_NODE)
+            return rdb_damaged(reader, "a list node of unknown kind");
+        if (!rdb_get_string(reader, &reader->first, &node)) return false;
+        /* A bug of Redis 5 and 6 left nodes without items; Redis skips them. */
+        if (container == PACKED_NODE && rdb_packing_is_empty(node, kind->packing)) continue;
+        empty = false;
+        if (container == PLAIN_NODE
+                ? !RDB_VISIT(reader, list_element, node)
+                : !rdb_visit_packed(reader, node, kind->packing, RDB_ITEMS_LIST))
+            return false;
+    }
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
@@ -228,19 +220,14 @@ static bool fail_unknown(struct rdb_reader *reader, unsigned type)
                     name, type, known, valkey ? "Valkey" : "Redis");
 }
 
-static const struct kind *find_kind(bool valkey, unsigned type)
-{
-    if (valkey && type >= FIRST_OWN)
-        return type - FIRST_OWN < VALKEY_KINDS ? &valkey_kinds[type - FIRST_OWN] : NULL;
-    return type < KINDS && kinds[type].read != NULL ? &kinds[type] : NULL;
-}
-
 bool rdb_read_value(struct rdb_reader *reader, unsigned type)
 {
-    bool valkey = reader->file_version >= RDB_VALKEY;
-    const struct kind *kind = find_kind(valkey, type);
+    const struct kind *kind = NULL;
+    bool of_valkey = reader->file_version >= RDB_VALKEY && type >= FIRST_OWN;
+    if (of_valkey && type - FIRST_OWN < VALKEY_KINDS) kind = &valkey_kinds[type - FIRST_OWN];
+    if (!of_valkey && type < KINDS && kinds[type].read != NULL) kind = &kinds[type];
     if (kind != NULL) return rdb_begin_key(reader, kind->type) && kind->read(reader, kind);
-    if (valkey && type >= FIRST_OWN) return fail_unknown(reader, type);
+    if (of_valkey) return fail_unknown(reader, type);
     switch (type) {
     case 6: return rdb_read_module(reader, false);
     case 7: return rdb_read_module(reader, true);

@@ -118,33 +118,10 @@ static bool check_max_string(struct rdb_reader *reader, uint64_t len)
                     (unsigned long long)len, (unsigned long long)max);
 }
 
-static bool get_integer_text(struct rdb_reader *reader, unsigned encoding, struct buffer *scratch,
-                             struct bytes *text)
-{
-    size_t size = (size_t)1 << encoding;
-    const unsigned char *at = take_bytes(reader, size);
-    if (at == NULL) return false;
-    scratch->len = 0;
-    if (!buffer_try_reserve(scratch, NUMBER_INT64_MAX_CHARS))
-        return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    scratch->len = number_print_int64(scratch->data, little_signed(at, size));
-    *text = buffer_bytes(scratch);
-    return true;
-}
-
-/* A small payload may unpack to very much, of which the value keeps a copy. Before each mebibyte,
- * is there room for it and for the string of this length? */
-static bool has_room_to_unpack(struct rdb_reader *reader, uint64_t len)
-{
-    enum { STEP = 1 << 20 };
-    uint64_t before = reader->unpacked;
-    reader->unpacked += len;
-    return reader->unpacked / STEP == before / STEP || mem_has_room(2 * (STEP + (size_t)len));
-}
-
 static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text)
 {
     uint64_t packed_len, len, part_at = reader->part_at;
+    enum { STEP = 1 << 20 };
     struct bytes packed;
     if (!rdb_get_length(reader, &packed_len) || !rdb_get_length(reader, &len)) return false;
     reader->part_at = part_at;
@@ -154,7 +131,13 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, stru
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     scratch->len = 0;
-    if (!has_room_to_unpack(reader, len) || !buffer_try_reserve(scratch, (size_t)len))
+    /* A small payload may unpack to very much, of which the value keeps a copy. Check before each
+     * mebibyte that there is room for it and for this string. */
+    uint64_t before = reader->unpacked;
+    reader->unpacked += len;
+    bool is_short =
+        reader->unpacked / STEP != before / STEP && !mem_has_room(2 * (STEP + (size_t)len));
+    if (is_short || !buffer_try_reserve(scratch, (size_t)len))
         return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     if (!rdb_lzf_unpack(packed, scratch->data, (size_t)len))
         return rdb_damaged(reader, "a damaged compressed string");
@@ -172,9 +155,18 @@ bool rdb_get_string(struct rdb_reader *reader, struct buffer *scratch, struct by
         if (!check_max_string(reader, len)) return false;
         return rdb_source_fetch(reader->source, len, scratch, text) || rdb_no_bytes(reader);
     }
-    if (len < ENCODED_LZF) return get_integer_text(reader, (unsigned)len, scratch, text);
     if (len == ENCODED_LZF) return get_lzf_text(reader, scratch, text);
-    return rdb_damaged(reader, "a string with an unknown encoding");
+    if (len > ENCODED_LZF) return rdb_damaged(reader, "a string with an unknown encoding");
+
+    size_t size = (size_t)1 << len; /* the digits of a number of 1, 2 or 4 bytes */
+    const unsigned char *at = take_bytes(reader, size);
+    if (at == NULL) return false;
+    scratch->len = 0;
+    if (!buffer_try_reserve(scratch, NUMBER_INT64_MAX_CHARS))
+        return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    scratch->len = number_print_int64(scratch->data, little_signed(at, size));
+    *text = buffer_bytes(scratch);
+    return true;
 }
 
 bool rdb_get_score(struct rdb_reader *reader, double *score)
