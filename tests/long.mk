@@ -66,7 +66,7 @@ tsan-here:
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
 
 # What .ci/run can afford: compiling takes most of the time.
-TSAN_SHORT = $(filter-out %_fault_test %/rewrite_test,$(TSAN_UNIT))
+TSAN_SHORT = $(filter-out %_fault_test %/segments_test,$(TSAN_UNIT))
 tsan-short:
 	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1 -Wno-tsan" TSAN_UNIT="$(TSAN_SHORT:$(B)/%=build/tsan/%)" \
 	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_io_threads.py,$(TSAN_E2E))"

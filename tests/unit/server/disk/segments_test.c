@@ -267,5 +267,5 @@ Suite *test_suite(void)
         a_crash_at_any_call_keeps_all_acknowledged_changes,
         NULL,
     };
-    return suite_of("rewrite", tests);
+    return suite_of("segments", tests);
 }
