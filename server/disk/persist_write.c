@@ -250,7 +250,7 @@ void persist_end_tasks(struct persist *persist)
         persist->report.rewrites.copied_bytes = outcome.copied;
         persist->rewritten_usec = now;
         persist->rewrite_took_usec = took;
-        rewrite_base_ended(persist->rewrite, persist->journal, &outcome);
+        rewrite_base_ended(persist->rewrite, &outcome);
     }
 }
 
@@ -379,7 +379,7 @@ int persist_write_last_base(struct persist *persist)
 void persist_begin_tasks(struct persist *persist)
 {
     struct persist_retry *retry = &persist->retry;
-    rewrite_continue(persist->rewrite, persist->journal);
+    rewrite_continue(persist->rewrite);
     if (persist->task != TASK_NONE || rewrite_runs(persist->rewrite)) return;
     if ((retry->save || retry->rewrite) && retry_is_due(persist)) {
         persist->save_scheduled |= retry->save;

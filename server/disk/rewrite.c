@@ -26,10 +26,10 @@ struct rewrite {
 
     struct file_job *files;
     struct loop_io *files_done;
-    bool step_ended; /* the result of the thread's step has been taken, and not acted on yet */
-    int step_error;  /* of that step, or of TRY */
+    int try_error; /* in TRIED */
 
-    bool restarts; /* began with FOLDER */
+    struct journal *journal; /* of the rewrite that runs, or of the last one */
+    bool restarts;           /* began with FOLDER */
     uint64_t base_seq;
     struct base_size base_size;
 };
@@ -101,8 +101,9 @@ static bool is_step(enum rewrite_state state)
     case REWRITE_NOTE: return true;
     case REWRITE_IDLE:
     case REWRITE_ROTATE:
+    case REWRITE_RESTART:
     case REWRITE_BASE:
-    case REWRITE_SWITCH:
+    case REWRITE_LISTED:
     case REWRITE_TRIED: return false;
     }
     return false;
@@ -122,24 +123,50 @@ static void log_sweep(int error)
                  strerror(error));
 }
 
-static void log_note(int error)
+static void fail(struct rewrite *rewrite, const char *step, int error)
 {
-    if (error != 0)
-        log_line(LOG_NOTICE,
-                 "Can't note in the manifest that the journal is complete: %s. If its end is "
-                 "damaged before the next start, this will look like a crash",
-                 strerror(error));
+    rewrite->state = REWRITE_IDLE;
+    if (rewrite->restarts) journal_restart_cancel(rewrite->journal);
+    rewrite->w.failed(rewrite->w.ctx, step, error);
 }
 
-/* Takes the result of the thread if it has ended. A step that nothing follows ends here. */
+/* Takes the result of the thread if it has ended. May run in the middle of a transaction. */
 static void take_step(struct rewrite *rewrite)
 {
-    if (!file_job_ended(rewrite->files, &rewrite->step_error)) return;
+    int error;
+    if (!file_job_ended(rewrite->files, &error)) return;
     switch (rewrite->state) {
-    case REWRITE_SWEEP: log_sweep(rewrite->step_error); break;
-    case REWRITE_NOTE: log_note(rewrite->step_error); break;
-    case REWRITE_TRY: rewrite->state = REWRITE_TRIED; return;
-    default: rewrite->step_ended = true; return;
+    case REWRITE_SEGMENT:
+        if (error != 0)
+            fail(rewrite, "new segment", error);
+        else
+            rewrite->state = REWRITE_ROTATE;
+        return;
+    case REWRITE_FOLDER:
+        if (error != 0)
+            fail(rewrite, "folder", error);
+        else
+            rewrite->state = REWRITE_RESTART;
+        return;
+    case REWRITE_LIST:
+        if (error != 0)
+            fail(rewrite, "manifest", error);
+        else
+            rewrite->state = REWRITE_LISTED;
+        return;
+    case REWRITE_TRY:
+        rewrite->state = REWRITE_TRIED;
+        rewrite->try_error = error;
+        return;
+    case REWRITE_SWEEP: log_sweep(error); break;
+    case REWRITE_NOTE:
+        if (error != 0)
+            log_line(LOG_NOTICE,
+                     "Can't note in the manifest that the journal is complete: %s. If its end is "
+                     "damaged before the next start, this will look like a crash",
+                     strerror(error));
+        break;
+    default: ensure(false, "a step in state %d", (int)rewrite->state);
     }
     rewrite->state = REWRITE_IDLE;
 }
@@ -187,8 +214,8 @@ struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir
 void rewrite_free(struct rewrite *rewrite)
 {
     if (rewrite == NULL) return;
-    rewrite_await(rewrite);
     rewrite_drop(rewrite);
+    rewrite_await(rewrite); /* SWEEP or NOTE */
     loop_io_free(rewrite->files_done);
     file_job_free(rewrite->files);
     manifest_drop(&rewrite->manifest);
@@ -202,7 +229,7 @@ enum rewrite_state rewrite_state(const struct rewrite *rewrite)
 
 bool rewrite_runs(const struct rewrite *rewrite)
 {
-    return rewrite->state >= REWRITE_SEGMENT && rewrite->state <= REWRITE_SWITCH;
+    return rewrite->state >= REWRITE_SEGMENT && rewrite->state <= REWRITE_LISTED;
 }
 
 bool rewrite_restarts(const struct rewrite *rewrite)
@@ -212,24 +239,11 @@ bool rewrite_restarts(const struct rewrite *rewrite)
 
 /* ---- transitions ----------------------------------------------------------------------------- */
 
-/* The journal uses the next segment. */
-static void forget_next(struct rewrite *rewrite)
-{
-    rewrite->next.fd = -1;
-    rewrite->next.id = 0;
-}
-
-static void fail(struct rewrite *rewrite, struct journal *journal, const char *step, int error)
-{
-    rewrite->state = REWRITE_IDLE;
-    if (rewrite->restarts && journal != NULL) journal_restart_cancel(journal);
-    rewrite->w.failed(rewrite->w.ctx, step, error);
-}
-
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal)
 {
     if (rewrite->state != REWRITE_IDLE) return false;
     if (journal_state(journal) == JOURNAL_CANNOT_WRITE) journal_give_up_segment(journal);
+    rewrite->journal = journal;
     rewrite->restarts = journal_state(journal) == JOURNAL_NEEDS_BASE;
     /* An earlier attempt may have listed the segment with its ID. */
     if (rewrite->next.id == 0) rewrite->next.id = segment_id_new();
@@ -244,12 +258,12 @@ bool rewrite_begin(struct rewrite *rewrite, struct journal *journal)
 }
 
 /* To BASE, which will hold all changes so far. */
-static void begin_base(struct rewrite *rewrite, struct journal *journal)
+static void begin_base(struct rewrite *rewrite)
 {
     char path[DISK_PATH_MAX];
     int error = manifest_base_path(&rewrite->manifest, path, &rewrite->base_seq);
     if (error != 0) {
-        fail(rewrite, journal, "name of the base", error);
+        fail(rewrite, "name of the base", error);
         return;
     }
     rewrite->state = REWRITE_BASE;
@@ -257,20 +271,20 @@ static void begin_base(struct rewrite *rewrite, struct journal *journal)
     if (error == 0)
         log_line(LOG_NOTICE, "Rewriting the journal in the background");
     else
-        fail(rewrite, journal, "fork", error);
+        fail(rewrite, "fork", error);
 }
 
-static void end_segment(struct rewrite *rewrite, struct journal *journal)
+/* The journal uses the next segment. */
+static void forget_next(struct rewrite *rewrite)
 {
-    if (rewrite->step_error != 0)
-        fail(rewrite, journal, "new segment", rewrite->step_error);
-    else
-        rewrite->state = REWRITE_ROTATE;
+    rewrite->next.fd = -1;
+    rewrite->next.id = 0;
 }
 
 /* Stays in ROTATE while the journal is busy. */
-static void rotate(struct rewrite *rewrite, struct journal *journal)
+static void rotate(struct rewrite *rewrite)
 {
+    struct journal *journal = rewrite->journal;
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
     /* The base has replaced all segments before the current one, which is listed before the new
@@ -280,87 +294,64 @@ static void rotate(struct rewrite *rewrite, struct journal *journal)
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);
     if (error == EBUSY) return;
     if (error != 0) {
-        fail(rewrite, journal, "new segment", error);
+        fail(rewrite, "new segment", error);
         return;
     }
     forget_next(rewrite);
     rewrite->w.next_file(rewrite->w.ctx, length);
-    begin_base(rewrite, journal);
+    begin_base(rewrite);
 }
 
-static void begin_restart(struct rewrite *rewrite, struct journal *journal)
+static void restart(struct rewrite *rewrite)
 {
-    if (rewrite->step_error != 0) {
-        fail(rewrite, journal, "folder", rewrite->step_error);
-        return;
-    }
     rewrite->w.end_record(rewrite->w.ctx);
-    journal_restart_begin(journal, rewrite->next.id);
+    journal_restart_begin(rewrite->journal, rewrite->next.id);
     rewrite->w.next_file(rewrite->w.ctx, 0);
-    begin_base(rewrite, journal);
+    begin_base(rewrite);
 }
 
-void rewrite_base_ended(struct rewrite *rewrite, struct journal *journal,
-                        const struct child_outcome *outcome)
+void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome)
 {
     ensure(rewrite->state == REWRITE_BASE, "state %d", (int)rewrite->state);
     if (outcome->error != 0) {
-        fail(rewrite, journal, "child process", outcome->error);
+        fail(rewrite, "child process", outcome->error);
         return;
     }
     rewrite->base_size = outcome->size;
     begin_step(rewrite, REWRITE_LIST, list_base);
 }
 
+/* Stays in LISTED while the segment before is being synced. */
 static void end_rewrite(struct rewrite *rewrite)
 {
+    if (rewrite->restarts) {
+        if (journal_restart_end(rewrite->journal, rewrite->next.fd) == EBUSY) return;
+        forget_next(rewrite);
+    }
     rewrite->w.done(rewrite->w.ctx, &rewrite->base_size);
     begin_step(rewrite, REWRITE_SWEEP, sweep);
 }
 
-static void end_list(struct rewrite *rewrite, struct journal *journal)
+void rewrite_continue(struct rewrite *rewrite)
 {
-    if (rewrite->step_error != 0)
-        fail(rewrite, journal, "manifest", rewrite->step_error);
-    else if (rewrite->restarts)
-        rewrite->state = REWRITE_SWITCH;
-    else
-        end_rewrite(rewrite);
-}
-
-/* Stays in SWITCH while the segment before is being synced. */
-static void switch_journal(struct rewrite *rewrite, struct journal *journal)
-{
-    if (journal_restart_end(journal, rewrite->next.fd) == EBUSY) return;
-    forget_next(rewrite);
-    end_rewrite(rewrite);
-}
-
-void rewrite_continue(struct rewrite *rewrite, struct journal *journal)
-{
-    if (rewrite->step_ended) {
-        rewrite->step_ended = false;
-        if (rewrite->state == REWRITE_SEGMENT)
-            end_segment(rewrite, journal);
-        else if (rewrite->state == REWRITE_FOLDER)
-            begin_restart(rewrite, journal);
-        else
-            end_list(rewrite, journal);
+    switch (rewrite->state) {
+    case REWRITE_ROTATE: rotate(rewrite); break;
+    case REWRITE_RESTART: restart(rewrite); break;
+    case REWRITE_LISTED: end_rewrite(rewrite); break;
+    default: break;
     }
-    if (rewrite->state == REWRITE_ROTATE)
-        rotate(rewrite, journal);
-    else if (rewrite->state == REWRITE_SWITCH)
-        switch_journal(rewrite, journal);
 }
 
 bool rewrite_drop(struct rewrite *rewrite)
 {
+    int ignored;
     bool has_child = rewrite->state == REWRITE_BASE;
-    if (is_step(rewrite->state) && rewrite->state != REWRITE_SWEEP &&
-        rewrite->state != REWRITE_NOTE)
-        rewrite_await(rewrite);
-    rewrite->step_ended = false;
-    if (!is_step(rewrite->state) || rewrite_runs(rewrite)) rewrite->state = REWRITE_IDLE;
+    /* SWEEP and NOTE do not use the next segment, and end by themselves. */
+    if (rewrite->state != REWRITE_SWEEP && rewrite->state != REWRITE_NOTE) {
+        file_job_await(rewrite->files);
+        file_job_ended(rewrite->files, &ignored);
+        rewrite->state = REWRITE_IDLE;
+    }
     if (rewrite->next.fd >= 0) disk_close(rewrite->next.fd);
     forget_next(rewrite);
     return has_child;
@@ -379,7 +370,7 @@ int rewrite_end_try(struct rewrite *rewrite)
     rewrite_await(rewrite);
     if (rewrite->state != REWRITE_TRIED) return try_folder(rewrite);
     rewrite->state = REWRITE_IDLE;
-    return rewrite->step_error;
+    return rewrite->try_error;
 }
 
 void rewrite_begin_note(struct rewrite *rewrite)
@@ -438,23 +429,21 @@ void rewrite_check(const struct rewrite *rewrite, const struct journal *journal)
 {
     enum rewrite_state state = rewrite->state;
     bool works = file_job_runs(rewrite->files);
-    ensure(is_step(state) == (works || rewrite->step_ended), "state %d, thread %d, ended %d",
-           (int)state, works, rewrite->step_ended);
-    ensure(!works || !rewrite->step_ended, "state %d: two results", (int)state);
-    ensure(!rewrite_runs(rewrite) || journal != NULL, "state %d without a journal", (int)state);
+    ensure(is_step(state) == works, "state %d, thread %d", (int)state, works);
+    ensure(!rewrite_runs(rewrite) || (journal != NULL && journal == rewrite->journal),
+           "state %d of another journal", (int)state);
     ensure(journal == NULL ||
                (state != REWRITE_TRY && state != REWRITE_TRIED && state != REWRITE_NOTE),
            "state %d with a journal", (int)state);
     ensure((state != REWRITE_SEGMENT && state != REWRITE_ROTATE) || !rewrite->restarts,
            "state %d of a restart", (int)state);
-    ensure((state != REWRITE_FOLDER && state != REWRITE_SWITCH) || rewrite->restarts,
+    ensure((state != REWRITE_FOLDER && state != REWRITE_RESTART) || rewrite->restarts,
            "state %d of a rotation", (int)state);
     if (works) return; /* the thread may be changing the rest */
-    bool has_next = rewrite->next.fd >= 0;
-    ensure((state != REWRITE_ROTATE && state != REWRITE_SWITCH) ||
-               (has_next && rewrite->next.id != 0),
+    bool needs_next = state == REWRITE_ROTATE || (state == REWRITE_LISTED && rewrite->restarts);
+    ensure(!needs_next || (rewrite->next.fd >= 0 && rewrite->next.id != 0),
            "state %d without the next segment", (int)state);
-    bool needs_base = rewrite->restarts && (state == REWRITE_BASE || state == REWRITE_SWITCH);
+    bool needs_base = rewrite->restarts && (state == REWRITE_BASE || state == REWRITE_LISTED);
     ensure(!needs_base || journal_is_restarting(journal), "state %d, but the journal goes on",
            (int)state);
 }

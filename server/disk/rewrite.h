@@ -2,20 +2,22 @@
  * the journal's folder. Depends on journal, manifest and file_job. The caller owns the journal,
  * forks the child that writes the base, decides when to begin, and reports.
  *
- * A step in the folder waits for the disk, so a thread does it. Its result is taken when the loop
- * reports it, and acted on at the end of a turn, between records: in rewrite_continue.
+ * A step in the folder waits for the disk, so a thread does it (T below). take_step takes its
+ * result when the loop reports it, which may be in the middle of a transaction. So it begins
+ * nothing: what has to happen between records waits for rewrite_continue, at the end of a turn (E).
  *
  *     IDLE --rewrite_begin--+-- the journal can be written --> SEGMENT
  *                           +-- it needs a base -------------> FOLDER
  *
- *     SEGMENT --end_segment--> ROTATE --rotate--> BASE --rewrite_base_ended--> LIST
- *     FOLDER --begin_restart---------------------> BASE
+ *     SEGMENT --take_step--> ROTATE --rotate--+
+ *                                             +--> BASE --rewrite_base_ended--> LIST
+ *     FOLDER --take_step--> RESTART --restart-+
  *
- *     LIST --end_list--+-- of SEGMENT -------------------> SWEEP --take_step--> IDLE
- *                      +-- of FOLDER --> SWITCH --switch_journal--> SWEEP
+ *     LIST --take_step--> LISTED --end_rewrite--> SWEEP --take_step--> IDLE
  *
- *     SEGMENT, FOLDER, ROTATE, BASE, LIST --fail----------> IDLE  an error; the caller tries again
- *     any of these, SWITCH, TRIED ---------rewrite_drop---> IDLE  the journal is closed or replaced
+ *     SEGMENT to LIST --fail-----------------> IDLE  an error; the caller tries again
+ *     SEGMENT to LISTED, TRY, TRIED
+ *                     --rewrite_drop---------> IDLE  the journal is closed, or its data replaced
  *
  *     IDLE --rewrite_begin_try--> TRY --take_step--> TRIED --rewrite_end_try--> IDLE
  *     IDLE --rewrite_begin_note--> NOTE --take_step--> IDLE
@@ -23,23 +25,24 @@
  * What holds in each:
  *
  *     IDLE      nothing runs. After an error there may be a next segment, which the next attempt
- *               uses: a file (pending) with an ID, which the manifest may list
- *     SEGMENT   the thread creates the next segment and adds it to the manifest, behind the current
+ *               uses: a file with an ID, which the manifest may list
+ *     SEGMENT T the thread creates the next segment and adds it to the manifest, behind the current
  *               one, to which the journal still writes
- *     ROTATE    both are listed; the journal switches as soon as it is not busy, and continues with
+ *     ROTATE  E both are listed. The journal switches as soon as it is not busy, and continues with
  *               the new one while the base is written
- *     FOLDER    the thread creates the folder unless it exists. The journal writes nothing: its
+ *     FOLDER  T the thread creates the folder unless it exists. The journal writes nothing: its
  *               segment has failed, or there is none, or the data was replaced
- *     BASE      a child writes the data of the fork; after FOLDER the journal keeps later records
- *               in memory
- *     LIST      the thread lists the base, and, after FOLDER, a new segment: what a start loads
- *     SWITCH    the journal switches to that segment, with all records kept
- *     SWEEP     the thread removes the files that the base replaced. The journal needs nothing
+ *     RESTART E the folder exists. From the fork on, the journal keeps its records in memory
+ *     BASE      a child writes the data of the fork
+ *     LIST    T the thread lists the base, and after RESTART a new segment too
+ *     LISTED  E a start would load the base. After RESTART the journal switches to the new segment,
+ *               with all records kept, as soon as its last one is closed
+ *     SWEEP   T the thread removes the files that the base replaced. The journal needs nothing
  *               more, so a snapshot may begin
- *     TRY       the journal is off: the thread creates the folder and a segment, to see whether
+ *     TRY     T the journal is off: the thread creates the folder and a segment, to see whether
  *               that is possible
  *     TRIED     the result was not used yet
- *     NOTE      the journal was closed: the thread notes in the manifest that it is synced */
+ *     NOTE    T the journal was closed: the thread notes in the manifest that it is synced */
 #ifndef SERVER_DISK_REWRITE_H
 #define SERVER_DISK_REWRITE_H
 
@@ -56,9 +59,10 @@ enum rewrite_state {
     REWRITE_SEGMENT,
     REWRITE_ROTATE,
     REWRITE_FOLDER,
+    REWRITE_RESTART,
     REWRITE_BASE,
     REWRITE_LIST,
-    REWRITE_SWITCH,
+    REWRITE_LISTED,
     REWRITE_SWEEP,
     REWRITE_TRY,
     REWRITE_TRIED,
@@ -100,20 +104,19 @@ bool rewrite_restarts(const struct rewrite *rewrite);
 /* ---- the thread ---- */
 
 bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
-void rewrite_await(struct rewrite *rewrite);            /* waits until it has ended its step */
+void rewrite_await(struct rewrite *rewrite);            /* until it has ended; then it rests */
 /* The manifest, which belongs to the thread while that works. */
 struct manifest *rewrite_manifest(struct rewrite *rewrite);
 
 /* ---- a rewrite ---- */
 
 /* Begins if the state is IDLE. If the journal needs a base, or can't be written, the base replaces
- * all of it. Returns false in another state. */
+ * all of it. Returns false in another state. Borrows the journal until the rewrite ends. */
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* In BASE: the child has ended. */
-void rewrite_base_ended(struct rewrite *rewrite, struct journal *journal,
-                        const struct child_outcome *outcome);
+void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */
-void rewrite_continue(struct rewrite *rewrite, struct journal *journal);
+void rewrite_continue(struct rewrite *rewrite);
 /* Call when the journal was closed, or its data replaced. Returns true if the caller must cancel
  * the child. */
 bool rewrite_drop(struct rewrite *rewrite);
