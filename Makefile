@@ -43,8 +43,8 @@ LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
 BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANITIZE)
-COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
-LINK = $(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
+COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(SUITE) -MMD -MP
+LINK = $(call say,LD )mkdir -p $(@D) && $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
 # Debian builds cjson for Lua 5.1; it finds Lua's functions in LuaJIT, which has the same interface.
 SCRIPT_LIBS = -llua5.1-cjson -lluajit-5.1
@@ -86,7 +86,6 @@ SERVER = $(filter-out %/main.o,$(call obj,$(SERVER_SRC)))
 UNIT = $(patsubst %.c,$(B)/%,$(UNIT_SRC))
 TOOLS = $(patsubst %.c,$(B)/%,$(TOOL_SRC))
 FUZZERS = $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
-unit_of = $(filter $(B)/tests/unit/$(1)/%,$(UNIT))
 
 .DELETE_ON_ERROR .SECONDARY:
 .PHONY: all expired installed tools run unit test test-all lint format clean example reference
@@ -102,7 +101,6 @@ expired: $(B)/expired
 # To optimize the whole takes half as long as to compile it, so `make test` links the same objects without that.
 $(B)/core/expired: PARTS = -fno-lto
 $(B)/expired $(B)/core/expired: $(B)/obj/server/main.o $(SERVER) $(PROTO) $(CONF) $(STORE) $(BOTTOM)
-	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) $(DAEMON_LIBS)
 
 $(B)/obj/%.o: %.c | $(B)/.complete
@@ -114,6 +112,7 @@ $(B)/.complete: # names what is missing, before the compiler fails at it
 # Tests and tools are linked without link-time optimization. It also does not see symbols of .incbin.
 $(B)/obj/tests/%.o $(B)/obj/tools/%.o $(B)/obj/server/http/page_files.o: LTO =
 $(B)/obj/tests/unit/%.o: CFLAGS += -O0 -U_FORTIFY_SOURCE # to optimize them costs more than it saves
+$(B)/obj/tests/unit/%.o: SUITE = -Dtest_suite=$(subst /,_,$*)
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter-out store/base/% store/mem/%,$(filter $l/%,$(LIB_SRC))))))
@@ -124,14 +123,18 @@ $(TOOL_LIB): $(call obj,$(TOOL_LIB_SRC))
 $(BOTTOM) $(PROTO) $(CONF) $(STORE) $(DISK) $(SUPPORT) $(TOOL_LIB):
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 
-# A unit test sees the library it is about and the one at the bottom, and no other.
-$(foreach l,proto conf store,$(eval $(call unit_of,$l): $(B)/lib$l.a))
-$(call unit_of,server): $(SERVER) $(PROTO) $(CONF) $(STORE)
-$(call unit_of,server): UNIT_LIBS = $(SERVER_LIBS)
-$(call unit_of,server/module): $(call obj,$(MODULE_SRC))
-$(UNIT): $(B)/%: $(B)/obj/%.o $(SUPPORT) $(BOTTOM)
-	@mkdir -p $(@D)
-	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(MALLOC_LIBS) $(UNIT_LIBS) $(CHECK_LIBS) -lm
+# A unit test sees the library it is about and the one at the bottom, and no other. All tests of a library are one
+# program with many names (tests/support/suite.c): a link of each took longer than most of them.
+SUITES = $(patsubst %,$(B)/tests/unit/%/suites,proto conf store server server/module)
+$(foreach l,proto conf store,$(eval $(B)/tests/unit/$l/suites: $(B)/lib$l.a))
+$(filter $(B)/tests/unit/server/%,$(SUITES)): $(SERVER) $(PROTO) $(CONF) $(STORE)
+$(B)/tests/unit/server/module/suites: $(call obj,$(MODULE_SRC))
+suites_of = $(lastword $(foreach s,$(SUITES),$(if $(filter $(dir $s)%,$(1)),$s)))
+$(foreach t,$(UNIT),$(eval $t: $(call suites_of,$t))$(eval $(call suites_of,$t): $(t:$(B)/%=$(B)/obj/%.o)))
+$(UNIT): ; @mkdir -p $(@D) && ln -f $< $@
+UNIT_LIBS = $(if $(findstring unit/server/,$@),$(SERVER_LIBS)) $(MALLOC_LIBS) $(CHECK_LIBS) -lm
+$(SUITES): $(SUPPORT) $(BOTTOM)
+	$(LINK) -Wl,--dynamic-list=tests/support/suites -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
 
 $(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(DISK) $(STORE)
@@ -139,12 +142,11 @@ $(B)/tools/command_reference: $(SERVER) $(STORE)
 $(B)/tools/command_reference: TOOL_LIBS = $(MALLOC_LIBS) $(SERVER_LIBS)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): TOOL_LIBS = $(MALLOC_LIBS) -llz4
 $(TOOLS): $(B)/%: $(B)/obj/%.o $(TOOL_LIB) $(PROTO) $(CONF) $(BOTTOM)
-	@mkdir -p $(@D)
 	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TOOL_LIBS) -lm
 
 GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 QUICK_LINK ?= $(GOLD) $(if $(SANITIZE),,-Wl,-S) # empty: for a debugger
-$(UNIT) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(UNIT),$@),$(QUICK_LINK))
+$(SUITES) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(SUITES),$@),$(QUICK_LINK))
 
 # Whole programs need a server to run in, payloads a part of it.
 $(addprefix $(B)/tests/fuzz/,import_fuzz restore_fuzz script_formats_fuzz): $(SERVER)
@@ -152,7 +154,6 @@ IN_A_SERVER := $(patsubst %,$(B)/tests/fuzz/%_fuzz,acl http program script tls)
 $(IN_A_SERVER): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
-	@mkdir -p $(@D)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
 FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay slow_names)
@@ -160,8 +161,7 @@ SIM = $(B)/tests/sim/kernel.so
 $(FAULT): $(B)/%.so: %.c
 $(SIM): $(wildcard tests/sim/kernel/*)
 $(FAULT) $(SIM):
-	@mkdir -p $(@D)
-	$(call say,LD )$(CC) -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $(filter %.c,$^)
+	$(call say,LD )mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -I. $(WARNINGS) -O2 -fPIC -pthread -shared -o $@ $(filter %.c,$^)
 tools: $(TOOLS)
 -include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))
 

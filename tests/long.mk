@@ -47,14 +47,15 @@ ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g1" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
-TSAN_UNIT = $(patsubst %,$(B)/tests/unit/%_test,store/mem/shared server/base/page_thread \
+TSAN_UNIT = $(patsubst %,build/tsan/tests/unit/%_test,store/mem/shared server/base/page_thread \
     $(addprefix server/net/,byte_ring io_threads transport) \
     $(addprefix server/disk/,file_job journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
     $(patsubst %,tests/e2e/%.py,access/test_tls $(addprefix commands/test_,\
     big_arguments blocking client_filters tracking) \
     $(addprefix operations/test_,io_threads process) replica/test_replica queues/test_crowd)
-TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread
+TSAN = B=build/tsan CC=gcc MALLOC=libc CFLAGS="$(TSAN_CFLAGS)" SANITIZE=-fsanitize=thread \
+    UNIT="$(TSAN_UNIT)"
 # gcc warns that ThreadSanitizer does not see fences. It reports no race there: all that is read is atomic.
 TSAN_CFLAGS ?= -O1 -g -Wno-tsan
 tsan:
@@ -68,7 +69,7 @@ tsan-here:
 # What .ci/run can afford: compiling takes most of the time.
 TSAN_SHORT = $(filter-out %_fault_test %/segments_test,$(TSAN_UNIT))
 tsan-short:
-	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1 -Wno-tsan" TSAN_UNIT="$(TSAN_SHORT:$(B)/%=build/tsan/%)" \
+	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1 -Wno-tsan" TSAN_UNIT="$(TSAN_SHORT)" \
 	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_io_threads.py,$(TSAN_E2E))"
 
 sim-plants:

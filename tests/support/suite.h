@@ -15,6 +15,7 @@
         place_written = true;                                                                      \
     })
 
+/* Each test file defines one, under a name of its own (suite.c). */
 Suite *test_suite(void);
 
 /* Is the test named in TEST_SKIP, a list of words? Counts it then. */
