@@ -134,7 +134,7 @@ $(foreach t,$(UNIT),$(eval $t: $(call suites_of,$t))$(eval $(call suites_of,$t):
 $(UNIT): ; @mkdir -p $(@D) && ln -f $< $@
 UNIT_LIBS = $(if $(findstring unit/server/,$@),$(SERVER_LIBS)) $(MALLOC_LIBS) $(CHECK_LIBS) -lm
 $(SUITES): $(SUPPORT) $(BOTTOM)
-	$(LINK) -Wl,--dynamic-list=tests/support/suites -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
+	$(LINK) -Wl,--dynamic-list=tests/unit/suites.list -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(UNIT_LIBS)
 
 $(B)/tools/bench/deadlines: $(STORE)
 $(addprefix $(B)/tools/,$(INSTALLED_TOOLS)): $(DISK) $(STORE)
