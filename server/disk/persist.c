@@ -1,10 +1,9 @@
-/* persist: see persist.h. The journal of each turn, the state that INFO shows, and turning the
- * journal on and off. */
-#include "server/disk/persist_state.h"
+/* persist: see persist.h. The journal of each turn, starting and stopping, and turning the journal
+ * on and off. The saver writes snapshots and bases. */
+#include "server/disk/persist.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,13 +11,17 @@
 #include "server/base/log.h"
 #include "server/disk/data_folder.h"
 #include "server/disk/format/file_kind.h"
+#include "server/disk/format/instant_mark.h"
+#include "server/disk/format/manifest.h"
+#include "server/disk/format/stream_position.h"
+#include "server/disk/journal.h"
 #include "server/disk/load.h"
+#include "server/disk/rewrite.h"
+#include "server/disk/saver.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum {
-    MSEC_PER_SEC = 1000,
-    REST_SHARE = 9, /* rewriting takes at most a tenth of the time */
     /* While the disk can't be written to, only expiry changes data. If the journal then has more
      * than this many bytes in memory, it drops them and needs a base. */
     WAITING_MAX = 32 << 20,
@@ -27,12 +30,77 @@ enum {
     RECORD_BYTES = 4096,
 };
 
-/* ---- creating and freeing -------------------------------------------------------------------- */
+struct persist {
+    struct persist_wiring w;
+    struct saver *saver;
+    struct rewrite *rewrite; /* the saver's */
 
-static void on_child(void *ctx)
+    struct journal *journal;
+    struct effect_writer writer;
+    struct position_marks marks; /* of the journal's records, to continue from */
+    struct instant_marks instants;
+    struct position_marks loaded; /* of the files, at the start */
+    struct loop_io *synced;
+    struct loop_timer *flush_again;
+    bool listens;     /* effects go to the journal */
+    bool has_token;   /* the open record has a leap of the fencing tokens */
+    size_t committed; /* bytes of the open record that are of committed transactions */
+    msec record_at;   /* when the first of them was committed */
+    bool opened;      /* the journal has had a file since appendonly was turned on */
+    int base_error;   /* of the last attempt at a base that the journal needs, or 0 */
+
+    bool settle_asked;      /* persist_prepare has to be called again when a sync has ended */
+    unsigned settled_turns; /* turns since the journal settled and could have been closed */
+
+    uint64_t before; /* sum of the last positions of earlier journals */
+    /* The safe position without a journal: UINT64_MAX, or less if closing the last one failed. */
+    uint64_t safe_at_end;
+
+    int folder; /* the working directory, locked for this daemon; -1: not locked */
+
+    uint64_t segments_bytes; /* of the segments before the current one */
+    struct progress load;    /* bytes, while report.loading */
+    struct persist_report report;
+};
+
+/* ---- what the saver tells -------------------------------------------------------------------- */
+
+/* The next record begins another file, or was preceded by records that were dropped: it names its
+ * database and its position in full. */
+static void restart_text(struct persist *persist)
 {
-    persist_end_tasks(ctx);
+    effect_writer_restart(&persist->writer);
+    persist->marks.known = persist->instants.known = false;
 }
+
+static void end_open_record(void *ctx)
+{
+    persist_end_record(ctx);
+}
+
+static void next_file(void *ctx, uint64_t length)
+{
+    struct persist *persist = ctx;
+    persist->segments_bytes += length;
+    restart_text(persist);
+}
+
+static void base_failed(void *ctx, int error)
+{
+    struct persist *persist = ctx;
+    if (persist->listens) persist->base_error = error;
+}
+
+static void base_done(void *ctx, uint64_t bytes)
+{
+    struct persist *persist = ctx;
+    persist->opened = true;
+    persist->base_error = 0;
+    persist->segments_bytes = 0;
+    persist->report.base_bytes = bytes;
+}
+
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static void on_timer(void *ctx)
 {
@@ -41,23 +109,22 @@ static void on_timer(void *ctx)
 
 struct persist *persist_new(const struct persist_wiring *wiring)
 {
-    struct child *child = child_new();
-    if (child == NULL) return NULL;
     struct persist *persist = mem_zalloc(sizeof(*persist));
     persist->w = *wiring;
-    persist->child = child;
-    if (!persist_new_rewrite(persist)) {
-        child_free(child);
+    persist->saver = saver_new(&(struct saver_wiring){ .persist = &persist->w,
+                                                       .end_record = end_open_record,
+                                                       .next_file = next_file,
+                                                       .base_failed = base_failed,
+                                                       .base_done = base_done,
+                                                       .ctx = persist });
+    if (persist->saver == NULL) {
         mem_free(persist);
         return NULL;
     }
+    persist->rewrite = saver_rewrite(persist->saver);
     persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
-    persist->task_again = loop_timer_new(wiring->loop, on_timer, persist);
-    loop_on_signal(wiring->loop, SIGCHLD, on_child, persist);
-    persist->report.last_save_sec = clock_now(wiring->clock) / MSEC_PER_SEC;
-    persist->report.saves.sec = persist->report.rewrites.sec = -1;
     return persist;
 }
 
@@ -65,7 +132,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
 static int close_journal(struct persist *persist)
 {
     loop_io_free(persist->synced);
-    persist_drop_rewrite(persist);
+    saver_drop_rewrite(persist->saver);
     persist_end_record(persist);
     uint64_t safe = persist_safe_position(persist);
     persist->before += journal_position(persist->journal);
@@ -85,10 +152,8 @@ void persist_free(struct persist *persist)
 {
     if (persist == NULL) return;
     if (persist->journal != NULL) close_journal(persist);
-    rewrite_free(persist->rewrite);
-    child_free(persist->child);
+    saver_free(persist->saver);
     loop_timer_free(persist->flush_again);
-    loop_timer_free(persist->task_again);
     if (persist->folder >= 0) disk_close(persist->folder);
     mem_free(persist);
 }
@@ -135,12 +200,6 @@ void persist_effect(struct persist *persist, const struct effect *effect)
 {
     effect_writer_put(&persist->writer, effect);
     persist->has_token |= effect->kind == EFFECT_TOKEN;
-}
-
-void persist_restart_text(struct persist *persist)
-{
-    effect_writer_restart(&persist->writer);
-    persist->marks.known = persist->instants.known = false;
 }
 
 static bool has_open_transaction(const struct persist *persist)
@@ -220,7 +279,7 @@ const char *persist_refusal(const struct persist *persist)
 {
     if (persist->report.write_error != NULL) return persist->report.write_error;
     const struct conf *conf = persist->w.conf;
-    if (persist->report.saves.has_failed && conf->stop_writes_on_bgsave_error &&
+    if (saver_has_failed(persist->saver) && conf->stop_writes_on_bgsave_error &&
         conf->save[0] != '\0')
         return "Writing the last snapshot failed, so commands that change data are refused until "
                "one succeeds (stop-writes-on-bgsave-error). See the log for the reason.";
@@ -230,10 +289,10 @@ const char *persist_refusal(const struct persist *persist)
 void persist_replaced(struct persist *persist)
 {
     if (!persist->listens) return;
-    persist_drop_rewrite(persist);
+    saver_drop_rewrite(persist->saver);
     persist_end_record(persist);
     journal_need_base(persist->journal);
-    persist_restart_text(persist);
+    restart_text(persist);
     persist->opened = false; /* accept writes, as while the first base is being written */
     persist->base_error = 0;
 }
@@ -314,7 +373,7 @@ void persist_turn_inside(struct persist *persist)
 void persist_turn(struct persist *persist)
 {
     if (persist->report.loading) return;
-    bool flushed = persist->w.store->flushed_at != persist->flush_seen;
+    bool flushed = saver_sees_flush(persist->saver);
     if (persist->listens) {
         resume_journal(persist);
         flush_journal(persist);
@@ -322,17 +381,18 @@ void persist_turn(struct persist *persist)
         bool wants_base = flushed || journal_report(persist->journal).waiting > WAITING_MAX;
         if (wants_base && journal_state(persist->journal) == JOURNAL_CANNOT_WRITE) {
             journal_give_up_segment(persist->journal);
-            persist->retry.rewrite = false;
+            saver_hurry_rewrite(persist->saver);
         }
     }
-    if (flushed) persist_save_flushed(persist);
-    persist_begin_tasks(persist);
+    if (flushed) saver_save_flushed(persist->saver);
+    saver_turn(persist->saver, persist->listens ? persist->journal : NULL);
     if (persist->listens)
         update_write_error(persist); /* after starting tasks, whose errors count */
     if (persist->w.conf->enable_debug_command != CONF_ALLOW_NO) persist_check(persist);
 }
 
-static bool grew_enough(const struct persist *persist)
+/* Has the journal grown enough for a rewrite? */
+static bool has_grown(const struct persist *persist)
 {
     const struct conf *conf = persist->w.conf;
     uint64_t base = persist->report.base_bytes > 0 ? persist->report.base_bytes : 1;
@@ -341,45 +401,18 @@ static bool grew_enough(const struct persist *persist)
     return now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
 }
 
-/* Has a save point (a pair of `save`) been reached? */
-static bool save_is_due(const struct persist *persist)
-{
-    uint64_t changes = persist->w.store->changes - persist->changes_saved;
-    int64_t age = clock_now(persist->w.clock) / MSEC_PER_SEC - persist->report.last_save_sec;
-    const char *at = persist->w.conf->save;
-    int64_t seconds;
-    uint64_t least;
-    int used;
-    while (sscanf(at, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2) {
-        if (changes >= least && changes > 0 && age >= seconds) return true;
-        at += used;
-    }
-    return false;
-}
-
 /* Drops the result of TRY, if there is one. */
 static void drop_try(struct persist *persist)
 {
-    if (rewrite_state(persist->rewrite) == REWRITE_TRIED) persist_drop_rewrite(persist);
+    if (rewrite_state(persist->rewrite) == REWRITE_TRIED) saver_drop_rewrite(persist->saver);
 }
 
 void persist_second(struct persist *persist)
 {
-    int64_t now = clock_mono_usec();
     if (persist->report.loading) return;
     if (!persist->listens) drop_try(persist); /* the client that wanted it has gone */
     if (persist->listens) update_journal_report(persist);
-    if (child_runs(persist->child)) {
-        persist->at_task.done = child_progress(persist->child).keys;
-        progress_log(&persist->at_task, now);
-    }
-    if (persist->retry.save || persist->retry.rewrite) return;
-    if (save_is_due(persist)) persist->save_scheduled = true;
-    /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
-    bool has_rested = now - persist->rewritten_usec >= REST_SHARE * persist->rewrite_took_usec;
-    bool is_idle = persist->task == TASK_NONE && !rewrite_runs(persist->rewrite);
-    if (persist->listens && is_idle && grew_enough(persist) && has_rested)
-        persist->rewrite_scheduled = true;
+    saver_second(persist->saver, persist->listens && has_grown(persist));
 }
 
 static enum manifest_found find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
@@ -464,11 +497,11 @@ bool persist_configure(struct persist *persist)
         log_line(LOG_WARNING, "Can't start the journal in %s/%s: %s%s", conf->dir,
                  rewrite_manifest(persist->rewrite)->dir, file_error_text(error),
                  file_error_advice(error));
-        persist_drop_rewrite(persist);
+        saver_drop_rewrite(persist->saver);
         return false;
     }
     persist->listens = true;
-    persist->rewrite_scheduled = true;
+    saver_schedule_rewrite(persist->saver);
     log_line(LOG_NOTICE, "Journal turned on: writing a base file of the current data");
     return true;
 }
@@ -476,8 +509,7 @@ bool persist_configure(struct persist *persist)
 /* A journal in the old directory, if it was turned off, is not continued in the new one. */
 int persist_move(struct persist *persist, const char *folder)
 {
-    bool writes = persist->task != TASK_NONE || persist->save_scheduled;
-    if (persist->listens || persist->report.loading || writes) return EBUSY;
+    if (persist->listens || persist->report.loading || saver_is_busy(persist->saver)) return EBUSY;
     rewrite_await(persist->rewrite); /* its paths are relative to the old folder */
     drop_try(persist);
     if (chdir(folder) != 0) return errno;
@@ -537,8 +569,9 @@ static bool open_journal(struct persist *persist, const struct load *load)
 {
     int error = new_journal(persist);
     if (error == 0)
-        error = load->journal == LOAD_LISTED_JOURNAL ? continue_journal(persist, load)
-                                                     : persist_begin_journal(persist);
+        error = load->journal == LOAD_LISTED_JOURNAL
+                    ? continue_journal(persist, load)
+                    : saver_begin_journal(persist->saver, persist->journal);
     if (error == 0) {
         persist->listens = persist->opened = true;
         rewrite_sweep_now(persist->rewrite);
@@ -564,12 +597,10 @@ static void sweep_snapshot(const struct conf *conf)
 
 static void take_loaded(struct persist *persist, const struct load *load, int64_t began_usec)
 {
-    const struct store *store = persist->w.store;
-    uint64_t keys = store_count(store);
+    uint64_t keys = store_count(persist->w.store);
     if (!load->imports && !load->is_changed) persist->loaded = load->marks;
     persist->report.keys_loaded = keys;
-    persist->changes_saved = store->changes;
-    persist->flush_seen = store->flushed_at;
+    saver_loaded(persist->saver);
     if (persist->load.total == 0) return;
     log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
              log_plural(keys), load->loaded, (double)(clock_mono_usec() - began_usec) / 1e6);
@@ -643,6 +674,28 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
     return good;
 }
 
+/* ---- on demand ------------------------------------------------------------------------------- */
+
+enum persist_outcome persist_save(struct persist *persist)
+{
+    return persist->report.loading ? PERSIST_FAILED : saver_save(persist->saver);
+}
+
+enum persist_outcome persist_save_at_end(struct persist *persist)
+{
+    return persist->report.loading ? PERSIST_DONE : saver_save_at_end(persist->saver);
+}
+
+enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule)
+{
+    return saver_begin_save(persist->saver, or_schedule);
+}
+
+enum persist_outcome persist_begin_rewrite(struct persist *persist)
+{
+    return saver_begin_rewrite(persist->saver, persist->listens);
+}
+
 /* ---- stopping, and INFO ---------------------------------------------------------------------- */
 
 bool persist_stop(struct persist *persist, char *why, size_t size)
@@ -657,8 +710,11 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
         journal_resume(persist->journal);
         error = close_journal(persist);
     }
-    if (lacks_base) error = persist_write_last_base(persist);
-    if (lacks_base && error == 0) rewrite_begin_note(persist->rewrite);
+    if (lacks_base) error = saver_write_last_base(persist->saver);
+    if (lacks_base && error == 0) {
+        persist->safe_at_end = UINT64_MAX;
+        rewrite_begin_note(persist->rewrite);
+    }
     rewrite_await(persist->rewrite);
     if (error != 0)
         snprintf(
@@ -673,43 +729,18 @@ struct persist_report persist_report(struct persist *persist)
 {
     if (persist->listens && !persist->report.loading) update_journal_report(persist);
     struct persist_report report = persist->report;
-    int64_t now = clock_mono_usec();
-    report.load = progress_report(&persist->load, now);
-    report.save = progress_report(&persist->at_save, now);
-    if (child_runs(persist->child)) {
-        struct child_progress child = child_progress(persist->child);
-        struct progress at = persist->at_task;
-        at.done = child.keys;
-        report.task = progress_report(&at, now);
-        report.copied_now = child.copied;
-        report.copied_peak = child.copied_peak;
-        report.copied_age_sec = child.copied_usec > 0 ? (now - child.copied_usec) / 1000000 : 0;
-    }
-    int64_t task_sec = (now - persist->task_began_usec) / 1000000;
+    const struct journal *journal = persist->listens ? persist->journal : NULL;
+    report.load = progress_report(&persist->load, clock_mono_usec());
     report.journal = persist->listens;
-    report.saving = persist->task == TASK_SAVE;
-    report.rewriting = rewrite_runs(persist->rewrite) || persist->task == TASK_VOID ||
-                       rewrite_state(persist->rewrite) == REWRITE_SWEEP;
-    report.rewrite_scheduled = persist->rewrite_scheduled || persist_waits_for_base(persist);
-    report.current_save_sec = report.saving ? task_sec : -1;
-    report.current_rewrite_sec = report.rewriting ? task_sec : -1;
     if (persist->journal != NULL) report.buffer_bytes = journal_buffer(persist->journal)->bytes;
-    const struct store *store = persist->w.store;
-    /* After FLUSHALL a snapshot is written at the end of this turn. */
-    bool was_flushed = store->flushed_at != persist->flush_seen && persist->w.conf->save[0] != '\0';
-    uint64_t saved = was_flushed ? store->flushed_at : persist->changes_saved;
-    report.changes_since_save = store->changes - saved;
+    saver_report(persist->saver, journal, &report);
     return report;
 }
 
 void persist_check(const struct persist *persist)
 {
-    bool is_base = rewrite_state(persist->rewrite) == REWRITE_BASE;
-    ensure((persist->task == TASK_BASE) == is_base, "task %d in state %d", (int)persist->task,
-           (int)rewrite_state(persist->rewrite));
-    ensure(!child_runs(persist->child) || persist->task != TASK_NONE, "a child without a task");
     ensure(persist->listens == (persist->journal != NULL) || persist->report.loading,
            "the journal is on: %d", persist->listens);
-    rewrite_check(persist->rewrite, persist->journal);
+    saver_check(persist->saver, persist->journal);
     if (persist->journal != NULL) journal_check(persist->journal);
 }

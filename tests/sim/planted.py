@@ -79,8 +79,8 @@ PLANTS = {
     "the journal is measured only when INFO asks": (
         "Logs|Mixed",
         ("server/disk/persist.c",
-         "    if (persist->listens) update_journal_report(persist);\n    if (child_runs",
-         "    if (child_runs"),
+         "    if (persist->listens) update_journal_report(persist);\n    saver_second",
+         "    saver_second"),
     ),
     # ---- transactions
     "WATCH misses changes": (

@@ -1,0 +1,80 @@
+/* saver: writes the whole store to a file: snapshots, and bases for the rewrite of the journal,
+ * which it drives. One file at a time, in a forked child or at once; after a failure it tries
+ * again. Depends on child, rewrite and format/base. Knows what was saved and when; knows neither
+ * records nor positions of the journal, which is the caller's (persist.c). */
+#ifndef SERVER_DISK_SAVER_H
+#define SERVER_DISK_SAVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/disk/persist.h"
+
+struct journal;
+struct rewrite;
+struct saver;
+
+struct saver_wiring {
+    const struct persist_wiring *persist; /* borrowed */
+    /* As in rewrite.h. */
+    void (*end_record)(void *ctx);
+    void (*next_file)(void *ctx, uint64_t length);
+    /* A base that the journal needs could not be written. */
+    void (*base_failed)(void *ctx, int error);
+    /* The journal uses a new base of this size. */
+    void (*base_done)(void *ctx, uint64_t bytes);
+    void *ctx;
+};
+
+struct saver *saver_new(const struct saver_wiring *wiring); /* NULL with errno */
+void saver_free(struct saver *saver);
+
+/* The rewrite, for what else it does in the journal's folder. */
+struct rewrite *saver_rewrite(struct saver *saver);
+
+/* The store was loaded: its changes are saved. */
+void saver_loaded(struct saver *saver);
+
+/* ---- every turn; `journal` is NULL if it is off ---- */
+
+/* Call at the end of each turn, between records. Starts what is scheduled, due to be tried again,
+ * or needed by the journal; continues the rewrite. */
+void saver_turn(struct saver *saver, struct journal *journal);
+/* About once a second: logs progress, and schedules a snapshot that a save point demands, and a
+ * rewrite if the journal has grown enough for it. */
+void saver_second(struct saver *saver, bool has_grown);
+/* Was the store flushed since the last snapshot that saver_save_flushed considered? */
+bool saver_sees_flush(const struct saver *saver);
+/* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
+void saver_save_flushed(struct saver *saver);
+
+/* ---- snapshots: see persist.h ---- */
+
+enum persist_outcome saver_save(struct saver *saver);
+enum persist_outcome saver_save_at_end(struct saver *saver);
+enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule);
+bool saver_has_failed(const struct saver *saver); /* did the last snapshot fail? */
+/* Does a child work, or is a snapshot scheduled? */
+bool saver_is_busy(const struct saver *saver);
+
+/* ---- the rewrite ---- */
+
+enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on);
+/* Even while another one runs. */
+void saver_schedule_rewrite(struct saver *saver);
+/* Does not wait for the time at which a failed rewrite would be tried again. */
+void saver_hurry_rewrite(struct saver *saver);
+/* Cancels a rewrite whose journal was closed, or whose data was replaced. */
+void saver_drop_rewrite(struct saver *saver);
+/* At once: opens the journal with a base of the store and an empty segment. 0 or an errno. */
+int saver_begin_journal(struct saver *saver, struct journal *journal);
+/* At once, after the journal was closed without a base. 0 or an errno. */
+int saver_write_last_base(struct saver *saver);
+
+/* Sets what persist_report says of snapshots, rewrites and the child. */
+void saver_report(const struct saver *saver, const struct journal *journal,
+                  struct persist_report *report);
+/* Asserts that the states of rewrite and child fit. O(1) */
+void saver_check(const struct saver *saver, const struct journal *journal);
+
+#endif
