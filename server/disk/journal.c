@@ -28,7 +28,7 @@
  *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
  * base is needed: then the rest is in the base, or in `waiting` from `restart_from` on. synced <=
- * written. The file has bytes beyond `length` only while `uncut`: `part` bytes of `waiting`, or
+ * written. The file has bytes beyond `length` only while `uncut`: `partial` bytes of `waiting`, or
  * garbage. */
 #include "server/disk/journal.h"
 
@@ -52,8 +52,8 @@ enum {
     SLICE = 1 << 20, /* bytes that one flush sums and writes at least, if more are waiting */
     FRESH_MAX = 4 << 20,
     /* Allocate blocks ahead for as many bytes as the segment has, within these limits. */
-    ROOM_LEAST = 1 << 20,
-    ROOM_MOST = 32 << 20,
+    AHEAD_LEAST = 1 << 20,
+    AHEAD_MOST = 32 << 20,
 };
 
 #define NO_LIMIT SIZE_MAX
@@ -78,11 +78,11 @@ struct journal {
 
     int fd; /* -1: no file */
     uint64_t length;
-    uint64_t room; /* blocks were ordered up to here */
-    size_t part;   /* bytes of `waiting` that are written, while the rest is not */
-    size_t late;   /* complete bytes that the last flush did not write */
-    size_t fresh;  /* bytes that came behind unsummed ones since the last flush: of each record
-                      FRESH_MAX at most */
+    uint64_t allocated; /* blocks were ordered up to here */
+    size_t partial;     /* bytes of `waiting` that are written, while the rest is not */
+    size_t late;        /* complete bytes that the last flush did not write */
+    size_t fresh;       /* bytes that came behind unsummed ones since the last flush: of each record
+                           FRESH_MAX at most */
     bool uncut;
     uint32_t id;               /* of the segment, in its marks */
     bool tells_id;             /* the next record will tell it */
@@ -156,7 +156,7 @@ static void empty_buffer(struct journal *journal)
     outbuf_consume(&journal->waiting, journal->whole_len);
     journal->whole = (struct outbuf_cursor){ 0 }; /* the text of an incomplete record may follow */
     journal->whole_len = 0;
-    journal->part = journal->late = 0;
+    journal->partial = journal->late = 0;
     journal->unsummed.first = journal->unsummed.count = 0;
 }
 
@@ -175,8 +175,8 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
     journal->length = end->length;
     journal->sum = end->sum;
     journal->uncut = false;
-    journal->part = 0;
-    journal->room = 0;
+    journal->partial = 0;
+    journal->allocated = 0;
 }
 
 struct journal_end journal_begun(void)
@@ -224,15 +224,6 @@ static void fill_sum_line(struct journal *journal, char *line)
     journal->sum = crc32c(journal->sum, line, RECORD_SUM_LINE);
 }
 
-static void sum_record(struct journal *journal, size_t left)
-{
-    struct iovec piece;
-    for (; left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
-         left -= piece.iov_len)
-        journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
-    fill_sum_line(journal, outbuf_reserve(&journal->waiting, RECORD_SUM_LINE));
-}
-
 static bool has_unsummed(const struct journal *journal)
 {
     return journal->unsummed.count > 0;
@@ -257,20 +248,15 @@ static void sum_later(struct journal *journal, size_t text)
     memset(outbuf_reserve(&journal->waiting, RECORD_SUM_LINE), 0, RECORD_SUM_LINE);
 }
 
-/* The length of the segment up to which it is known to be synced; 0: unknown. */
-static uint64_t synced_length(const struct journal *journal)
-{
-    uint64_t unsynced = journal->written - journal->synced;
-    bool is_known = !needs_base(journal) && journal->phase != RETIRES;
-    return is_known && unsynced < journal->length ? journal->length - unsynced : 0;
-}
-
 /* Adds the mark to the record that is due in it, if any (segment_mark.h). */
 static void mark_record(struct journal *journal)
 {
     char mark[SEGMENT_MARK_MAX];
-    uint64_t synced = synced_length(journal);
     size_t len = 0;
+    /* The length of the segment up to which it is known to be synced, or 0. */
+    uint64_t synced = 0, unsynced = journal->written - journal->synced;
+    if (!needs_base(journal) && journal->phase != RETIRES && unsynced < journal->length)
+        synced = journal->length - unsynced;
     if (journal->tells_id) {
         journal->tells_id = false;
         len = segment_mark_begin(mark, journal->id, &journal->before);
@@ -287,10 +273,16 @@ void journal_end_record(struct journal *journal)
     mark_record(journal);
     size_t text = journal_text(journal);
     if (has_unsummed(journal)) journal->fresh += text < FRESH_MAX ? text : FRESH_MAX;
-    if (text <= SLICE && !has_unsummed(journal))
-        sum_record(journal, text);
-    else
+    if (text <= SLICE && !has_unsummed(journal)) {
+        struct iovec piece;
+        for (size_t left = text;
+             left > 0 && outbuf_next(&journal->waiting, &journal->whole, &piece);
+             left -= piece.iov_len)
+            journal->sum = crc32c(journal->sum, piece.iov_base, piece.iov_len);
+        fill_sum_line(journal, outbuf_reserve(&journal->waiting, RECORD_SUM_LINE));
+    } else {
         sum_later(journal, text);
+    }
     outbuf_commit(&journal->waiting, RECORD_SUM_LINE);
     journal->whole = outbuf_cursor(&journal->waiting);
     journal->position += journal->waiting.len - journal->whole_len;
@@ -344,9 +336,9 @@ static void need_base(struct journal *journal, int error)
 /* Cuts the file back to its last complete record, so that new records follow it directly. */
 static int cut_back(struct journal *journal)
 {
-    journal->part = 0;
+    journal->partial = 0;
     if (!journal->uncut) return 0;
-    journal->room = 0;
+    journal->allocated = 0;
     int error = disk_cut(journal->fd, journal->length);
     if (error == 0) journal->uncut = false;
     return error;
@@ -374,15 +366,15 @@ static int write_pieces(struct journal *journal, size_t left)
     struct outbuf_cursor from = { 0 };
     struct iovec pieces[PIECES];
     /* Skip the part that is written. */
-    for (size_t part = journal->part; part > 0;)
+    for (size_t part = journal->partial; part > 0;)
         if (next_pieces(journal, &from, &part, pieces) == 0) break;
     for (;;) {
         int count = next_pieces(journal, &from, &left, pieces);
         if (count == 0) return 0;
         size_t written;
-        uint64_t at = journal->length + journal->part;
+        uint64_t at = journal->length + journal->partial;
         int error = disk_write(journal->fd, pieces, count, at, &written);
-        journal->part += written;
+        journal->partial += written;
         if (written > 0) journal->uncut = true;
         if (error != 0) return error;
     }
@@ -391,18 +383,18 @@ static int write_pieces(struct journal *journal, size_t left)
 /* Sums and writes at most `most` bytes. First cuts off the rest of a failed write. */
 static int write_buffer(struct journal *journal, size_t most)
 {
-    int error = journal->part == 0 ? cut_back(journal) : 0;
+    int error = journal->partial == 0 ? cut_back(journal) : 0;
     for (size_t summed = 0; has_unsummed(journal) && summed < most;)
         summed += sum_first(journal, most - summed);
     size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
-    size_t left = ready - journal->part;
+    size_t left = ready - journal->partial;
     if (error == 0) error = write_pieces(journal, left < most ? left : most);
     if (error != 0) {
         journal->counts.failed_writes++;
         cut_back(journal); /* if this fails, the next write tries again */
         return error;
     }
-    if (journal->part < journal->whole_len) return 0;
+    if (journal->partial < journal->whole_len) return 0;
     journal->uncut = false;
     journal->length += journal->whole_len;
     journal->written = journal->position;
@@ -429,14 +421,14 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
 }
 
 /* Orders blocks ahead: a write that has to allocate blocks waits while a sync allocates others. */
-static void keep_room(struct journal *journal)
+static void allocate_ahead(struct journal *journal)
 {
-    uint64_t end = journal->length + journal->part, ahead = end;
-    if (ahead < ROOM_LEAST) ahead = ROOM_LEAST;
-    if (ahead > ROOM_MOST) ahead = ROOM_MOST;
-    if (journal->room >= end + ahead / 2) return;
-    journal->room = end + ahead;
-    syncer_make_room(journal->syncer, journal->fd, end, ahead);
+    uint64_t end = journal->length + journal->partial, ahead = end;
+    if (ahead < AHEAD_LEAST) ahead = AHEAD_LEAST;
+    if (ahead > AHEAD_MOST) ahead = AHEAD_MOST;
+    if (journal->allocated >= end + ahead / 2) return;
+    journal->allocated = end + ahead;
+    syncer_allocate(journal->syncer, journal->fd, end, ahead);
 }
 
 /* ---- syncing ---- */
@@ -478,28 +470,6 @@ static int64_t wait_until(int64_t at, int64_t now)
     return at > now ? at - now : 0;
 }
 
-/* After how many microseconds journal_flush must be called again; -1: not needed. When a sync ends,
- * the thread's report starts a turn, so that needs no timer. */
-static int64_t next_call_due(const struct journal *journal, int64_t now)
-{
-    if (journal->phase == CANNOT_WRITE) return wait_until(journal->tried_at + RETRY_USEC, now);
-    if (journal->phase != WRITES) return -1;
-    if (journal->whole_len > 0) return 0;
-    if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
-        !sync_running(journal))
-        return wait_until(journal->asked_at + SYNC_USEC, now);
-    return -1;
-}
-
-/* How much to sum and write now if a big record waits: part of it; what has come behind it, so that
- * clients that do not wait for replies can't be faster for ever; and more the more is waiting: 2
- * MiB of 512 MiB, 32 MiB of 2 GiB. */
-static size_t slice_of(const struct journal *journal)
-{
-    size_t bytes = journal->whole_len - journal->part;
-    return SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
-}
-
 int64_t journal_flush(struct journal *journal, int64_t now)
 {
     bool retries = journal->phase == CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
@@ -508,16 +478,28 @@ int64_t journal_flush(struct journal *journal, int64_t now)
          * ahead forever. */
         size_t most = journal->late == 0
                           ? NO_LIMIT
-                          : SLICE + (journal->whole_len - journal->part - journal->late);
-        if (has_unsummed(journal)) most = slice_of(journal);
-        if (write_some(journal, now, most) == 0) keep_room(journal);
+                          : SLICE + (journal->whole_len - journal->partial - journal->late);
+        /* Of a big record sum and write a part now; what has come behind it, so that clients that
+         * do not wait for replies can't be faster for ever; and more the more is waiting: 2 MiB of
+         * 512 MiB, 32 MiB of 2 GiB. */
+        size_t bytes = journal->whole_len - journal->partial;
+        if (has_unsummed(journal)) most = SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
+        if (write_some(journal, now, most) == 0) allocate_ahead(journal);
     }
     /* Drop records that are not needed: the next base will hold their changes. */
     if (journal->phase == NEEDS_BASE) empty_buffer(journal);
-    journal->late = journal->whole_len - journal->part;
+    journal->late = journal->whole_len - journal->partial;
     journal->fresh = 0;
     if (sync_due(journal, now)) order_sync(journal, now);
-    return next_call_due(journal, now);
+
+    /* When the next call is due. A sync that ends starts a turn, so that needs no timer. */
+    if (journal->phase == CANNOT_WRITE) return wait_until(journal->tried_at + RETRY_USEC, now);
+    if (journal->phase != WRITES) return -1;
+    if (journal->whole_len > 0) return 0;
+    if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && journal->written > journal->asked &&
+        !sync_running(journal))
+        return wait_until(journal->asked_at + SYNC_USEC, now);
+    return -1;
 }
 
 int journal_sync_fd(const struct journal *journal)
@@ -545,7 +527,8 @@ void journal_sync_done(struct journal *journal, int64_t now)
 
 int journal_rotate(struct journal *journal, int fd, uint32_t id)
 {
-    bool is_sliced = has_unsummed(journal) || journal->part > 0; /* a big record is being written */
+    bool is_sliced =
+        has_unsummed(journal) || journal->partial > 0; /* a big record is being written */
     if (journal->phase == RETIRES || journal->phase == SETTLES || is_sliced) return EBUSY;
     if (needs_base(journal)) return journal->error != 0 ? journal->error : EINVAL;
     int error = write_some(journal, journal->tried_at, NO_LIMIT);
@@ -632,7 +615,7 @@ int journal_close(struct journal *journal)
         if (journal->phase != SETTLES) error = write_some(journal, journal->tried_at, NO_LIMIT);
         if (error == 0 && journal->synced < journal->written) error = disk_sync(journal->fd);
     }
-    if (journal->fd >= 0) disk_free_room(journal->fd);
+    if (journal->fd >= 0) disk_free_allocated(journal->fd);
     journal_free(journal);
     return error;
 }
@@ -704,8 +687,8 @@ void journal_check(const struct journal *journal)
 {
     int phase = (int)journal->phase;
     bool has_file = !needs_base(journal);
-    ensure(journal->whole_len <= journal->waiting.len && journal->part <= journal->whole_len,
-           "%zu written of %zu complete of %zu bytes", journal->part, journal->whole_len,
+    ensure(journal->whole_len <= journal->waiting.len && journal->partial <= journal->whole_len,
+           "%zu written of %zu complete of %zu bytes", journal->partial, journal->whole_len,
            journal->waiting.len);
     ensure(journal->late <= journal->whole_len, "%zu late of %zu bytes", journal->late,
            journal->whole_len);
@@ -719,8 +702,8 @@ void journal_check(const struct journal *journal)
            journal->written, journal->whole_len);
     ensure(journal->phase != RETIRES || journal->length == HEADER_LENGTH,
            "%" PRIu64 " bytes behind a segment that is not synced", journal->length);
-    ensure(journal->phase != SETTLES || journal->part == 0, "%zu bytes of a record are written",
-           journal->part);
-    ensure(journal->part == 0 || journal->uncut, "%zu bytes of a record, but the file is cut",
-           journal->part);
+    ensure(journal->phase != SETTLES || journal->partial == 0, "%zu bytes of a record are written",
+           journal->partial);
+    ensure(journal->partial == 0 || journal->uncut, "%zu bytes of a record, but the file is cut",
+           journal->partial);
 }

@@ -19,7 +19,7 @@ struct order {
     uint64_t position;
 };
 
-struct room {
+struct allocation {
     bool waits;
     int fd;
     uint64_t from, len;
@@ -31,7 +31,7 @@ struct syncer {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct order sync, retire;
-    struct room room;
+    struct allocation blocks;
     enum syncer_last last; /* of `retire` */
     bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
     bool ignored;          /* ignore the result of the running sync */
@@ -75,45 +75,35 @@ static void run_sync(struct syncer *syncer)
     notify(syncer);
 }
 
-static void run_make_room(struct syncer *syncer)
-{
-    struct room room = syncer->room;
-    syncer->room.waits = false;
-    pthread_mutex_unlock(&syncer->lock);
-    disk_make_room(room.fd, room.from, room.len);
-    pthread_mutex_lock(&syncer->lock);
-}
-
-static void run_retire(struct syncer *syncer)
-{
-    struct order order = syncer->retire;
-    syncer->retire.waits = false;
-    if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
-        report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
-    syncer->report.retired = true;
-    notify(syncer); /* writes need not wait for the rest */
-    pthread_mutex_unlock(&syncer->lock);
-    disk_free_room(order.fd);
-    disk_close(order.fd);
-    pthread_mutex_lock(&syncer->lock);
-}
-
 static void *syncer_main(void *ctx)
 {
     struct syncer *syncer = ctx;
     pthread_mutex_lock(&syncer->lock);
     for (;;) {
-        /* Retire the old file before syncing the new one. */
-        if (syncer->retire.waits)
-            run_retire(syncer);
-        else if (syncer->stop)
+        if (syncer->retire.waits) { /* before a sync of the new file */
+            struct order order = syncer->retire;
+            syncer->retire.waits = false;
+            if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
+                report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+            syncer->report.retired = true;
+            notify(syncer); /* writes need not wait for the rest */
+            pthread_mutex_unlock(&syncer->lock);
+            disk_free_allocated(order.fd);
+            disk_close(order.fd);
+            pthread_mutex_lock(&syncer->lock);
+        } else if (syncer->stop) {
             break;
-        else if (syncer->room.waits)
-            run_make_room(syncer);
-        else if (syncer->sync.waits)
+        } else if (syncer->blocks.waits) {
+            struct allocation blocks = syncer->blocks;
+            syncer->blocks.waits = false;
+            pthread_mutex_unlock(&syncer->lock);
+            disk_allocate(blocks.fd, blocks.from, blocks.len);
+            pthread_mutex_lock(&syncer->lock);
+        } else if (syncer->sync.waits) {
             run_sync(syncer);
-        else
+        } else {
             pthread_cond_wait(&syncer->wake, &syncer->lock);
+        }
     }
     pthread_mutex_unlock(&syncer->lock);
     return NULL;
@@ -168,10 +158,10 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
     pthread_mutex_unlock(&syncer->lock);
 }
 
-void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
+void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
 {
     pthread_mutex_lock(&syncer->lock);
-    syncer->room = (struct room){ .waits = true, .fd = fd, .from = from, .len = len };
+    syncer->blocks = (struct allocation){ .waits = true, .fd = fd, .from = from, .len = len };
     pthread_cond_signal(&syncer->wake);
     pthread_mutex_unlock(&syncer->lock);
 }
@@ -184,7 +174,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = syncer->room.waits = false; /* they were for the retired file */
+        syncer->sync.waits = syncer->blocks.waits = false; /* they were for the retired file */
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };

@@ -27,7 +27,7 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
 /* Requests that blocks for `len` bytes at `from` are allocated, before any sync that waits. Reports
  * neither success nor failure. */
-void syncer_make_room(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
+void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
 /* Hands over a file: drops the orders that wait; the thread reports it once, then closes it.
  * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise results of its syncs are no longer

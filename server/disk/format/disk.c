@@ -15,7 +15,7 @@
 
 #include "store/base/ensure.h"
 
-enum { ROOM_SHARE = 16 };
+enum { FREE_SHARE = 16 };
 
 /* Set by tests only, while no operation runs. */
 static disk_hook *test_hook;
@@ -189,20 +189,20 @@ int disk_free_bytes(const char *path, uint64_t *bytes)
     return 0;
 }
 
-int disk_make_room(int fd, uint64_t from, uint64_t len)
+int disk_allocate(int fd, uint64_t from, uint64_t len)
 {
     struct statvfs of;
-    int error = call_hook(&(struct disk_step){ .call = DISK_ROOM, .fd = fd, .len = len });
+    int error = call_hook(&(struct disk_step){ .call = DISK_ALLOCATE, .fd = fd, .len = len });
     if (error != 0) return error;
-    if (fstatvfs(fd, &of) != 0 || (uint64_t)of.f_bavail / ROOM_SHARE * of.f_frsize < len)
+    if (fstatvfs(fd, &of) != 0 || (uint64_t)of.f_bavail / FREE_SHARE * of.f_frsize < len)
         return ENOSPC;
     return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)len) < 0 ? errno : 0;
 }
 
-int disk_free_room(int fd)
+int disk_free_allocated(int fd)
 {
     struct stat file;
-    int error = call_file_hook(DISK_ROOM, fd);
+    int error = call_file_hook(DISK_ALLOCATE, fd);
     if (error != 0) return error;
     return fstat(fd, &file) < 0 || ftruncate(fd, file.st_size) < 0 ? errno : 0;
 }

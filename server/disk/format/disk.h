@@ -39,8 +39,8 @@ int disk_sync_parent(const char *path); /* syncs the folder that contains the pa
 int disk_cut(int fd, uint64_t length);
 /* Allocates blocks for later writes; the length stays. Fails with ENOSPC unless the file system has
  * 16 times as much free. EOPNOTSUPP: not supported. The error may be ignored. */
-int disk_make_room(int fd, uint64_t from, uint64_t len);
-int disk_free_room(int fd); /* frees blocks after the file's end; the error may be ignored */
+int disk_allocate(int fd, uint64_t from, uint64_t len);
+int disk_free_allocated(int fd); /* frees blocks after the file's end; the error may be ignored */
 
 /* The free space, for this process, of the file system that has the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
@@ -71,7 +71,7 @@ enum disk_call {
     DISK_SYNC,
     DISK_SYNC_DIR,
     DISK_CUT,
-    DISK_ROOM, /* makes or frees room */
+    DISK_ALLOCATE, /* blocks ahead, or frees them */
     DISK_RENAME,
     DISK_REMOVE,
     DISK_MAKE_DIR,
@@ -81,7 +81,7 @@ struct disk_step {
     int fd;           /* or -1 */
     const char *path; /* or NULL */
     const char *from; /* of a rename; `path` is the new name */
-    size_t len;       /* of a write, or of room */
+    size_t len;       /* of a write, or of blocks ahead */
 };
 typedef int disk_hook(void *ctx, struct disk_step *step);
 void disk_set_hook(disk_hook *hook, void *ctx);

@@ -128,12 +128,12 @@ static size_t blocks_of(const char *name)
 }
 
 /* Does the file system allocate blocks ahead, and has it enough? */
-static bool room_is_made(void)
+static bool can_allocate(void)
 {
     int fd = -1;
     disk_world_look(true);
     ck_assert_int_eq(disk_create(disk_world_path("probe"), &fd), 0);
-    bool made = disk_make_room(fd, 0, 4 << 20) == 0 && blocks_of("probe") >= 4 << 20;
+    bool made = disk_allocate(fd, 0, 4 << 20) == 0 && blocks_of("probe") >= 4 << 20;
     disk_close(fd);
     ck_assert_int_eq(disk_remove(disk_world_path("probe")), 0);
     disk_world_look(false);
@@ -156,16 +156,16 @@ START_TEST(blocks_are_allocated_ahead_and_freed_at_the_end)
 {
     enum { LEAST = 1 << 20, SMALL = 1000 };
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
-    bool made = room_is_made();
+    bool made = can_allocate();
     ck_assert_uint_lt(blocks_of("segment"), LEAST);
     sync_record(journal, SMALL);
-    ck_assert_uint_eq(disk_world_calls(DISK_ROOM), 1);
+    ck_assert_uint_eq(disk_world_calls(DISK_ALLOCATE), 1);
     if (made) ck_assert_uint_ge(blocks_of("segment"), LEAST);
     ck_assert_uint_lt(disk_world_size("segment"), 2 * SMALL);
     sync_record(journal, SMALL);
-    ck_assert_uint_eq(disk_world_calls(DISK_ROOM), 1);
+    ck_assert_uint_eq(disk_world_calls(DISK_ALLOCATE), 1);
     sync_record(journal, LEAST / 2);
-    ck_assert_uint_eq(disk_world_calls(DISK_ROOM), 2);
+    ck_assert_uint_eq(disk_world_calls(DISK_ALLOCATE), 2);
     size_t length = disk_world_size("segment");
     if (made) ck_assert_uint_ge(blocks_of("segment"), length + LEAST / 2);
     ck_assert_int_eq(journal_close(journal), 0);
@@ -194,42 +194,42 @@ START_TEST(blocks_of_a_segment_that_is_left_are_freed)
 }
 END_TEST
 
-struct rooms {
+struct allocations {
     unsigned count;
     size_t last, largest;
 };
 
-static int refuse_room(void *ctx, struct disk_step *step)
+static int refuse_blocks(void *ctx, struct disk_step *step)
 {
-    struct rooms *rooms = ctx;
-    if (step->call != DISK_ROOM) return 0;
-    rooms->count++;
-    rooms->last = step->len;
-    if (step->len > rooms->largest) rooms->largest = step->len;
+    struct allocations *asked = ctx;
+    if (step->call != DISK_ALLOCATE) return 0;
+    asked->count++;
+    asked->last = step->len;
+    if (step->len > asked->largest) asked->largest = step->len;
     return EOPNOTSUPP;
 }
 
-START_TEST(room_ahead_grows_with_the_segment_up_to_a_limit)
+START_TEST(blocks_ahead_grow_with_the_segment_up_to_a_limit)
 {
     enum { RECORD = 900 * 1024, RECORDS = 54, MOST = 32 << 20 };
-    struct rooms rooms = { 0 };
+    struct allocations asked = { 0 };
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
-    disk_set_hook(refuse_room, &rooms);
+    disk_set_hook(refuse_blocks, &asked);
     for (int i = 0; i < RECORDS; i++)
         sync_record(journal, RECORD);
-    ck_assert_uint_eq(rooms.last, MOST);
-    ck_assert_uint_eq(rooms.largest, MOST);
-    ck_assert_uint_le(rooms.count, 12); /* each is half of the length before, at least */
+    ck_assert_uint_eq(asked.last, MOST);
+    ck_assert_uint_eq(asked.largest, MOST);
+    ck_assert_uint_le(asked.count, 12); /* each is half of the length before, at least */
     disk_set_hook(NULL, NULL);
     end_journal(journal);
 }
 END_TEST
 
-START_TEST(a_journal_needs_no_room_ahead)
+START_TEST(a_journal_needs_no_blocks_ahead)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
     disk_world_fail((struct disk_failure){
-        .nth = 1, .calls = 1u << DISK_ROOM, .forever = true, .error = EOPNOTSUPP });
+        .nth = 1, .calls = 1u << DISK_ALLOCATE, .forever = true, .error = EOPNOTSUPP });
     sync_record(journal, 1000);
     ck_assert(disk_world_failed());
     ck_assert_int_eq(journal_state(journal), JOURNAL_OK);
@@ -599,8 +599,8 @@ Suite *test_suite(void)
         a_turn_is_written_at_its_end_with_one_call,
         blocks_are_allocated_ahead_and_freed_at_the_end,
         blocks_of_a_segment_that_is_left_are_freed,
-        room_ahead_grows_with_the_segment_up_to_a_limit,
-        a_journal_needs_no_room_ahead,
+        blocks_ahead_grow_with_the_segment_up_to_a_limit,
+        a_journal_needs_no_blocks_ahead,
         a_record_larger_than_any_chunk_is_written_in_slices,
         shared_bytes_are_released_when_their_record_is_written,
         close_writes_the_rest_of_a_big_record,

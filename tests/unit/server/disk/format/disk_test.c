@@ -120,8 +120,8 @@ START_TEST(room_is_made_only_where_much_is_free)
     struct statvfs of;
     ck_assert_int_eq(fstatvfs(fd, &of), 0);
     uint64_t bytes = (uint64_t)of.f_bavail * of.f_frsize;
-    ck_assert_int_eq(disk_make_room(fd, 0, bytes / 8 + 1), ENOSPC);
-    int error = disk_make_room(fd, 100, 100 * 1024); /* the file system may lack it, or be full */
+    ck_assert_int_eq(disk_allocate(fd, 0, bytes / 8 + 1), ENOSPC);
+    int error = disk_allocate(fd, 100, 100 * 1024); /* the file system may lack it, or be full */
     ck_assert(error == 0 || error == EOPNOTSUPP || error == ENOSPC);
     ck_assert_uint_eq(disk_world_size("file"), 0);
     ck_assert_int_eq(disk_write_bytes(fd, "abc", 3, 0), 0);
