@@ -57,6 +57,7 @@
 #include "server/engine/session_reset.h"
 #include "server/net/label.h"
 #include "server/net/limits.h"
+#include "server/net/protected_mode.h"
 #include "server/net/requests.h"
 #include "server/net/transport.h"
 #include "store/base/ensure.h"
@@ -73,19 +74,6 @@ enum {
 
 #define USEC 1000000
 
-static const char PROTECTED[] =
-    "-DENIED Redis is running in protected mode because protected mode is enabled and no password "
-    "is set for the default user. In this mode connections are only accepted from the loopback "
-    "interface. If you want to connect from external computers to Redis you may adopt one of the "
-    "following solutions: 1) Just disable protected mode sending the command 'CONFIG SET "
-    "protected-mode no' from the loopback interface by connecting to Redis from the same host the "
-    "server is running, however MAKE SURE Redis is not publicly accessible from internet if you do "
-    "so. Use CONFIG REWRITE to make this change permanent. 2) Alternatively you can just disable "
-    "the protected mode by editing the Redis configuration file, and setting the protected mode "
-    "option to 'no', and then restarting the server. 3) If you started the server manually just "
-    "for testing, restart it with the '--protected-mode no' option. 4) Setup a an authentication "
-    "password for the default user. NOTE: You only need to do one of the above things in order for "
-    "the server to start accepting connections from the outside.\r\n";
 static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 
 /* What a turn still has to do with the output of a connection. Each state except the first is a
@@ -406,11 +394,6 @@ static void client_changed(struct session *session)
     requests_wake(&client->requests);
 }
 
-static bool is_loopback(const char *peer)
-{
-    return strncmp(peer, "127.", 4) == 0 || strncmp(peer, "[::1]:", 6) == 0;
-}
-
 void clients_login_failed(struct session *session)
 {
     struct client *client = client_of(session);
@@ -427,14 +410,7 @@ bool clients_is_local(const struct session *session)
 {
     if (session->changed != client_changed) return false;
     const struct client *client = (const struct client *)session;
-    return client->unix_socket || is_loopback(client->peer);
-}
-
-static bool is_protected(const struct clients *all, const char *peer, bool unix_socket)
-{
-    const struct acl *acl = all->w.engine->acl;
-    bool is_open = acl == NULL || acl->main_user->nopass;
-    return all->w.conf->protected_mode && is_open && !unix_socket && !is_loopback(peer);
+    return client->unix_socket || peer_is_loopback(client->peer);
 }
 
 static void begin_session(struct client *client)
@@ -475,8 +451,9 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
     if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
         note_unknown_name(client, name);
     list_to_write(client); /* send_output sets what is wanted of the socket */
-    if (!is_protected(client->all, client->peer, client->unix_socket)) return;
-    outbuf_append(&client->out, PROTECTED, strlen(PROTECTED));
+    const char *refusal = protected_mode_refusal(client->all->w.conf, acl, client->peer, false);
+    if (refusal == NULL) return;
+    outbuf_append(&client->out, refusal, strlen(refusal));
     session_close(&client->session);
     client->all->w.stats->rejected_connections++;
 }
@@ -506,8 +483,10 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
         refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
         return;
     }
-    if (port != PORT_TLS && is_protected(all, peer, port == PORT_UNIX)) {
-        refuse_connection(all, fd, PROTECTED);
+    const char *refusal =
+        protected_mode_refusal(all->w.conf, all->w.engine->acl, peer, port == PORT_UNIX);
+    if (port != PORT_TLS && refusal != NULL) {
+        refuse_connection(all, fd, refusal);
         return;
     }
     struct client *client = mem_zalloc(sizeof(*client));

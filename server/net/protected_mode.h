@@ -1,0 +1,17 @@
+/* protected_mode: refuses clients from other machines while the default user needs no password, as
+ * in Redis. Depends on the options and the users. */
+#ifndef SERVER_NET_PROTECTED_MODE_H
+#define SERVER_NET_PROTECTED_MODE_H
+
+#include <stdbool.h>
+
+#include "conf/conf.h"
+#include "server/engine/acl/acl.h"
+
+/* The peer is "ip:port" or "[ip6]:port". */
+bool peer_is_loopback(const char *peer);
+/* The error line for a client that may not connect; NULL if it may. `acl` is NULL without users. */
+const char *protected_mode_refusal(const struct conf *conf, const struct acl *acl, const char *peer,
+                                   bool unix_socket);
+
+#endif
