@@ -100,16 +100,16 @@ struct client {
     struct clients *all;
     TAILQ_ENTRY(client) by_age, same_output;
     enum output_state output;
+    bool unix_socket;
     struct transport transport;
     struct requests requests;
     struct limits limits;
     struct outbuf out;
     const struct client_source *source; /* NULL: it only sends replies */
-    char *peer, *local;
+    char *local; /* the address that the client connected to, and after its NUL session.peer */
     int64_t born_usec; /* monotonic */
     size_t out_peak;   /* most bytes of unsent replies in the last second or so */
     uint64_t woken_in; /* number of the last request that appended to its output */
-    bool unix_socket;
 };
 
 struct clients {
@@ -410,7 +410,7 @@ bool clients_is_local(const struct session *session)
 {
     if (session->changed != client_changed) return false;
     const struct client *client = (const struct client *)session;
-    return client->unix_socket || peer_is_loopback(client->peer);
+    return client->unix_socket || peer_is_loopback(client->session.peer);
 }
 
 static void begin_session(struct client *client)
@@ -451,7 +451,8 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
     if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
         note_unknown_name(client, name);
     list_to_write(client); /* send_output sets what is wanted of the socket */
-    const char *refusal = protected_mode_refusal(client->all->w.conf, acl, client->peer, false);
+    const char *refusal =
+        protected_mode_refusal(client->all->w.conf, acl, client->session.peer, false);
     if (refusal == NULL) return;
     outbuf_append(&client->out, refusal, strlen(refusal));
     session_close(&client->session);
@@ -466,12 +467,6 @@ static void refuse_connection(struct clients *all, int fd, const char *line)
     (void)ignored;
     close(fd);
     all->w.stats->rejected_connections++;
-}
-
-static char *keep_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-    return memcpy(mem_alloc(size), text, size);
 }
 
 void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
@@ -492,8 +487,10 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     struct client *client = mem_zalloc(sizeof(*client));
     client->all = all;
     client->unix_socket = port == PORT_UNIX;
-    client->peer = keep_text(peer);
-    client->local = keep_text(local);
+    size_t local_size = strlen(local) + 1, peer_size = strlen(peer) + 1;
+    client->local = mem_alloc(local_size + peer_size);
+    memcpy(client->local, local, local_size);
+    memcpy(client->local + local_size, peer, peer_size);
     client->born_usec = clock_mono_usec();
     outbuf_init(&client->out);
     client->out.optional = true;
@@ -501,7 +498,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     limits_init(&client->limits, all->limits, &client->session);
     requests_init(&client->requests, all->requests, &client->session, &client->limits);
     client->session.id = ++all->last_id;
-    client->session.peer = client->peer;
+    client->session.peer = client->local + local_size;
     client->session.changed = client_changed;
     client->session.has_gone = client_has_gone;
     if (port == PORT_TLS)
@@ -511,7 +508,7 @@ void clients_accept(struct clients *all, int fd, const char *peer, const char *l
     TAILQ_INSERT_TAIL(&all->by_age, client, by_age);
     all->count++;
     all->w.stats->connections++;
-    transport_open(&client->transport, all->transports, fd, port == PORT_TLS, client->peer,
+    transport_open(&client->transport, all->transports, fd, port == PORT_TLS, client->session.peer,
                    limits_is_anon(&client->limits));
     limits_count(&client->limits);
 }
@@ -533,7 +530,6 @@ static void client_free(struct client *client)
     transport_close(&client->transport);
     requests_drop(&client->requests);
     outbuf_drop(&client->out);
-    mem_free(client->peer);
     mem_free(client->local);
     mem_free(client);
 }
@@ -843,9 +839,9 @@ static struct client_usage client_usage(const struct client *client)
         .output = client->out.bytes + client->out.shared, /* shared blocks count in full */
         .multi = multi_bytes(session) + watch_bytes(session),
     };
-    usage.total = mem_size(client) + mem_size(client->peer) + mem_size(client->local) +
-                  requests_bytes(&client->requests) + usage.output + mem_size(session->name) +
-                  mem_size(session->lib_name) + mem_size(session->lib_version) + usage.multi +
+    usage.total = mem_size(client) + mem_size(client->local) + requests_bytes(&client->requests) +
+                  usage.output + mem_size(session->name) + mem_size(session->lib_name) +
+                  mem_size(session->lib_version) + usage.multi +
                   session_subscription_bytes(session) + blocked_bytes(session) +
                   tracking_bytes(session) + transport_bytes(&client->transport);
     return usage;
@@ -863,7 +859,7 @@ static void fill_info(struct client *client, int64_t now, struct client_info *in
     *info = (struct client_info){
         .session = &client->session,
         .id = client->session.id,
-        .peer = client->peer,
+        .peer = client->session.peer,
         .local = client->local,
         .fd = transport_fd(&client->transport),
         .age_sec = (now - client->born_usec) / USEC,

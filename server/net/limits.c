@@ -143,7 +143,7 @@ void limits_count_now(struct limits *limits)
     if (limits->is_classed && may_go && class == limits->memory_class) return;
     leave_class(limits);
     if (!may_go) return;
-    limits->memory_class = class;
+    limits->memory_class = (uint8_t) class;
     limits->is_classed = true;
     TAILQ_INSERT_TAIL(&all->by_memory[class], limits, same_class);
 }

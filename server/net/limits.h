@@ -52,7 +52,7 @@ struct limits {
     struct all_limits *all;
     struct session *session;
     TAILQ_ENTRY(limits) same_class;
-    unsigned memory_class;
+    uint8_t memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
     bool exempt;                 /* maxmemory-clients does not close it */
     bool counts;                 /* it is counted: all are, or part of `uncounted` is its own */

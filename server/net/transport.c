@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "server/net/handshakes.h"
 #include "server/net/io_threads.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -92,6 +93,7 @@ struct threaded {
     struct io_socket *socket;
     struct bytes arriving; /* during IO_BYTES */
     struct outbuf kept;
+    bool encrypted; /* by the thread */
     bool ended;
     int error; /* of the end: an errno, or 0 */
 };
@@ -178,11 +180,18 @@ static const struct transport_kind of_thread = { read_arrived, write_to_thread, 
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
+/* A connection whose TLS the main thread does. */
+struct encryption {
+    struct transport *transport;
+    struct tls_connection *tls; /* NULL before the first record */
+    struct handshake handshake;
+};
+
 static void report_broken(struct transport *transport)
 {
     char why[2 * HANDSHAKE_WHY];
     int error = errno;
-    snprintf(why, sizeof(why), "TLS failed: %s", tls_fault(transport->tls));
+    snprintf(why, sizeof(why), "TLS failed: %s", tls_fault(transport->secured->tls));
     report_lost(transport, why);
     errno = error;
 }
@@ -190,18 +199,19 @@ static void report_broken(struct transport *transport)
 static ssize_t read_tls(struct transport *transport, void *to, size_t size)
 {
     struct all_transports *all = transport->all;
+    struct encryption *secured = transport->secured;
     ssize_t got = -1;
     /* transport_want sets the socket's events at the end of the turn, so `writable` is called if
      * they change. */
     if (transport->shakes) {
-        handshakes_wait(all->handshakes, &transport->handshake);
+        handshakes_wait(all->handshakes, &secured->handshake);
         loop_timer_set(all->shake_timer, 0);
         transport->read_blocked = false;
         all->owner.writable(transport);
     } else {
-        got = tls_read(transport->tls, to, size);
+        got = tls_read(secured->tls, to, size);
         if (got < 0 && errno != EAGAIN) report_broken(transport);
-        bool blocked = tls_wants_write(transport->tls);
+        bool blocked = tls_wants_write(secured->tls);
         if (blocked != transport->read_blocked) all->owner.writable(transport);
         transport->read_blocked = blocked;
     }
@@ -213,29 +223,31 @@ static ssize_t write_tls(struct transport *transport, const struct iovec *chunks
 {
     errno = EAGAIN;
     if (transport->shakes) return -1;
-    ssize_t sent = tls_write(transport->tls, chunks, count);
+    ssize_t sent = tls_write(transport->secured->tls, chunks, count);
     if (sent < 0 && errno != EAGAIN) report_broken(transport);
     return sent;
 }
 
 static bool is_pending(const struct transport *transport)
 {
-    return transport->tls != NULL && tls_pending(transport->tls);
+    const struct tls_connection *tls = transport->secured->tls;
+    return tls != NULL && tls_pending(tls);
 }
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
 /* The owner may end the connection in each call. `writable`: transport_want sets the socket's
  * events at the end of the turn. */
-static void shake_hands(struct transport *transport)
+static void shake_hands(struct encryption *secured)
 {
+    struct transport *transport = secured->transport;
     struct all_transports *all = transport->all;
     char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
-    switch (handshake_step(all->handshakes, &transport->handshake, all->tls, transport->fd,
-                           &transport->tls, why)) {
+    switch (handshake_step(all->handshakes, &secured->handshake, all->tls, transport->fd,
+                           &secured->tls, why)) {
     case SHAKEN_DONE:
         transport->shakes = false;
-        if (!tls_peer_name(transport->tls, name, sizeof(name))) name[0] = '\0';
+        if (!tls_peer_name(secured->tls, name, sizeof(name))) name[0] = '\0';
         all->owner.shaken(transport, bytes_of(name, strlen(name)));
         break;
     case SHAKEN_REFUSED: refuse(transport, why); break;
@@ -248,34 +260,32 @@ static void shake_hands(struct transport *transport)
     if (!transport->shakes)
         all->owner.readable(transport);
     else
-        transport->read_blocked = transport->tls != NULL && tls_wants_write(transport->tls);
-}
-
-static struct transport *transport_of(struct handshake *handshake)
-{
-    return (struct transport *)((char *)handshake - offsetof(struct transport, handshake));
+        transport->read_blocked = secured->tls != NULL && tls_wants_write(secured->tls);
 }
 
 static void shake_for_a_while(void *ctx)
 {
     struct all_transports *all = ctx;
     int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
-    struct handshake *next;
-    while (clock_mono_usec() < end && (next = handshakes_next(all->handshakes)) != NULL)
-        if (!all->owner.has_ended(transport_of(next))) shake_hands(transport_of(next));
+    char *next;
+    while (clock_mono_usec() < end && (next = (char *)handshakes_next(all->handshakes)) != NULL) {
+        struct encryption *secured =
+            (struct encryption *)(next - offsetof(struct encryption, handshake));
+        if (!all->owner.has_ended(secured->transport)) shake_hands(secured);
+    }
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
 }
 
 bool transport_waits_to_shake(const struct transport *transport)
 {
-    return transport->handshake.waits;
+    return transport->secured != NULL && transport->secured->handshake.waits;
 }
 
 void transport_check_handshake(struct transport *transport, int64_t age_usec)
 {
     if (!transport->shakes) return;
     bool waits = transport->threaded != NULL ? io_socket_waits_to_shake(transport->threaded->socket)
-                                             : transport->handshake.waits;
+                                             : transport_waits_to_shake(transport);
     int64_t most = waits ? HANDSHAKE_LANE_SECONDS : HANDSHAKE_SECONDS;
     bool late = age_usec >= most * 1000000;
     if (waits && transport_peer_has_gone(transport))
@@ -291,22 +301,25 @@ void transport_check_handshake(struct transport *transport, int64_t age_usec)
 void transport_open(struct transport *transport, struct all_transports *all, int fd, bool is_tls,
                     const char *peer, bool anonymous)
 {
-    *transport = (struct transport){ .all = all,
-                                     .kind = is_tls ? &encrypted : &plain,
-                                     .fd = fd,
-                                     .encrypted = is_tls,
-                                     .shakes = is_tls };
+    *transport = (struct transport){
+        .all = all, .kind = is_tls ? &encrypted : &plain, .fd = fd, .shakes = is_tls
+    };
     if (all->threads != NULL) {
         struct threaded *threaded = mem_zalloc(sizeof(*threaded));
         outbuf_init(&threaded->kept);
         transport->threaded = threaded;
         transport->kind = &of_thread;
+        threaded->encrypted = is_tls;
         threaded->socket =
             io_socket_new(all->threads, fd, is_tls ? all->tls : NULL, peer, transport);
         io_socket_want(threaded->socket, true, anonymous);
         return;
     }
-    if (is_tls) handshake_init(&transport->handshake, peer);
+    if (is_tls) {
+        transport->secured = mem_zalloc(sizeof(*transport->secured));
+        transport->secured->transport = transport;
+        handshake_init(&transport->secured->handshake, peer);
+    }
     transport->io = loop_io_new(all->loop, fd, on_socket, transport);
     if (!loop_io_try(transport->io, LOOP_READ)) report_lost(transport, strerror(errno));
 }
@@ -315,8 +328,6 @@ void transport_close(struct transport *transport)
 {
     struct all_transports *all = transport->all;
     if (transport->reads_on) TAILQ_REMOVE(&all->to_read_on, transport, to_read_on);
-    handshakes_end(all->handshakes, &transport->handshake);
-    if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
     if (transport->threaded != NULL) {
         io_socket_free(transport->threaded->socket);
         outbuf_drop(&transport->threaded->kept);
@@ -324,7 +335,12 @@ void transport_close(struct transport *transport)
         return;
     }
     loop_io_free(transport->io);
-    tls_close(transport->tls);
+    if (transport->secured != NULL) {
+        handshakes_end(all->handshakes, &transport->secured->handshake);
+        if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
+        tls_close(transport->secured->tls);
+        mem_free(transport->secured);
+    }
     close(transport->fd);
 }
 
@@ -395,7 +411,8 @@ void transport_finish(struct transport *transport)
         io_socket_shut(transport->threaded->socket);
         return;
     }
-    if (transport->tls != NULL) tls_close_notify(transport->tls);
+    const struct encryption *secured = transport->secured;
+    if (secured != NULL && secured->tls != NULL) tls_close_notify(secured->tls);
     shutdown(transport->fd, SHUT_WR);
     for (int i = 0; i < LAST_READS; i++)
         if (transport_read(transport, forgotten, sizeof(forgotten)) <= 0) return;
@@ -408,7 +425,8 @@ void transport_make_room(struct transport *transport)
 
 bool transport_is_encrypted(const struct transport *transport)
 {
-    return transport->encrypted;
+    const struct threaded *threaded = transport->threaded;
+    return threaded != NULL ? threaded->encrypted : transport->secured != NULL;
 }
 
 bool transport_peer_has_gone(const struct transport *transport)
@@ -424,9 +442,11 @@ int transport_fd(const struct transport *transport)
 size_t transport_bytes(const struct transport *transport)
 {
     const struct threaded *threaded = transport->threaded;
-    size_t bytes = mem_size(transport->io) + tls_bytes(transport->tls);
-    if (threaded == NULL) return bytes;
-    return bytes + mem_size(threaded) + threaded->kept.bytes + io_socket_bytes(threaded->socket);
+    const struct encryption *secured = transport->secured;
+    if (threaded != NULL)
+        return mem_size(threaded) + threaded->kept.bytes + io_socket_bytes(threaded->socket);
+    return mem_size(transport->io) +
+           (secured != NULL ? mem_size(secured) + tls_bytes(secured->tls) : 0);
 }
 
 /* ---- all connections ------------------------------------------------------------------------- */
@@ -480,7 +500,8 @@ void all_transports_use_tls(struct all_transports *all, struct tls *tls)
 
 bool transport_check(const struct transport *transport)
 {
-    const struct handshake *handshake = &transport->handshake;
+    if (transport->secured == NULL) return transport->reads_on;
+    const struct handshake *handshake = &transport->secured->handshake;
     bool in_lane = handshake->begun || handshake->waits;
     ensure(!in_lane || handshake->lane != NULL, "descriptor %d is in no lane", transport->fd);
     ensure(!in_lane || transport->shakes || transport->all->owner.has_ended(transport),

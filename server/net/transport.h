@@ -14,13 +14,13 @@
 #include <sys/uio.h>
 
 #include "server/base/loop.h"
-#include "server/net/handshakes.h"
 #include "server/net/tls/tls.h"
 #include "store/base/bytes.h"
 
 struct transport;
 struct transport_kind;
 struct threaded;
+struct encryption;
 struct all_transports; /* threads, handshakes and lists of all connections */
 
 /* What a transport tells the owner of its connection. */
@@ -44,13 +44,11 @@ struct transport_owner {
 struct transport {
     struct all_transports *all;
     const struct transport_kind *kind;
-    struct loop_io *io; /* NULL if its socket belongs to a thread */
-    int fd;
-    struct tls_connection *tls; /* NULL without TLS and before the first record */
-    struct handshake handshake;
-    struct threaded *threaded; /* NULL if its socket belongs to the main thread */
+    struct loop_io *io;         /* NULL if its socket belongs to a thread */
+    struct threaded *threaded;  /* NULL if its socket belongs to the main thread */
+    struct encryption *secured; /* NULL without TLS, or if its socket belongs to a thread */
     TAILQ_ENTRY(transport) to_read_on;
-    bool encrypted;
+    int fd;
     bool shakes;         /* its TLS handshake is not complete */
     bool reads_on;       /* it has input that poll does not report: in all_transports.to_read_on */
     bool read_blocked;   /* TLS must send before it can read */

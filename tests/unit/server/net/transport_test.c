@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/net/handshakes.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
