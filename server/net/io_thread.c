@@ -242,17 +242,6 @@ static void send_order(struct served *socket, const char *data, size_t len)
     watch(socket);
 }
 
-static void send_unsent(struct served *socket)
-{
-    size_t sent =
-        send_bytes(socket, socket->unsent.data + socket->unsent.start, socket->unsent.len);
-    if (socket->broken) return;
-    socket->unsent.start += sent;
-    socket->unsent.len -= sent;
-    if (socket->unsent.len == 0) drop_unsent(socket);
-    note_sent(socket, sent);
-}
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* How many bytes may be read now. */
@@ -358,15 +347,6 @@ static bool any_shakes(const struct io_thread *thread)
     return thread->handshakes != NULL && handshakes_any(thread->handshakes);
 }
 
-static void continue_handshakes(struct io_thread *thread)
-{
-    if (!any_shakes(thread)) return;
-    int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
-    struct handshake *next;
-    while (clock_mono_usec() < end && (next = handshakes_next(thread->handshakes)) != NULL)
-        shake((struct served *)((char *)next - offsetof(struct served, handshake)));
-}
-
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
 static void take_orders(struct io_thread *thread)
@@ -423,7 +403,16 @@ static void socket_ready(struct served *socket, unsigned events)
     } else {
         bool tls_sends = socket->connection != NULL && tls_wants_write(socket->connection);
         bool can_send = (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
-        if (can_send && socket->unsent.len > 0) send_unsent(socket);
+        size_t sent = 0;
+        if (can_send && socket->unsent.len > 0)
+            sent =
+                send_bytes(socket, socket->unsent.data + socket->unsent.start, socket->unsent.len);
+        if (sent > 0) {
+            socket->unsent.start += sent;
+            socket->unsent.len -= sent;
+            if (socket->unsent.len == 0) drop_unsent(socket);
+            note_sent(socket, sent);
+        }
         if (!socket->ended && ((events & ~(unsigned)EPOLLOUT) != 0 || tls_sends))
             read_socket(socket);
     }
@@ -454,7 +443,12 @@ static void *run(void *ctx)
     struct io_thread *thread = ctx;
     while (!thread->stops) {
         take_orders(thread);
-        continue_handshakes(thread);
+        if (any_shakes(thread)) {
+            int64_t end = clock_mono_usec() + HANDSHAKES_USEC;
+            struct handshake *next;
+            while (clock_mono_usec() < end && (next = handshakes_next(thread->handshakes)) != NULL)
+                shake((struct served *)((char *)next - offsetof(struct served, handshake)));
+        }
         send_posted(thread);
         read_listed(thread);
         bool sleeps = !thread->stops && may_sleep(thread);

@@ -149,19 +149,13 @@ static void give_order(struct side *side, struct served *socket, enum io_order_k
     byte_ring_put(side->link.orders, sizeof(struct io_order));
 }
 
-static struct side *least_busy(struct io_threads *threads)
-{
-    struct side *best = &threads->sides[0];
-    for (unsigned i = 1; i < threads->count; i++)
-        if (threads->sides[i].count < best->count) best = &threads->sides[i];
-    return best;
-}
-
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner)
 {
     struct io_socket *socket = mem_alloc_lines(sizeof(*socket));
-    struct side *side = least_busy(threads);
+    struct side *side = &threads->sides[0]; /* the one with the fewest sockets */
+    for (unsigned i = 1; i < threads->count; i++)
+        if (threads->sides[i].count < side->count) side = &threads->sides[i];
     *socket = (struct io_socket){ .side = side, .owner = owner };
     if (tls != NULL) { /* the threads together have HANDSHAKES_MOST in progress */
         unsigned most = (HANDSHAKES_MOST + (unsigned)(side - threads->sides)) / threads->count;
@@ -202,14 +196,6 @@ bool io_socket_is_flushed(struct io_socket *socket)
     return socket->written == atomic_load(&socket->served.told.sent);
 }
 
-static void copy_chunks(char *to, size_t most, const struct iovec *chunks)
-{
-    for (size_t len; most > 0; most -= len, to += len, chunks++) {
-        len = chunks->iov_len < most ? chunks->iov_len : most;
-        memcpy(to, chunks->iov_base, len);
-    }
-}
-
 /* How many of `wanted` bytes one order may bring. */
 static size_t room_for(struct io_socket *socket, size_t wanted)
 {
@@ -245,7 +231,11 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
         return -1;
     }
     *order = (struct io_order){ &socket->served, ORDER_SEND };
-    copy_chunks(order->bytes, len, chunks);
+    char *to = order->bytes;
+    for (size_t left = len, some; left > 0; left -= some, to += some, chunks++) {
+        some = chunks->iov_len < left ? chunks->iov_len : left;
+        memcpy(to, chunks->iov_base, some);
+    }
     byte_ring_put(orders, sizeof(*order) + len);
     socket->written += len;
     /* Before the order is published, so that the thread knows it when it has sent all. */

@@ -336,15 +336,6 @@ static bool listen_all_tcp(struct net *net, enum client_port kind, const struct 
     return fail_open(why, "bind: address is too long (%zu characters)", strcspn(rest, " "));
 }
 
-static bool is_word_of_bind(const struct net *net, const char *host)
-{
-    const char *rest = net->conf->bind;
-    char word[WORD_SIZE];
-    while (next_word(&rest, word))
-        if (strcmp(word + (word[0] == '-'), host) == 0) return true;
-    return false;
-}
-
 /* Removes a socket file left by a killed daemon: it refuses connections. A socket in use and any
  * other file stay, and bind() then reports why. */
 static void remove_stale(const struct sockaddr_un *address)
@@ -475,7 +466,12 @@ bool net_update(struct net *net, const struct host_names *names, char *why, size
         struct listener *listener = &net->listeners[i];
         if (listener->host == NULL) continue;
         int64_t number = port_of(net, listener->port);
-        listener->stays = number == listener->number && is_word_of_bind(net, listener->host);
+        const char *rest = net->conf->bind;
+        char word[WORD_SIZE];
+        bool named = false;
+        while (!named && next_word(&rest, word))
+            named = strcmp(word + (word[0] == '-'), listener->host) == 0;
+        listener->stays = named && number == listener->number;
         if (!listener->stays) close_listener(listener);
     }
     net->names = names;

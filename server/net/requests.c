@@ -523,18 +523,6 @@ void requests_forget_pause(struct requests *requests)
     TAILQ_REMOVE(&requests->all->paused, requests, paused);
 }
 
-/* Drops the remaining requests of a connection, which are adjacent in the window, because it waits
- * or closes. This happens at once and not at the end of the window, so that sessions woken
- * meanwhile continue in the order in which they were woken. */
-static void cut_off(struct requests *requests, unsigned next)
-{
-    struct window *window = &requests->all->window;
-    for (; next < window->count && window->all[next].from == requests; next++)
-        window->all[next].from = NULL;
-    requests->arrival.cut = true;
-    finish_arrival(requests);
-}
-
 static void run_window(struct all_requests *all)
 {
     const struct observer *observer = all->w.engine->observer;
@@ -551,7 +539,16 @@ static void run_window(struct all_requests *all)
             run_request(&all->window, &all->window.all[i]);
             lookahead_forget();
         }
-        if (!may_run(requests)) cut_off(requests, i + 1);
+        if (!may_run(requests)) {
+            /* Its remaining requests are adjacent. Give them up at once and not at the end of the
+             * window, so that sessions woken meanwhile continue in the order in which they were
+             * woken. */
+            struct window *window = &all->window;
+            for (unsigned j = i + 1; j < window->count && window->all[j].from == requests; j++)
+                window->all[j].from = NULL;
+            requests->arrival.cut = true;
+            finish_arrival(requests);
+        }
         if (observer->last_usec - all->usec >= TICK_USEC) tick(all);
     }
     all->window.running = all->window.count;
