@@ -237,7 +237,7 @@ void acl_adopt(struct acl *acl, struct acl_users *users)
 static void give_user(struct session *session, struct acl_user *user, bool authenticated)
 {
     struct acl_user *old = session->user;
-    session->user = acl_user_hold(user);
+    session->user = acl_user_retain(user);
     session->authenticated = authenticated;
     acl_user_release(old);
 }

@@ -19,7 +19,7 @@
 #include "server/engine/acl/acl_log.h"
 #include "server/engine/acl/acl_user.h"
 
-/* By name, each held once by the table. */
+/* By name, each with one reference of the table. */
 struct acl_users {
     struct dict by_name;
 };

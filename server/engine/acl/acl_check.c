@@ -36,21 +36,6 @@ static void end_question(struct question *question)
     mem_free(question->flags);
 }
 
-static void find_keys(struct question *question)
-{
-    const struct command *row = question->command.row;
-    size_t cap = (size_t)question->argc;
-    if (question->key_count >= 0) return;
-    if (cap > FEW_ARGS) {
-        question->positions = mem_alloc(cap * sizeof(*question->positions));
-        question->flags = mem_alloc(cap * sizeof(*question->flags));
-    }
-    int count = command_keys(row, question->argc, question->argv, question->positions);
-    question->key_count = count < 0 ? 0 : count;
-    command_key_flags(row, question->argc, question->argv, question->positions, question->key_count,
-                      question->flags);
-}
-
 /* ---- parts of a selector -------------------------------------------------------------------- */
 
 static bool allows_command(const struct acl_selector *selector, const struct question *question)
@@ -74,8 +59,19 @@ static bool allows_key(const struct acl_selector *selector, struct bytes key, un
 /* The index of the first key that is refused; 0: none is. */
 static int refused_key(const struct acl_selector *selector, struct question *question)
 {
-    if (selector->all_keys || !command_has_keys(question->command.row)) return 0;
-    find_keys(question);
+    const struct command *row = question->command.row;
+    if (selector->all_keys || !command_has_keys(row)) return 0;
+    if (question->key_count < 0) {
+        size_t cap = (size_t)question->argc;
+        if (cap > FEW_ARGS) {
+            question->positions = mem_alloc(cap * sizeof(*question->positions));
+            question->flags = mem_alloc(cap * sizeof(*question->flags));
+        }
+        int count = command_keys(row, question->argc, question->argv, question->positions);
+        question->key_count = count < 0 ? 0 : count;
+        command_key_flags(row, question->argc, question->argv, question->positions,
+                          question->key_count, question->flags);
+    }
     for (int i = 0; i < question->key_count; i++) {
         int at = question->positions[i];
         unsigned flags = question->flags[i];

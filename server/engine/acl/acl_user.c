@@ -13,7 +13,7 @@
 struct acl_user *acl_user_new(struct bytes name, bool all_channels)
 {
     struct acl_user *user = mem_zalloc(sizeof(*user));
-    user->holders = 1;
+    user->references = 1;
     user->name = blob_new(name);
     user->selectors = mem_alloc(sizeof(*user->selectors));
     user->selector_count = 1;
@@ -62,7 +62,7 @@ struct acl_user *acl_user_copy(const struct acl_user *user)
 {
     struct acl_user *copy = mem_alloc(sizeof(*copy));
     *copy = *user;
-    copy->holders = 1;
+    copy->references = 1;
     copy->name = blob_new(blob_view(user->name));
     copy->hashes = acl_items_copy(&user->hashes);
     copy->selectors = mem_alloc(cap_for(user->selector_count) * sizeof(*copy->selectors));
@@ -77,22 +77,22 @@ void acl_user_swap(struct acl_user *a, struct acl_user *b)
     *a = *b;
     *b = old;
     b->name = a->name;
-    b->holders = a->holders;
+    b->references = a->references;
     b->is_deleted = a->is_deleted;
     a->name = old.name;
-    a->holders = old.holders;
+    a->references = old.references;
     a->is_deleted = old.is_deleted;
 }
 
-struct acl_user *acl_user_hold(struct acl_user *user)
+struct acl_user *acl_user_retain(struct acl_user *user)
 {
-    user->holders++;
+    user->references++;
     return user;
 }
 
 void acl_user_release(struct acl_user *user)
 {
-    if (user == NULL || --user->holders > 0) return;
+    if (user == NULL || --user->references > 0) return;
     drop_selectors(user, 0);
     mem_free(user->selectors);
     acl_items_clear(&user->hashes);

@@ -13,9 +13,9 @@ struct acl_user {
     /* A selector allows everything, so no call needs a check. Read for each call. */
     bool unrestricted;
     bool on, nopass;
-    bool is_deleted; /* only sessions hold it */
+    bool is_deleted; /* only sessions refer to it */
     enum acl_payload payload;
-    unsigned holders; /* the set of users, and the sessions that have this user */
+    unsigned references; /* by the set of users, and by the sessions of this user */
     struct blob *name;
     struct acl_items hashes;        /* of passwords */
     struct acl_selector *selectors; /* words outside of (...) change the first one */
@@ -23,15 +23,16 @@ struct acl_user {
     bool has_full_selector; /* a selector after the first allows everything */
 };
 
-/* A user that can do nothing: off, no password; held once. */
+/* A user that can do nothing: off, no password. With one reference. */
 struct acl_user *acl_user_new(struct bytes name, bool all_channels);
 /* Lets the user do everything without a password, like the initial default user. */
 void acl_user_open(struct acl_user *user);
-struct acl_user *acl_user_copy(const struct acl_user *user); /* held once */
-/* Exchanges everything except name, holders and is_deleted. */
+struct acl_user *acl_user_copy(const struct acl_user *user); /* with one reference */
+/* Exchanges everything except name, references and is_deleted. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
-struct acl_user *acl_user_hold(struct acl_user *user);
-void acl_user_release(struct acl_user *user); /* the last one frees it; NULL is allowed */
+/* Count references. The last release frees the user; NULL is allowed there. */
+struct acl_user *acl_user_retain(struct acl_user *user);
+void acl_user_release(struct acl_user *user);
 
 /* State of the server that rules depend on. */
 struct acl_context {

@@ -324,7 +324,7 @@ START_TEST(adopted_users_keep_their_sessions)
     outbuf_init(&faults);
     acl_users_init(&users);
     set("old", "on nopass");
-    struct acl_user *old = acl_user_hold(acl_find(acl, LIT("old")));
+    struct acl_user *old = acl_user_retain(acl_find(acl, LIT("old")));
     set("stays", "on nopass +get ~*");
     ck_assert(acl_log_in(acl, session, LIT("stays"), LIT("")));
     acl_read_file(acl, LIT("user stays on >new +set ~*\nuser more"), "f", &users, &faults);
