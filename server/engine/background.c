@@ -73,14 +73,6 @@ void background_serve_with(struct background *background, bool (*serve)(void *ct
     background->serve_ctx = ctx;
 }
 
-/* True: something was done. */
-static bool run_batch(struct background *background, struct slice *slice)
-{
-    bool worked = slice->work.run(slice->work.ctx, slice->amount);
-    bool served = background->serve != NULL && background->serve(background->serve_ctx);
-    return worked || served;
-}
-
 static int64_t budget(const struct background *background, int64_t now)
 {
     if (background->clock->finish) return INT64_MAX - now;
@@ -100,7 +92,9 @@ static bool work_until(struct background *background, int64_t now, int64_t end)
          background->next = (background->next + 1) % background->count) {
         struct slice *slice = &background->slices[background->next];
         idle++;
-        if (!run_batch(background, slice)) continue;
+        bool worked = slice->work.run(slice->work.ctx, slice->amount);
+        bool served = background->serve != NULL && background->serve(background->serve_ctx);
+        if (!worked && !served) continue;
         idle = 0;
         background->worked = true;
         int64_t at = clock_quick_usec(background->clock), usec = at - now;

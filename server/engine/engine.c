@@ -149,17 +149,6 @@ static void run_alone(struct engine *engine, struct call *call)
     }
 }
 
-static void queue_call(struct engine *engine, struct call *call)
-{
-    if (multi_queue(call->session, call)) {
-        resp_status(call->out, "QUEUED");
-        return;
-    }
-    multi_break(call->session);
-    engine->stats->errors++;
-    fail(call, ERR_OOM);
-}
-
 /* CLIENT REPLY SKIP suppresses the reply of the next request. */
 void engine_answered(struct session *session)
 {
@@ -168,13 +157,6 @@ void engine_answered(struct session *session)
     else if (session->reply_mode == REPLY_SKIP_NEXT)
         session->reply_mode = REPLY_SKIPPING;
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
-}
-
-/* A web page can make a browser send an HTTP request to this port, with commands in its body. Such
- * a request has lines that begin with these words: close the connection before later lines run. */
-static bool is_http(struct bytes name)
-{
-    return bytes_is_word(name, "post") || bytes_is_word(name, "host:");
 }
 
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
@@ -186,7 +168,10 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
         .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
     };
     call.context = call.command.context;
-    if (is_http(argv[0])) {
+    /* A web page can make a browser send an HTTP request to this port, with commands in its body.
+     * Such a request has lines that begin with these words: close the connection before later lines
+     * run. */
+    if (bytes_is_word(argv[0], "post") || bytes_is_word(argv[0], "host:")) {
         /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
         msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
         if (age < 0 || age >= HTTP_LOG_MSEC) {
@@ -210,7 +195,13 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     } else if (must_wait(engine, &call)) {
         return false;
     } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
-        queue_call(engine, &call);
+        if (multi_queue(session, &call)) {
+            resp_status(call.out, "QUEUED");
+        } else {
+            multi_break(session);
+            engine->stats->errors++;
+            fail(&call, ERR_OOM);
+        }
     } else if (engine->busy) {
         /* The script's transaction is open, so this one is never committed. Of the commands allowed
          * here, only WATCH reads data; it sees expired keys and changes nothing. */

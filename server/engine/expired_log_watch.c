@@ -17,27 +17,23 @@ struct naming {
     unsigned named;
 };
 
-static void name_target(struct naming *naming, unsigned db, struct bytes name, struct bytes target)
-{
-    const struct entry *entry = keyspace_find(store_database(naming->store, db), target);
-    if (entry == NULL || naming->named == NAMED_MAX) return;
-    enum type type = entry->object.type;
-    if (expiry_type_is_target(type)) return;
-    naming->named++;
-    log_line(LOG_WARNING,
-             "Policy '%.*s' can't log expired keys: key '%.*s' in database %u is a %s. Rename it, "
-             "or use POLICY SET with another key after EXPIRED TO",
-             (int)(name.len < SHOWN_MAX ? name.len : SHOWN_MAX), name.data,
-             (int)(target.len < SHOWN_MAX ? target.len : SHOWN_MAX), target.data, db,
-             type_name(type));
-}
-
 static void name_targets(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct naming *naming = ctx;
     if (policy->expired_to.len == 0) return;
-    for (unsigned db = 0; db < naming->store->database_count; db++)
-        name_target(naming, db, name, policy->expired_to);
+    struct bytes target = policy->expired_to;
+    for (unsigned db = 0; db < naming->store->database_count; db++) {
+        const struct entry *entry = keyspace_find(store_database(naming->store, db), target);
+        if (entry == NULL || naming->named == NAMED_MAX) continue;
+        if (expiry_type_is_target(entry->object.type)) continue;
+        naming->named++;
+        log_line(LOG_WARNING,
+                 "Policy '%.*s' can't log expired keys: key '%.*s' in database %u is a %s. Rename "
+                 "it, or use POLICY SET with another key after EXPIRED TO",
+                 (int)(name.len < SHOWN_MAX ? name.len : SHOWN_MAX), name.data,
+                 (int)(target.len < SHOWN_MAX ? target.len : SHOWN_MAX), target.data, db,
+                 type_name(entry->object.type));
+    }
 }
 
 void expired_log_watch_second(struct expired_log_watch *watch, const struct store *store)

@@ -42,14 +42,6 @@ static void note_refusal(struct engine *engine, const struct call *call,
     acl_log_add(&engine->acl->log, refusal, (size_t)engine->conf->acllog_max_len);
 }
 
-static bool follows_patterns(const struct command *row)
-{
-    bool follows = false;
-    for (int i = 0; i < KEY_SPECS_MAX; i++)
-        follows |= row->specs[i].flags != 0 && row->specs[i].find == KEYS_ANYWHERE;
-    return follows;
-}
-
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where)
 {
     const struct acl_user *user = call->session->user;
@@ -57,9 +49,16 @@ enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl
     int at;
     if (!rights_are_limited(call->session)) return ACL_ALLOWED;
     enum acl_verdict verdict = acl_user_check(user, call->command, call->argc, call->argv, &at);
-    if (verdict != ACL_ALLOWED)
+    if (verdict != ACL_ALLOWED) {
         note_refusal(engine, call, &refusal, verdict, at);
-    else if (follows_patterns(call->command.row))
+        return verdict;
+    }
+    bool follows_patterns = false; /* to keys that it does not name, as SORT does */
+    for (int i = 0; i < KEY_SPECS_MAX; i++) {
+        const struct key_spec *spec = &call->command.row->specs[i];
+        follows_patterns |= spec->flags != 0 && spec->find == KEYS_ANYWHERE;
+    }
+    if (follows_patterns)
         call->limits_keys = !acl_user_reads_all(user, call->command, call->argc, call->argv);
-    return verdict;
+    return ACL_ALLOWED;
 }

@@ -82,18 +82,6 @@ size_t settle_count(const struct settle *settle)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static struct settling *settling_add(struct settle *settle, unsigned db, struct bytes key)
-{
-    struct settling *settling = mem_alloc(sizeof(*settling) + key.len);
-    *settling = (struct settling){ .db = db, .key_len = key.len };
-    if (key.len > 0) memcpy(settling->key, key.data, key.len);
-    TAILQ_INIT(&settling->delayed);
-    STAILQ_INIT(&settling->postponed);
-    dict_add(&settle->tables[db], settling);
-    TAILQ_INSERT_TAIL(&settle->keys, settling, in_order);
-    return settling;
-}
-
 static void make_ready(struct settle *settle, struct delayed_queue *queue)
 {
     struct delayed *delayed;
@@ -183,7 +171,13 @@ static void search_key(struct search *search, unsigned db, struct bytes key)
         txn_call(&search->txn, db);
         const struct entry *entry = keyspace_find(search->txn.ks, key);
         if (entry == NULL || !txn_settles_slowly(&search->txn, entry)) return;
-        settling = settling_add(settle, db, key);
+        settling = mem_alloc(sizeof(*settling) + key.len);
+        *settling = (struct settling){ .db = db, .key_len = key.len };
+        if (key.len > 0) memcpy(settling->key, key.data, key.len);
+        TAILQ_INIT(&settling->delayed);
+        STAILQ_INIT(&settling->postponed);
+        dict_add(&settle->tables[db], settling);
+        TAILQ_INSERT_TAIL(&settle->keys, settling, in_order);
     }
     if (search->found == NULL) search->found = settling;
 }
@@ -228,18 +222,6 @@ static void forget_delay(struct session *session)
     mem_free(delayed);
 }
 
-static void delay_session(struct settle *settle, struct delayed_queue *queue,
-                          struct session *session)
-{
-    if (session_is_over(session)) return; /* closed because of a message: the request never runs */
-    struct delayed *delayed = mem_alloc(sizeof(*delayed));
-    *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
-    TAILQ_INSERT_TAIL(queue, delayed, in_order);
-    session->delayed = delayed;
-    settle->count++;
-    session_wait(session, WAIT_SETTLING, forget_delay);
-}
-
 bool settle_delays(struct engine *engine, const struct call *call)
 {
     enum { ALWAYS_SEARCH = RUNS_QUEUE | OTHER_DATABASES | COUNTS_KEYS };
@@ -268,20 +250,15 @@ bool settle_delays(struct engine *engine, const struct call *call)
         queue = &search.found->delayed;
     else if (search.counts && counts_slowly(engine))
         queue = &settle->counting;
-    if (queue != NULL) delay_session(settle, queue, session);
-    return queue != NULL;
-}
-
-static void postpone_key(struct settling *settling, unsigned db, struct bytes key)
-{
-    struct postponed *postponed;
-    STAILQ_FOREACH(postponed, &settling->postponed, next)
-    if (postponed->db == db && bytes_equal(bytes_of(postponed->key, postponed->key_len), key))
-        return;
-    postponed = mem_alloc(sizeof(*postponed) + key.len);
-    *postponed = (struct postponed){ .db = db, .key_len = key.len };
-    if (key.len > 0) memcpy(postponed->key, key.data, key.len);
-    STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
+    if (queue == NULL) return false;
+    if (session_is_over(session)) return true; /* closed by a message: the request never runs */
+    struct delayed *delayed = mem_alloc(sizeof(*delayed));
+    *delayed = (struct delayed){ .queue = queue, .settle = settle, .session = session };
+    TAILQ_INSERT_TAIL(queue, delayed, in_order);
+    session->delayed = delayed;
+    settle->count++;
+    session_wait(session, WAIT_SETTLING, forget_delay);
+    return true;
 }
 
 bool settle_postpones(struct engine *engine, const struct blocked_try *try)
@@ -291,8 +268,18 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
     search_begin(&search, engine, try->db);
     struct call call = saved_call_again(try->call, try->session);
     search_call(&search, &call);
-    if (search.found != NULL) postpone_key(search.found, try->db, try->key);
-    return search.found != NULL;
+    struct settling *settling = search.found;
+    if (settling == NULL) return false;
+    struct postponed *postponed;
+    STAILQ_FOREACH(postponed, &settling->postponed, next)
+    if (postponed->db == try->db &&
+        bytes_equal(bytes_of(postponed->key, postponed->key_len), try->key))
+        return true;
+    postponed = mem_alloc(sizeof(*postponed) + try->key.len);
+    *postponed = (struct postponed){ .db = try->db, .key_len = try->key.len };
+    if (try->key.len > 0) memcpy(postponed->key, try->key.data, try->key.len);
+    STAILQ_INSERT_TAIL(&settling->postponed, postponed, next);
+    return true;
 }
 
 /* ---- working --------------------------------------------------------------------------------- */

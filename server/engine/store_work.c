@@ -63,34 +63,33 @@ static void on_step(void *ctx)
     if (work->engine->persist != NULL) persist_end_record(work->engine->persist);
 }
 
-/* A replica gets its master's ends of leases. */
-static void shift_leases(struct engine *engine, msec by)
+/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses, leases
+ * and rights to refresh are spans of time and move with the clock. */
+static void on_set(void *ctx, msec by)
 {
+    struct store_work *work = ctx;
+    struct engine *engine = work->engine;
+    blocked_clock_set(engine->blocked, by);
+    pace_clock_set(&engine->pace, by);
+    pause_clock_set(&engine->pause, by);
+
     struct leases *leases = &engine->store->leases;
     msec now = clock_now(engine->clock);
     if (leases->quiet_until > 0) {
         leases->quiet_until += by;
         blocked_ready_type(engine->blocked, TYPE_LEASE); /* some wait for that instant */
     }
-    if (engine->loading || engine->role.replica || leases->until < now - by) return;
-    struct txn txn;
-    txn_begin(&txn, engine->store, now, FROM_EXPIRY);
-    txn_lease_shift(&txn, by);
-    txn_commit(&txn);
-}
+    /* A replica gets its master's ends of leases. */
+    if (!engine->loading && !engine->role.replica && leases->until >= now - by) {
+        struct txn txn;
+        txn_begin(&txn, engine->store, now, FROM_EXPIRY);
+        txn_lease_shift(&txn, by);
+        txn_commit(&txn);
+    }
 
-/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses, leases
- * and rights to refresh are spans of time and move with the clock. */
-static void on_set(void *ctx, msec by)
-{
-    struct store_work *work = ctx;
-    blocked_clock_set(work->engine->blocked, by);
-    pace_clock_set(&work->engine->pace, by);
-    pause_clock_set(&work->engine->pause, by);
-    shift_leases(work->engine, by);
-    refreshers_shift(work->engine->store, by);
-    blocked_ready_type(work->engine->blocked, TYPE_STRING); /* some wait for the end of a right */
-    blocked_ready_type(work->engine->blocked, TYPE_DEHYDRATOR); /* some wait for the rate */
+    refreshers_shift(engine->store, by);
+    blocked_ready_type(engine->blocked, TYPE_STRING);     /* some wait for the end of a right */
+    blocked_ready_type(engine->blocked, TYPE_DEHYDRATOR); /* some wait for the rate */
     work->armed = UNKNOWN;
     log_line(LOG_NOTICE, "The system clock was set by %+lld ms", (long long)by);
 }
@@ -130,20 +129,15 @@ static bool is_paced(struct engine *engine, msec now)
     return pace_holds(&engine->pace, now) && !memory_limit_exceeded(engine);
 }
 
-static bool may_expire(struct store_work *work, msec now)
-{
-    struct engine *engine = work->engine;
-    if (store_next_due(engine->store) > now) return false;
-    return !engine->loading && !engine_keeps_data(engine, now);
-}
-
 static bool expire_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
     struct engine *engine = work->engine;
     struct stopwatch *pacing = &engine->stats->pacing;
     msec now = clock_now(work->clock);
-    bool may = may_expire(work, now), paced = may && is_paced(engine, now);
+    bool may =
+        store_next_due(engine->store) <= now && !engine->loading && !engine_keeps_data(engine, now);
+    bool paced = may && is_paced(engine, now);
     if (paced) stopwatch_begin(pacing, clock_quick_usec(work->clock));
     if (!paced && pacing->since_usec != 0) stopwatch_end(pacing, clock_quick_usec(work->clock));
     if (!may || paced) return false;

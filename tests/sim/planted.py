@@ -169,8 +169,8 @@ PLANTS = {
     "a clock that is set ahead ends leases": (
         "Leases clock",
         ("server/engine/store_work.c",
-         "    shift_leases(work->engine, by);\n",
-         "    (void)shift_leases;\n"),
+         "        txn_lease_shift(&txn, by);\n",
+         ""),
     ),
     "a permit too many": (
         "Leases",

@@ -66,26 +66,21 @@ static void append_quoted(struct outbuf *line, struct bytes text)
     outbuf_append(line, "\"", 1);
 }
 
-/* For a unix socket: "unix:" and its path, which is the peer without ":0". */
-static void write_source(const struct call *call, char *to, size_t size)
-{
-    static const char port[] = ":0";
-    const char *peer = call->session->peer != NULL ? call->session->peer : "";
-    size_t len = strlen(peer), port_len = strlen(port);
-    if (call->from_script)
-        snprintf(to, size, "lua");
-    else if (len > port_len && strcmp(peer + len - port_len, port) == 0)
-        snprintf(to, size, "unix:%.*s", (int)(len - port_len), peer);
-    else
-        snprintf(to, size, "%s", peer);
-}
-
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv)
 {
     struct outbuf line;
     char head[256], source[160];
-    write_source(call, source, sizeof(source));
+    /* The peer of a unix socket is its path with ":0" behind it. */
+    static const char port[] = ":0";
+    const char *peer = call->session->peer != NULL ? call->session->peer : "";
+    size_t peer_len = strlen(peer), port_len = strlen(port);
+    if (call->from_script)
+        snprintf(source, sizeof(source), "lua");
+    else if (peer_len > port_len && strcmp(peer + peer_len - port_len, port) == 0)
+        snprintf(source, sizeof(source), "unix:%.*s", (int)(peer_len - port_len), peer);
+    else
+        snprintf(source, sizeof(source), "%s", peer);
     int len = snprintf(head, sizeof(head), "+%" PRId64 ".%06" PRId64 " [%u %s]",
                        wall_usec / 1000000, wall_usec % 1000000, call->session->db, source);
     outbuf_init(&line);

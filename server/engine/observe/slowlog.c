@@ -19,27 +19,23 @@ struct slowlog *slowlog_new(void)
     return mem_zalloc(sizeof(struct slowlog));
 }
 
-static void drop_oldest(struct slowlog *slowlog)
-{
-    struct slow_call *call = slowlog->oldest;
-    slowlog->oldest = call->newer;
-    if (call->newer != NULL)
-        call->newer->older = NULL;
-    else
-        slowlog->newest = NULL;
-    for (int i = 0; i < call->argc; i++)
-        blob_free(call->argv[i]);
-    mem_free(call->argv);
-    blob_free(call->peer);
-    blob_free(call->name);
-    mem_free(call);
-    slowlog->count--;
-}
-
 static void keep_newest(struct slowlog *slowlog, size_t keep)
 {
-    while (slowlog->oldest != NULL && slowlog->count > keep)
-        drop_oldest(slowlog);
+    while (slowlog->oldest != NULL && slowlog->count > keep) {
+        struct slow_call *call = slowlog->oldest;
+        slowlog->oldest = call->newer;
+        if (call->newer != NULL)
+            call->newer->older = NULL;
+        else
+            slowlog->newest = NULL;
+        for (int i = 0; i < call->argc; i++)
+            blob_free(call->argv[i]);
+        mem_free(call->argv);
+        blob_free(call->peer);
+        blob_free(call->name);
+        mem_free(call);
+        slowlog->count--;
+    }
 }
 
 void slowlog_reset(struct slowlog *slowlog)

@@ -37,20 +37,6 @@ void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
     if (queue != NULL) make_ready(blocked, queue, false);
 }
 
-/* A pending entry may be claimed, now or later. Readers without CLAIM would find nothing. */
-static void ready_for_claims(struct blocked *blocked, int64_t db, struct bytes key)
-{
-    struct key_queue *queue = blocked->or_claims > 0 ? blocked_find_queue(blocked, db, key) : NULL;
-    if (queue != NULL) make_ready(blocked, queue, true);
-}
-
-/* Makes the key ready even if its own clients wait for another type, because it may get that type
- * later in the same transaction. Redis checks for clients of any key, too. */
-static void ready_for(struct blocked *blocked, int64_t db, struct bytes key, enum type type)
-{
-    if (blocked->by_type[type] > 0) blocked_ready(blocked, (unsigned)db, key);
-}
-
 /* After SWAPDB any key may have a value. */
 static void ready_all(struct blocked *blocked, int64_t db)
 {
@@ -78,9 +64,17 @@ static void gone(struct blocked *blocked, const struct effect *effect)
 void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
-    if (row->may_serve) ready_for(blocked, effect->db, effect->key, row->type);
+    struct key_queue *queue;
+    /* Even if the key's own clients wait for another type, because it may get that type later in
+     * the same transaction. Redis checks for clients of any key, too. */
+    if (row->may_serve && blocked->by_type[row->type] > 0)
+        blocked_ready(blocked, effect->db, effect->key);
     switch (effect->kind) {
-    case EFFECT_PENDING_PUT: ready_for_claims(blocked, effect->db, effect->key); break;
+    case EFFECT_PENDING_PUT: /* may be claimed, now or later; without CLAIM nothing is found */
+        if (blocked->or_claims == 0) break;
+        queue = blocked_find_queue(blocked, effect->db, effect->key);
+        if (queue != NULL) make_ready(blocked, queue, true);
+        break;
     case EFFECT_SET:
     case EFFECT_WRITE:
     case EFFECT_DROP:

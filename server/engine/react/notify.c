@@ -161,32 +161,6 @@ static struct subkey subkey_at(const struct notify *notify, size_t at, struct by
 
 /* ---- the queue ------------------------------------------------------------------------------ */
 
-static size_t add_record(struct notify *notify, const struct effect *effect)
-{
-    size_t at = notify->queue.len;
-    unsigned published = effect->again ? KEY_CHANNELS : 0;
-    struct record record = { .event = effect->event,
-                             .flags = notify->flags & ~published,
-                             .db = effect->db,
-                             .key_len = effect->key.len,
-                             .first = NOWHERE,
-                             .last = NOWHERE };
-    buffer_append(&notify->queue, &record, sizeof(record));
-    append_bytes(&notify->queue, effect->key);
-    notify->latest[effect->event] = at;
-    return at;
-}
-
-/* The record of the same event, key and call, or NOWHERE if the queue has none. */
-static size_t find_record(const struct notify *notify, const struct effect *effect)
-{
-    size_t at = notify->latest[effect->event];
-    if (!effect->again || at == NOWHERE) return NOWHERE;
-    struct bytes key;
-    struct record record = record_at(notify, at, &key);
-    return record.db == effect->db && bytes_equal(key, effect->key) ? at : NOWHERE;
-}
-
 static void add_subkey(struct notify *notify, size_t record_offset, struct bytes name)
 {
     struct bytes key;
@@ -208,8 +182,26 @@ void notify_effect(struct notify *notify, const struct effect *effect)
     bool publishes = (notify->flags & KEY_CHANNELS) && !effect->again;
     bool names = (notify->flags & SUBKEY_CHANNELS) && effect_names_member(effect);
     if (!notify->wanted[effect->event] || !(publishes || names) || !has_subscribers(notify)) return;
-    size_t at = find_record(notify, effect);
-    if (at == NOWHERE) at = add_record(notify, effect);
+    /* Members of one call share the record of its event, if that is the last one of this kind. */
+    struct bytes key;
+    size_t at = effect->again ? notify->latest[effect->event] : NOWHERE;
+    if (at != NOWHERE) {
+        struct record before = record_at(notify, at, &key);
+        if (before.db != effect->db || !bytes_equal(key, effect->key)) at = NOWHERE;
+    }
+    if (at == NOWHERE) {
+        at = notify->queue.len;
+        unsigned published = effect->again ? KEY_CHANNELS : 0;
+        struct record record = { .event = effect->event,
+                                 .flags = notify->flags & ~published,
+                                 .db = effect->db,
+                                 .key_len = effect->key.len,
+                                 .first = NOWHERE,
+                                 .last = NOWHERE };
+        buffer_append(&notify->queue, &record, sizeof(record));
+        append_bytes(&notify->queue, effect->key);
+        notify->latest[effect->event] = at;
+    }
     if (names) add_subkey(notify, at, effect->a);
 }
 

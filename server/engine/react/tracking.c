@@ -102,18 +102,6 @@ void tracking_free(struct tracking *tracking)
 
 /* ---- redirection ---------------------------------------------------------------------------- */
 
-static struct target *borrow_target(struct tracking *tracking, struct session *session)
-{
-    struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
-    if (target == NULL) {
-        target = mem_alloc(sizeof(*target));
-        *target = (struct target){ .id = session->id, .session = session };
-        dict_add(&tracking->targets, target);
-    }
-    target->trackers++;
-    return target;
-}
-
 static void return_target(struct tracking *tracking, struct target *target)
 {
     if (target == NULL || --target->trackers > 0) return;
@@ -231,8 +219,17 @@ void tracking_on(struct tracking *tracking, struct session *session,
         TAILQ_INIT(&tracker->memberships);
         dict_add(&tracking->trackers, tracker);
     }
-    struct target *before = tracker->target;
-    tracker->target = mode->redirect != NULL ? borrow_target(tracking, mode->redirect) : NULL;
+    struct target *before = tracker->target, *target = NULL;
+    if (mode->redirect != NULL) {
+        target = dict_find(&tracking->targets, tracking_id(&mode->redirect->id));
+        if (target == NULL) {
+            target = mem_alloc(sizeof(*target));
+            *target = (struct target){ .id = mode->redirect->id, .session = mode->redirect };
+            dict_add(&tracking->targets, target);
+        }
+        target->trackers++;
+    }
+    tracker->target = target;
     return_target(tracking, before);
     tracker->mode = *mode;
     tracker->broken = false;
@@ -315,20 +312,6 @@ bool tracking_wants_reads(const struct session *session)
     return true;
 }
 
-/* The index of the id, or where to insert it. */
-static size_t index_of(const struct tracked *tracked, uint64_t id)
-{
-    size_t from = 0, to = tracked->count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (tracked->ids[middle] < id)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key)
 {
     struct tracked *tracked = dict_find(&tracking->keys, key);
@@ -338,7 +321,14 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
         if (key.len > 0) memcpy(tracked->key, key.data, key.len);
         dict_add(&tracking->keys, tracked);
     }
-    size_t index = index_of(tracked, session->id);
+    size_t index = 0, end = tracked->count; /* where the id is, or belongs */
+    while (index < end) {
+        size_t middle = index + (end - index) / 2;
+        if (tracked->ids[middle] < session->id)
+            index = middle + 1;
+        else
+            end = middle;
+    }
     if (index < tracked->count && tracked->ids[index] == session->id) return;
     if (tracked->count == tracked->cap) {
         tracked->cap = tracked->cap > 0 ? 2 * tracked->cap : 1;
@@ -448,8 +438,9 @@ struct tracking_totals tracking_totals(const struct tracking *tracking)
     return totals;
 }
 
-static void check_keys(const struct tracking *tracking)
+void tracking_check(const struct tracking *tracking)
 {
+    dict_check(&tracking->keys);
     struct dict_iter iter;
     const struct tracked *tracked;
     size_t items = 0;
@@ -462,13 +453,7 @@ static void check_keys(const struct tracking *tracking)
         items += tracked->count;
     }
     ensure(items == tracking->items, "%zu readers of all keys, not %zu", items, tracking->items);
-}
 
-void tracking_check(const struct tracking *tracking)
-{
-    dict_check(&tracking->keys);
-    check_keys(tracking);
-    struct dict_iter iter;
     const struct tracker *tracker;
     size_t redirected = 0, wanted = 0;
     dict_iter_begin(&iter, &tracking->trackers);

@@ -25,17 +25,6 @@ static struct resp_writer writer_of(struct session *session)
                                  .version = session->out.version };
 }
 
-static void notify_broken(struct tracker *tracker)
-{
-    tracker->broken = true;
-    struct resp_writer out = writer_of(tracker->session);
-    if (!resp_has_push(&out)) return;
-    resp_push(&out, 2);
-    resp_bulk_text(&out, "tracking-redir-broken");
-    resp_integer(&out, (int64_t)tracker->target->id);
-    session_notify(tracker->session);
-}
-
 /* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
 static bool begin_message(struct resp_writer *out, bool redirected, const struct session *to)
 {
@@ -57,11 +46,17 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
 {
     bool redirected = tracker->target != NULL;
     struct session *to = redirected ? tracker->target->session : tracker->session;
-    if (redirected && to == NULL) {
-        notify_broken(tracker);
+    bool broken = redirected && to == NULL;
+    struct resp_writer out = writer_of(broken ? tracker->session : to);
+    if (broken) {
+        tracker->broken = true;
+        if (!resp_has_push(&out)) return;
+        resp_push(&out, 2);
+        resp_bulk_text(&out, "tracking-redir-broken");
+        resp_integer(&out, (int64_t)tracker->target->id);
+        session_notify(tracker->session);
         return;
     }
-    struct resp_writer out = writer_of(to);
     if (!begin_message(&out, redirected, to)) return;
     if (message->keys == NULL) resp_null(&out);
     if (message->keys != NULL) resp_array(&out, message->count);
