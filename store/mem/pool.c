@@ -142,15 +142,6 @@ static void retire_current(struct pool_class *class)
 
 /* --- allocating --- */
 
-static struct slab *slab_with_room(const struct pool_class *class)
-{
-    if (class->rings.filled == 0) return NULL;
-    /* Use a leaving slab again before taking a new one. */
-    uint64_t bins = class->rings.filled & ((UINT64_C(1) << LEAVING) - 1);
-    unsigned state = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
-    return slab_at(class->rings.first[state]);
-}
-
 static size_t words_of(size_t class)
 {
     return class <= POOL_TABLES ? class : (size_t)POOL_TABLES << (class - POOL_TABLES);
@@ -183,9 +174,16 @@ static struct slab *slab_new(size_t class)
 static bool next_slab(struct pool_class *class)
 {
     retire_current(class);
-    struct slab *slab = slab_with_room(class);
-    if (slab == NULL) slab = slab_new((size_t)(class - classes));
-    if (slab == NULL) return false;
+    struct slab *slab;
+    if (class->rings.filled != 0) {
+        /* Use a leaving slab again before taking a new one. */
+        uint64_t bins = class->rings.filled & ((UINT64_C(1) << LEAVING) - 1);
+        unsigned state = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
+        slab = slab_at(class->rings.first[state]);
+    } else {
+        slab = slab_new((size_t)(class - classes));
+        if (slab == NULL) return false;
+    }
     slab_put(slab, CURRENT);
     class->slab = slab;
     class->end = (size_t)slab->blocks * slab->words;
@@ -221,16 +219,6 @@ void *pool_alloc_slab(size_t number)
 
 /* --- freeing --- */
 
-static void slab_left(struct slab *slab)
-{
-    bool going = is_going(slab->state);
-    if (going) class_of(slab)->leaving--;
-    if (slab->used == 0)
-        slab_dissolve(slab);
-    else if (!going)
-        slab_put(slab, bin_of(slab));
-}
-
 void pool_free_slab(struct slab *slab, void *block)
 {
     ensure(slab->used != 0, "double free: block of %u words, slab in state %u", slab->words,
@@ -238,7 +226,14 @@ void pool_free_slab(struct slab *slab, void *block)
     *(uint16_t *)block = slab->free;
     slab->free = (uint16_t)(((uintptr_t)block & (SLAB_BYTES - 1)) / POOL_WORD + 1);
     class_of(slab)->blocks--;
-    if (slab->used-- <= slab->floor) slab_left(slab);
+    if (slab->used-- > slab->floor) return;
+
+    bool going = is_going(slab->state);
+    if (going) class_of(slab)->leaving--;
+    if (slab->used == 0)
+        slab_dissolve(slab);
+    else if (!going)
+        slab_put(slab, bin_of(slab));
 }
 
 /* --- emptying --- */
@@ -310,20 +305,6 @@ bool pool_trim(void)
 
 /* --- checking --- */
 
-static void check_free_list(uint32_t number, const struct slab *slab)
-{
-    const char *memory = (const char *)slab_range.base + (size_t)number * SLAB_BYTES - POOL_WORD;
-    unsigned count = 0, never = slab->blocks - slab->fresh / (unsigned)slab->words;
-    for (unsigned at = slab->free; at != 0;
-         at = *(const uint16_t *)(const void *)(memory + (size_t)at * POOL_WORD)) {
-        ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "slab %u: free block at %u",
-               number, at);
-        ensure(count++ < slab->blocks, "slab %u: cycle in the free list", number);
-    }
-    ensure(slab->used + count + never == slab->blocks, "slab %u: %u, %u and %u of %u", number,
-           slab->used, count, never, slab->blocks);
-}
-
 static void check_state(uint32_t number, const struct slab *slab)
 {
     const struct pool_class *class = class_of(slab);
@@ -345,23 +326,6 @@ struct tally {
     size_t blocks, leaving, staying;
 };
 
-static void check_class(size_t number, const struct tally *tally)
-{
-    const struct pool_class *class = &classes[number];
-    const struct pool_recent *recent = &pool_recent[number];
-    ensure(tally->blocks == class->blocks && tally->leaving == class->leaving &&
-               tally->staying == class->staying,
-           "class %zu: %zu blocks, %zu leaving, %zu slabs", number, tally->blocks, tally->leaving,
-           tally->staying);
-    ensure(recent->count <= POOL_RECENT && recent->count <= class->blocks, "class %zu: %zu", number,
-           recent->count);
-    for (size_t i = 0; i < recent->count; i++) {
-        const struct slab *slab = pool_slab_of(recent->blocks[i]);
-        ensure(slab->class == number && slab->recycles, "class %zu: slab %u", number,
-               number_of(slab));
-    }
-}
-
 void pool_check(void)
 {
     struct tally tallies[POOL_CLASSES] = { 0 };
@@ -374,7 +338,20 @@ void pool_check(void)
         ensure((slab->state != NOWHERE) == (slab->class != 0), "slab %u", number);
         leaving += slab->state == LEAVING;
         if (slab->state == NOWHERE) continue;
-        check_free_list(number, slab);
+
+        /* The list of free blocks. */
+        const char *memory =
+            (const char *)slab_range.base + (size_t)number * SLAB_BYTES - POOL_WORD;
+        unsigned count = 0, never = slab->blocks - slab->fresh / (unsigned)slab->words;
+        for (unsigned at = slab->free; at != 0;
+             at = *(const uint16_t *)(const void *)(memory + (size_t)at * POOL_WORD)) {
+            ensure((at - 1) % slab->words == 0 && at - 1 < slab->fresh, "slab %u: free block at %u",
+                   number, at);
+            ensure(count++ < slab->blocks, "slab %u: cycle in the free list", number);
+        }
+        ensure(slab->used + count + never == slab->blocks, "slab %u: %u, %u and %u of %u", number,
+               slab->used, count, never, slab->blocks);
+
         check_state(number, slab);
         struct tally *tally = &tallies[slab->class];
         tally->blocks += slab->used;
@@ -382,7 +359,22 @@ void pool_check(void)
         tally->staying += is_staying(slab->state);
     }
     ensure(leaving == leaving_slabs, "%zu slabs are leaving, not %zu", leaving, leaving_slabs);
-    for (size_t class = 1; class < POOL_CLASSES; class ++)
-        check_class(class, &tallies[class]);
+
+    for (size_t number = 1; number < POOL_CLASSES; number++) {
+        const struct pool_class *class = &classes[number];
+        const struct pool_recent *recent = &pool_recent[number];
+        const struct tally *tally = &tallies[number];
+        ensure(tally->blocks == class->blocks && tally->leaving == class->leaving &&
+                   tally->staying == class->staying,
+               "class %zu: %zu blocks, %zu leaving, %zu slabs", number, tally->blocks,
+               tally->leaving, tally->staying);
+        ensure(recent->count <= POOL_RECENT && recent->count <= class->blocks, "class %zu: %zu",
+               number, recent->count);
+        for (size_t i = 0; i < recent->count; i++) {
+            const struct slab *slab = pool_slab_of(recent->blocks[i]);
+            ensure(slab->class == number && slab->recycles, "class %zu: slab %u", number,
+                   number_of(slab));
+        }
+    }
     ensure(no_slab.used == 0 && no_slab.free == 0 && no_slab.fresh == 0, "no_slab was changed");
 }

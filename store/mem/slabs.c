@@ -187,19 +187,6 @@ static void announce_next(void)
                  (size_t)(until - all.entered) * STEP_BYTES);
 }
 
-static bool enter_step(void)
-{
-    uint32_t number = all.entered;
-    if (!all.tried) find_range();
-    if (number == all.planned && !plan_steps()) return false;
-    slab_range.size = (size_t)(number + 1) * STEP_BYTES;
-    step_at(number)->state = CLEAN;
-    ring_append(&all.rings, CLEAN, all.steps.at, number);
-    all.entered++;
-    announce_next();
-    return true;
-}
-
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx)
 {
     all.announce = announce;
@@ -299,8 +286,17 @@ static struct step *step_with_room(void)
     uint64_t partial = all.rings.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
     if (partial != 0) return step_at(all.rings.first[63 - __builtin_clzll(partial)]);
     if (ring_filled(&all.rings, 0)) return step_at(all.rings.first[0]);
-    if (!ring_filled(&all.rings, CLEAN) && !enter_step()) return NULL;
-    return step_at(all.rings.first[CLEAN]);
+    if (ring_filled(&all.rings, CLEAN)) return step_at(all.rings.first[CLEAN]);
+
+    uint32_t number = all.entered;
+    if (!all.tried) find_range();
+    if (number == all.planned && !plan_steps()) return NULL;
+    slab_range.size = (size_t)(number + 1) * STEP_BYTES;
+    step_at(number)->state = CLEAN;
+    ring_append(&all.rings, CLEAN, all.steps.at, number);
+    all.entered++;
+    announce_next();
+    return step_at(number);
 }
 
 uint32_t slabs_take(void)
@@ -328,23 +324,19 @@ void slabs_give(uint32_t slab)
         slabs_trim();
 }
 
-static bool step_trim(struct step *step)
-{
-    uint32_t unused = step->backed & ~step->taken;
-    size_t before = all.backed;
-    if (unused == 0) return false;
-    if (step->taken == 0)
-        step_release(step);
-    else
-        slabs_release(step, unused);
-    return all.backed < before;
-}
-
 bool slabs_trim(void)
 {
     for (uint32_t seen = 0; seen < all.entered; seen++) {
         all.trimmed = (all.trimmed + 1) % all.entered;
-        if (step_trim(step_at(all.trimmed))) return true;
+        struct step *step = step_at(all.trimmed);
+        uint32_t unused = step->backed & ~step->taken;
+        size_t before = all.backed;
+        if (unused == 0) continue;
+        if (step->taken == 0)
+            step_release(step);
+        else
+            slabs_release(step, unused);
+        if (all.backed < before) return true;
     }
     return false;
 }
@@ -402,26 +394,14 @@ bool slabs_is_taken(uint32_t slab)
     return slab < slabs_entered() && step_at(slab / STEP_SLABS)->taken >> slab % STEP_SLABS & 1;
 }
 
-static void check_step(uint32_t number)
-{
-    const struct step *step = step_at(number);
-    ensure(step->state == state_of(step), "step %u is in state %u", number, step->state);
-    ensure((step->taken & ~step->backed) == 0, "step %u: taken %x, but memory for %x", number,
-           step->taken, step->backed);
-    if (step->state == FULL) return;
-    const struct ring_link *link = &step->link;
-    ensure(ring_filled(&all.rings, step->state), "step %u in %u", number, step->state);
-    ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
-    ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
-    ensure(step_at(link->next)->state == step->state, "step %u", number);
-}
-
 void slabs_check(void)
 {
     size_t taken = 0, backed = 0, partial = 0, unused = 0, spare = 0, small = 0, leaving = 0;
     for (uint32_t number = 0; number < all.entered; number++) {
         const struct step *step = step_at(number);
-        check_step(number);
+        ensure(step->state == state_of(step), "step %u is in state %u", number, step->state);
+        ensure((step->taken & ~step->backed) == 0, "step %u: taken %x, but memory for %x", number,
+               step->taken, step->backed);
         taken += count_bits(step->taken);
         backed += count_bits(step->backed);
         partial += is_partial(step->state);
@@ -429,6 +409,12 @@ void slabs_check(void)
         spare += step->state == 0;
         small += step->small;
         leaving += step->vacated ? count_bits(step->taken) : 0;
+        if (step->state == FULL) continue;
+        const struct ring_link *link = &step->link;
+        ensure(ring_filled(&all.rings, step->state), "step %u in %u", number, step->state);
+        ensure(ring_link_at(all.steps.at, link->next)->prev == number, "step %u", number);
+        ensure(ring_link_at(all.steps.at, link->prev)->next == number, "step %u", number);
+        ensure(step_at(link->next)->state == step->state, "step %u", number);
     }
     ensure(taken == all.taken && backed == all.backed, "%zu slabs taken, %zu with memory", taken,
            backed);
