@@ -37,29 +37,10 @@ static struct bytes name_of(const struct rule *rule)
 
 /* ---- pending policies ----------------------------------------------------------------------- */
 
-static void pending_add(struct policies *policies, struct rule *rule)
-{
-    rule->pass = policies->pass + 1;
-    rule->next = NULL;
-    rule->prev = policies->last_pending;
-    if (rule->prev != NULL)
-        rule->prev->next = rule;
-    else
-        policies->first_pending = rule;
-    policies->last_pending = rule;
-    policies->pending++;
-}
-
 static void pending_remove(struct policies *policies, struct rule *rule)
 {
-    if (rule->prev != NULL)
-        rule->prev->next = rule->next;
-    else
-        policies->first_pending = rule->next;
-    if (rule->next != NULL)
-        rule->next->prev = rule->prev;
-    else
-        policies->last_pending = rule->prev;
+    *(rule->prev != NULL ? &rule->prev->next : &policies->first_pending) = rule->next;
+    *(rule->next != NULL ? &rule->next->prev : &policies->last_pending) = rule->prev;
     policies->pending--;
 }
 
@@ -96,16 +77,6 @@ static void free_block(struct policies *policies, void *block)
 {
     policies->bytes -= mem_size(block);
     mem_free(block);
-}
-
-/* Copies the names of its keys; `policy` may be the rule's own. */
-static void rule_put(struct policies *policies, struct rule *rule, const struct policy *policy)
-{
-    char *old = rule->names;
-    rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
-    rule->policy = *policy;
-    policy_move_names(&rule->policy, rule->names);
-    if (old != NULL) free_block(policies, old);
 }
 
 static void rule_free(struct policies *policies, struct rule *rule)
@@ -283,9 +254,20 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     }
     if (rule->policy.pending) pending_remove(policies, rule);
     policies_count(policies, &rule->policy, false);
-    rule_put(policies, rule, policy);
+    char *old = rule->names; /* `policy` may point into them */
+    rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
+    rule->policy = *policy;
+    policy_move_names(&rule->policy, rule->names);
+    if (old != NULL) free_block(policies, old);
     policies_count(policies, &rule->policy, true);
-    if (rule->policy.pending) pending_add(policies, rule);
+    if (!rule->policy.pending) return;
+
+    rule->pass = policies->pass + 1;
+    rule->next = NULL;
+    rule->prev = policies->last_pending;
+    *(rule->prev != NULL ? &rule->prev->next : &policies->first_pending) = rule;
+    policies->last_pending = rule;
+    policies->pending++;
 }
 
 const struct policy *policies_get(const struct policies *policies, struct bytes name)
@@ -382,18 +364,6 @@ struct totals {
     size_t count, with[POLICY_OPTIONS], bytes, pending;
 };
 
-static void check_children(const struct policy_node *node)
-{
-    for (uint32_t i = 0; i < node->child_count; i++) {
-        ensure(node->children[i]->label_len > 0, "child %u has no label", i);
-        unsigned char here = (unsigned char)node->children[i]->label[0];
-        if (i == 0) continue;
-        unsigned char before = (unsigned char)node->children[i - 1]->label[0];
-        ensure(before < here, "child %u begins with byte %u, its predecessor with %u", i, here,
-               before);
-    }
-}
-
 /* Adds the rule to the totals. */
 static void check_rule(const struct policies *policies, const struct policy_node *node,
                        size_t depth, struct totals *totals)
@@ -425,13 +395,22 @@ static void check_policy_node(const struct policies *policies, const struct poli
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "node at depth %zu has no rule and fewer than two children", depth);
     if (node->rule != NULL) check_rule(policies, node, depth, totals);
-    check_children(node);
-    for (uint32_t i = 0; i < node->child_count; i++)
-        check_policy_node(policies, node->children[i], depth, totals);
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct policy_node *child = node->children[i];
+        ensure(child->label_len > 0, "child %u has no label", i);
+        unsigned char here = (unsigned char)child->label[0];
+        unsigned char before = i > 0 ? (unsigned char)node->children[i - 1]->label[0] : 0;
+        ensure(i == 0 || before < here, "child %u begins with byte %u, its predecessor with %u", i,
+               here, before);
+        check_policy_node(policies, child, depth, totals);
+    }
 }
 
-static void check_pending(const struct policies *policies, size_t pending)
+void policies_check(const struct policies *policies)
 {
+    struct totals totals = { 0 };
+    if (policies->root != NULL) check_policy_node(policies, policies->root, 0, &totals);
+
     size_t listed = 0;
     const struct rule *before = NULL;
     for (const struct rule *rule = policies->first_pending; rule != NULL; rule = rule->next) {
@@ -443,15 +422,9 @@ static void check_pending(const struct policies *policies, size_t pending)
         listed++;
     }
     ensure(before == policies->last_pending, "wrong end of the list of %zu pending rules", listed);
-    ensure(listed == pending && pending == policies->pending, "%zu pending, %zu listed, count %zu",
-           pending, listed, policies->pending);
-}
+    ensure(listed == totals.pending && listed == policies->pending,
+           "%zu pending, %zu listed, count %zu", totals.pending, listed, policies->pending);
 
-void policies_check(const struct policies *policies)
-{
-    struct totals totals = { 0 };
-    if (policies->root != NULL) check_policy_node(policies, policies->root, 0, &totals);
-    check_pending(policies, totals.pending);
     ensure(totals.count == policies->count, "%zu policies, count %zu", totals.count,
            policies->count);
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)

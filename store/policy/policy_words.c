@@ -140,17 +140,13 @@ static bool read_amount(struct bytes word, const struct unit *units, int64_t *am
            !__builtin_mul_overflow(*amount, units->size, amount);
 }
 
-static bool read_choice(const struct policy_part *part, struct bytes word, int64_t *value)
-{
-    for (*value = 0; part->choices[*value] != NULL; ++*value)
-        if (bytes_is_word(word, part->choices[*value])) return true;
-    return false;
-}
-
 static bool read_value(const struct policy_part *part, struct bytes word, int64_t *value)
 {
     switch (part->kind) {
-    case POLICY_CHOICE: return read_choice(part, word, value);
+    case POLICY_CHOICE:
+        for (*value = 0; part->choices[*value] != NULL; ++*value)
+            if (bytes_is_word(word, part->choices[*value])) return true;
+        return false;
     case POLICY_SPAN: return read_amount(word, spans, value) && *value >= 1 && *value <= part->most;
     case POLICY_SIZE: return read_amount(word, sizes, value) && *value >= 1 && *value <= part->most;
     default:
@@ -283,16 +279,6 @@ static bool is_consistent(const struct reading *reading)
     return refuse(reading, POLICY_EMPTY, NULL, none);
 }
 
-static bool names_key(const struct policy *policy, struct bytes key)
-{
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
-        for (unsigned i = 0; i < policy_rows[option].part_count; i++) {
-            const struct policy_part *part = &policy_rows[option].parts[i];
-            if (part->kind == POLICY_KEY && bytes_equal(policy_key(policy, part), key)) return true;
-        }
-    return false;
-}
-
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault)
 {
@@ -306,7 +292,14 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
         if (policy_has(policy, option)) reading.has |= POLICY_BIT(option);
     if (count == 1) reading.has = 0; /* a call without options is refused, whatever there was */
     if (!take_options(&reading) || !is_consistent(&reading)) return false;
-    return !names_key(policy, name) || refuse(&reading, POLICY_OWN_KEY, NULL, name);
+
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        for (unsigned i = 0; i < policy_rows[option].part_count; i++) {
+            const struct policy_part *part = &policy_rows[option].parts[i];
+            if (part->kind == POLICY_KEY && bytes_equal(policy_key(policy, part), name))
+                return refuse(&reading, POLICY_OWN_KEY, NULL, name);
+        }
+    return true;
 }
 
 /* Whatever the parser of clients accepts beyond the words of a file is not written back. */
