@@ -37,14 +37,6 @@ static uint64_t with_deadline(unsigned lane, uint64_t hash, msec at)
     return at == NEVER ? hash : lane_hash_pair(lane, hash, (uint64_t)at);
 }
 
-static uint64_t double_bits(double value)
-{
-    if (value == 0) value = 0; /* -0 and 0 are one score */
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 static uint64_t digest_string(unsigned lane, const struct object *object, msec now)
 {
     (void)now;
@@ -112,7 +104,10 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     zset_iter_at(&iter, object->zset, 0);
     while (zset_iter_next(&iter, &member, &score)) {
         if (instant_expired(iter.at, now)) continue;
-        uint64_t placed = lane_hash_pair(lane, lane_hash(lane, member), double_bits(score));
+        if (score == 0) score = 0; /* -0 and 0 are one score */
+        uint64_t bits;
+        memcpy(&bits, &score, sizeof(bits));
+        uint64_t placed = lane_hash_pair(lane, lane_hash(lane, member), bits);
         chain = lane_hash_pair(lane, chain, with_deadline(lane, placed, iter.at));
     }
     return chain;
@@ -235,19 +230,6 @@ static uint64_t digest_pending(unsigned lane, const struct stream *stream,
     return chain;
 }
 
-static uint64_t digest_group(unsigned lane, const struct stream *stream,
-                             const struct stream_group *group, msec now)
-{
-    struct group_position position = group_position(group);
-    uint64_t consumers = 0;
-    const struct stream_consumer *consumer = NULL;
-    while ((consumer = consumer_next(group, consumer)) != NULL)
-        consumers += lane_hash(lane, consumer_name(consumer));
-    return hash_words(lane, WORDS(lane_hash(lane, group_name(group)), position.last.ms,
-                                  position.last.seq, (uint64_t)position.read, consumers,
-                                  digest_pending(lane, stream, group, now)));
-}
-
 /* What detects repeated entries, without what has been forgotten. 0: nothing, and usual limits. */
 static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
 {
@@ -272,8 +254,16 @@ static uint64_t digest_stream(unsigned lane, const struct object *object, msec n
     const struct stream_groups *groups = stream_groups(stream);
     struct stream_marks marks = stream_marks(stream);
     uint64_t sum = 0;
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
-        sum += digest_group(lane, stream, group, now);
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
+        struct group_position position = group_position(group);
+        uint64_t consumers = 0;
+        const struct stream_consumer *consumer = NULL;
+        while ((consumer = consumer_next(group, consumer)) != NULL)
+            consumers += lane_hash(lane, consumer_name(consumer));
+        sum += hash_words(lane, WORDS(lane_hash(lane, group_name(group)), position.last.ms,
+                                      position.last.seq, (uint64_t)position.read, consumers,
+                                      digest_pending(lane, stream, group, now)));
+    }
     sum += digest_repeats(lane, stream_repeats(stream), now);
     return hash_words(lane, WORDS(digest_entries(lane, stream, now), marks.last.ms, marks.last.seq,
                                   marks.max_deleted.ms, marks.max_deleted.seq, marks.added,
@@ -339,19 +329,16 @@ static void digest_library(void *ctx, const struct library *library)
     }
 }
 
-static void digest_tokens(const struct tokens *tokens, struct digest *digest)
-{
-    if (tokens->last == 0) return;
-    digest->high += lane_hash_pair(0, (uint64_t)tokens->last, 0);
-    digest->low += lane_hash_pair(1, (uint64_t)tokens->last, 0);
-}
-
 struct digest store_digest(const struct store *store, msec now)
 {
     struct digest digest = { 0, 0 };
     policies_each(&store->policies, digest_policy, &digest);
     libraries_each(&store->libraries, digest_library, &digest);
-    digest_tokens(&store->tokens, &digest);
+    int64_t token = store->tokens.last;
+    if (token != 0) {
+        digest.high += lane_hash_pair(0, (uint64_t)token, 0);
+        digest.low += lane_hash_pair(1, (uint64_t)token, 0);
+    }
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = &store->databases[db];
         struct dict_iter iter;

@@ -244,25 +244,19 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry)
     return object;
 }
 
-/* Reallocates an entry for an object of another type; key, deadline and node stay. */
-static struct entry *entry_change_type(struct keyspace *ks, struct entry *old,
-                                       struct agenda *agenda, struct object object)
-{
-    struct entry *entry = entry_new(entry_key(old), object);
-    entry->accessed = old->accessed;
-    entry->deadline = old->deadline;
-    if (deadline_armed(&entry->deadline)) agenda_moved(agenda, &entry->deadline);
-    mem_free(old);
-    dict_moved(&ks->dict, old, entry);
-    return entry;
-}
-
 struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object)
 {
     msec at = entry_expires_at(ks, entry);
     struct agenda *agenda = agenda_of(ks, entry);
-    if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type))
-        entry = entry_change_type(ks, entry, agenda, object);
+    if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type)) {
+        struct entry *old = entry;
+        entry = entry_new(entry_key(old), object);
+        entry->accessed = old->accessed;
+        entry->deadline = old->deadline;
+        if (deadline_armed(&entry->deadline)) agenda_moved(agenda, &entry->deadline);
+        mem_free(old);
+        dict_moved(&ks->dict, old, entry);
+    }
     object_assign(&entry->object, object);
     put_own_deadline(entry, at);
     arm(ks, entry, agenda, at, due_inside(entry));
@@ -314,31 +308,24 @@ static void hide_first(struct keyspace *ks, unsigned kind, unsigned to, struct d
     agenda_add(&ks->agendas[to], node, due.at);
 }
 
-/* Hides the first key of a shown kind. */
-static void hide_shown(struct keyspace *ks, unsigned kind, msec now)
-{
-    const struct agenda *agenda = &ks->agendas[kind];
-    struct due_at due = due_at_instant(agenda_next(agenda));
-    struct due_at whole = whole_due(ks, entry_of(agenda_first(agenda)));
-    bool has_gone = due_at_come(whole, now);
-    if (kind == KEY_INNER_ONLY)
-        hide_first(ks, kind, has_gone ? KEY_GONE_INNER : KEY_PARTLY_INNER, whole);
-    else
-        hide_first(ks, kind, has_gone ? KEY_GONE : KEY_PARTLY, whole);
-    if (due_at_before(due, ks->hidden_since)) ks->hidden_since = due;
-    ks->hidden++;
-}
-
 static bool hide_one(struct keyspace *ks, msec now)
 {
     for (unsigned kind = 0; kind < KEY_KINDS; kind++) {
         msec at = agenda_next(&ks->agendas[kind]);
         if (!is_to_hide(kind) || !instant_due(at, now)) continue;
-        if (kind < KEY_SHOWN_KINDS)
-            hide_shown(ks, kind, now);
+        struct due_at due = due_at_instant(at);
+        if (kind >= KEY_SHOWN_KINDS) { /* the rest of a partly expired key */
+            hide_first(ks, kind, kind == KEY_PARTLY ? KEY_GONE : KEY_GONE_INNER, due);
+            return true;
+        }
+        struct due_at whole = whole_due(ks, entry_of(agenda_first(&ks->agendas[kind])));
+        bool has_gone = due_at_come(whole, now);
+        if (kind == KEY_INNER_ONLY)
+            hide_first(ks, kind, has_gone ? KEY_GONE_INNER : KEY_PARTLY_INNER, whole);
         else
-            hide_first(ks, kind, kind == KEY_PARTLY ? KEY_GONE : KEY_GONE_INNER,
-                       due_at_instant(at));
+            hide_first(ks, kind, has_gone ? KEY_GONE : KEY_PARTLY, whole);
+        if (due_at_before(due, ks->hidden_since)) ks->hidden_since = due;
+        ks->hidden++;
         return true;
     }
     return false;
@@ -509,17 +496,6 @@ static void check_deadline(const struct keyspace *ks, const struct entry *entry)
            (long long)next_due.at);
 }
 
-static void check_entry(const struct keyspace *ks, const struct entry *entry)
-{
-    struct bytes key = entry_key(entry);
-    ensure(mem_size(entry) >= entry_size(key.len, entry->object.type),
-           "block of '%.*s' has only %zu bytes", (int)key.len, key.data, mem_size(entry));
-    object_check(&entry->object);
-    ensure(!object_is_emptied(&entry->object), "empty %s at '%.*s'", type_name(entry->object.type),
-           (int)key.len, key.data);
-    check_deadline(ks, entry);
-}
-
 static void check_is_gone(void *ctx, struct bytes key, const struct delivery_tally *tally)
 {
     const struct keyspace *ks = ctx;
@@ -527,15 +503,6 @@ static void check_is_gone(void *ctx, struct bytes key, const struct delivery_tal
     (void)tally;
     ensure(entry == NULL || entry->object.type != TYPE_DEHYDRATOR,
            "kept counts of '%.*s', which exists", (int)key.len, key.data);
-}
-
-static void check_drained(const struct keyspace *ks)
-{
-    uint64_t cursor = 0;
-    drained_check(ks->drained);
-    do {
-        cursor = drained_scan(ks->drained, cursor, INT64_MIN, check_is_gone, (void *)(uintptr_t)ks);
-    } while (cursor != 0);
 }
 
 void keyspace_check(const struct keyspace *ks)
@@ -554,7 +521,13 @@ void keyspace_check(const struct keyspace *ks)
     struct dict_iter iter;
     dict_iter_begin(&iter, &ks->dict);
     for (const struct entry *entry; (entry = dict_iter_next(&iter)) != NULL;) {
-        check_entry(ks, entry);
+        struct bytes key = entry_key(entry);
+        ensure(mem_size(entry) >= entry_size(key.len, entry->object.type),
+               "block of '%.*s' has only %zu bytes", (int)key.len, key.data, mem_size(entry));
+        object_check(&entry->object);
+        ensure(!object_is_emptied(&entry->object), "empty %s at '%.*s'",
+               type_name(entry->object.type), (int)key.len, key.data);
+        check_deadline(ks, entry);
         volatile_keys += is_volatile(ks, entry);
         armed += deadline_armed(&entry->deadline);
     }
@@ -566,5 +539,10 @@ void keyspace_check(const struct keyspace *ks)
         hash_check(ks->refreshers);
         ensure(hash_count(ks->refreshers) > 0, "an empty table of refreshers");
     }
-    if (ks->drained != NULL) check_drained(ks);
+    if (ks->drained == NULL) return;
+    drained_check(ks->drained);
+    uint64_t cursor = 0;
+    do {
+        cursor = drained_scan(ks->drained, cursor, INT64_MIN, check_is_gone, (void *)(uintptr_t)ks);
+    } while (cursor != 0);
 }

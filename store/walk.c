@@ -62,19 +62,6 @@ static void walk_zset(const struct object *object, const struct visitor *to)
                              .kind = EFFECT_ZSET_PUT, .a = member, .score = score, .at = iter.at });
 }
 
-static void walk_options(const struct dehydrator *dehydrator, const struct visitor *to)
-{
-    struct dehydrator_walk walk;
-    msec at;
-    dehydrator_walk_begin(&walk, dehydrator);
-    for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
-        struct push_options options = dehydrator_options(element);
-        if (push_options_any(&options))
-            visit_effect(to, effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), &options));
-    }
-    dehydrator_walk_end(&walk);
-}
-
 static void walk_successor(void *to, const struct successor *successor)
 {
     visit_effect(to, effect_of_successor(successor));
@@ -105,7 +92,16 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
                                           .b = element_payload(element),
                                           .stage = dehydrator_stage(object->dehydrator, element) });
     dehydrator_walk_end(&walk);
-    if (dehydrator_count_options(object->dehydrator) > 0) walk_options(object->dehydrator, to);
+    if (dehydrator_count_options(object->dehydrator) > 0) {
+        dehydrator_walk_begin(&walk, object->dehydrator);
+        for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
+            struct push_options options = dehydrator_options(element);
+            if (push_options_any(&options))
+                visit_effect(to,
+                             effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), &options));
+        }
+        dehydrator_walk_end(&walk);
+    }
     if (extras != NULL) extras_each_successor(extras, walk_successor, (void *)(uintptr_t)to);
 }
 
@@ -130,16 +126,6 @@ static void walk_entries(const struct stream *stream, const struct visitor *to)
         visit_effect(to, effect);
     }
     mem_free(texts);
-}
-
-/* Only an entry makes a stream, so an empty one begins with an entry that is removed. */
-static void walk_no_entries(const struct visitor *to)
-{
-    const struct bytes texts[] = { LIT("x"), LIT("y") };
-    visit_effect(to,
-                 (struct effect){
-                     .kind = EFFECT_STREAM_ADD, .id = { 0, 1 }, .texts = texts, .text_count = 2 });
-    visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_TRIM, .id = { 0, 2 } });
 }
 
 static void walk_group(const struct stream_group *group, const struct visitor *to)
@@ -192,10 +178,16 @@ static void walk_stream(const struct object *object, const struct visitor *to)
 {
     const struct stream *stream = object->stream;
     const struct stream_groups *groups = stream_groups(stream);
-    if (stream_count(stream) > 0)
+    if (stream_count(stream) > 0) {
         walk_entries(stream, to);
-    else
-        walk_no_entries(to);
+    } else {
+        /* Only an entry makes a stream, so an empty one begins with an entry that is removed. */
+        const struct bytes texts[] = { LIT("x"), LIT("y") };
+        visit_effect(
+            to, (struct effect){
+                    .kind = EFFECT_STREAM_ADD, .id = { 0, 1 }, .texts = texts, .text_count = 2 });
+        visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_TRIM, .id = { 0, 2 } });
+    }
     visit_effect(to, (struct effect){ .kind = EFFECT_STREAM_MARKS, .marks = stream_marks(stream) });
     if (stream_retention(stream) > 0)
         visit_effect(
@@ -246,13 +238,6 @@ static bool put_into_group(struct stream_group *group, const struct effect *effe
     return true;
 }
 
-static bool put_repeat(struct stream_repeats *repeats, const struct effect *effect)
-{
-    if (!repeat_fits(repeats, effect->a, effect->id)) return false;
-    repeat_put(repeats, effect->a, effect->b, effect->id);
-    return true;
-}
-
 static bool put_stream(struct object *to, const struct effect *effect)
 {
     struct stream *stream = to->stream;
@@ -272,7 +257,10 @@ static bool put_stream(struct object *to, const struct effect *effect)
         repeat_set_limits(stream_make_repeats(stream),
                           (struct repeat_limits){ effect->from, effect->to });
         return true;
-    case EFFECT_REPEAT_PUT: return put_repeat(stream_make_repeats(stream), effect);
+    case EFFECT_REPEAT_PUT:
+        if (!repeat_fits(stream_make_repeats(stream), effect->a, effect->id)) return false;
+        repeat_put(stream_repeats(stream), effect->a, effect->b, effect->id);
+        return true;
     case EFFECT_REPEAT_COUNTS:
         repeat_set_counts(stream_make_repeats(stream),
                           (struct repeat_counts){ effect->from, effect->to });
