@@ -47,25 +47,20 @@ static struct list_node *add_end_node(struct list *list, enum list_end end, uint
     return node;
 }
 
-/* The node to push to. `element` may point into this list; it is copied if its node may move. */
-static struct list_node *end_node(struct list *list, enum list_end end, uint32_t size,
-                                  struct bytes *element, struct blob **copy)
-{
-    struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
-    if (node != NULL && room_at(node, end) >= size) return node;
-    if (node != NULL && element->data >= node->data && element->data < node->data + node->cap) {
-        *copy = blob_new(*element);
-        *element = blob_view(*copy);
-    }
-    if (node != NULL) node = arrange_room(list, node, end, size);
-    return node != NULL ? node : add_end_node(list, end, size);
-}
-
 void list_push(struct list *list, enum list_end end, struct bytes element)
 {
     struct blob *copy = NULL;
     uint32_t size = list_packed_size(element.len);
-    struct list_node *node = end_node(list, end, size, &element, &copy);
+    struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
+    if (node == NULL || room_at(node, end) < size) {
+        /* The element may point into this node, which may move. */
+        if (node != NULL && element.data >= node->data && element.data < node->data + node->cap) {
+            copy = blob_new(element);
+            element = blob_view(copy);
+        }
+        if (node != NULL) node = arrange_room(list, node, end, size);
+        if (node == NULL) node = add_end_node(list, end, size);
+    }
     if (end == LIST_HEAD) {
         node->begin -= size;
         list_pack(node->data + node->begin, size, element);

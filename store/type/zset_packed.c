@@ -184,14 +184,6 @@ static void replace(struct packed *packed, struct packed *made)
     *packed = *made;
 }
 
-static bool change_front(struct packed *packed, const struct zset_front *front)
-{
-    struct packed made;
-    if (!make_with_front(packed, front, &made)) return false;
-    replace(packed, &made);
-    return true;
-}
-
 /* Do all members, of a set without a front, suit this one? */
 static bool suits_all(const struct packed *packed, const struct zset_front *front)
 {
@@ -240,7 +232,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
     front.letters = ZSET_TEXT;
     if (at != NEVER) front = (struct zset_front){ .letters = ZSET_TEXT };
     if (!zset_front_store(&front, member, text, stored)) front.prefix.len = 0;
-    return change_front(packed, &front) && stored_form(packed, member, text, stored);
+    struct packed made;
+    if (!make_with_front(packed, &front, &made)) return false;
+    replace(packed, &made);
+    return stored_form(packed, member, text, stored);
 }
 
 /* A list that moves on in time leaves its base behind. Once the lowest score is nearer to a new
@@ -337,23 +332,6 @@ bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
 
 /* ---- self-check ----------------------------------------------------------------------------- */
 
-static void check_member(const struct packed *packed, const struct packed_record *record,
-                         const struct zset_member *member)
-{
-    char text[ZSET_TEXT_SIZE];
-    struct zset_front front = zset_front_of(packed);
-    struct score_text score = text_of(member->score, front.base);
-    struct bytes stored;
-    ensure(record->value.len >= 1 && record->value.len <= sizeof(double), "score of %zu bytes",
-           record->value.len);
-    ensure(!isnan(member->score), "score of %zu bytes is NaN", record->value.len);
-    ensure(bytes_equal(record->value, bytes_of(score.data, score.len)),
-           "score %g is not canonical in %zu bytes", member->score, record->value.len);
-    ensure(zset_front_store(&front, member->member, text, &stored) &&
-               bytes_equal(stored, record->member),
-           "a member of %zu bytes is not canonical", member->member.len);
-}
-
 void zset_packed_check(const struct packed *packed)
 {
     const struct zset_front front = zset_front_of(packed);
@@ -367,7 +345,18 @@ void zset_packed_check(const struct packed *packed)
         bool is_odd = offset > 0 && last.member.data == texts[0];
         packed_get(packed, offset, &record);
         next = zset_packed_get(packed, &front, offset, texts[is_odd], &found);
-        check_member(packed, &record, &found);
+
+        struct score_text score = text_of(found.score, front.base);
+        char text[ZSET_TEXT_SIZE];
+        struct bytes stored;
+        ensure(record.value.len >= 1 && record.value.len <= sizeof(double), "score of %zu bytes",
+               record.value.len);
+        ensure(!isnan(found.score), "score of %zu bytes is NaN", record.value.len);
+        ensure(bytes_equal(record.value, bytes_of(score.data, score.len)),
+               "score %g is not canonical in %zu bytes", found.score, record.value.len);
+        ensure(zset_front_store(&front, found.member, text, &stored) &&
+                   bytes_equal(stored, record.member),
+               "a member of %zu bytes is not canonical", found.member.len);
         if (offset == 0) continue;
         ensure(last.score < found.score ||
                    (last.score == found.score && bytes_compare(last.member, found.member) < 0),

@@ -64,17 +64,6 @@ static inline msec instant_at(const struct pending_leaf *leaf, unsigned i)
     return (msec)((uint64_t)leaf->at + ((const struct narrow *)record_at(leaf, i))->at);
 }
 
-/* The earliest instant of a kind, none of which is before `least`. */
-static msec first_of_kind(const struct pending_leaf *leaf, unsigned kind, msec least)
-{
-    msec first = NEVER;
-    for (unsigned i = 0; i < leaf->count && first > least; i++) {
-        msec at = instant_at(leaf, i);
-        if ((consumer_at(leaf, i) == 0) == (kind == PENDING_RELEASED) && at < first) first = at;
-    }
-    return first;
-}
-
 unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer)
 {
     if (leaf->form != FORM_NARROW) {
@@ -105,7 +94,14 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
 {
     struct pending_summary summary = *before;
     unsigned kind = pending_kind(gone);
-    if (gone->at == summary.first[kind]) summary.first[kind] = first_of_kind(leaf, kind, gone->at);
+    if (gone->at == summary.first[kind]) {
+        msec first = NEVER; /* none is before gone->at */
+        for (unsigned i = 0; i < leaf->count && first > gone->at; i++) {
+            msec at = instant_at(leaf, i);
+            if ((consumer_at(leaf, i) == 0) == (kind == PENDING_RELEASED) && at < first) first = at;
+        }
+        summary.first[kind] = first;
+    }
     if (kind == PENDING_DELIVERED) {
         uint64_t bit = pending_bit(gone->consumer);
         unsigned i = 0;
@@ -291,37 +287,6 @@ unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
 
 /* ---- changing ---- */
 
-/* Opens a gap at the i-th record, on the shorter side if there is room. The leaf has room. */
-static void gap_open(struct pending_leaf *leaf, unsigned i)
-{
-    size_t size = form_sizes[leaf->form];
-    if (leaf->begin + leaf->count == leaf->cap) {
-        memmove(leaf->records, record_at(leaf, 0), leaf->count * size);
-        leaf->begin = 0;
-    }
-    char *first = record_at(leaf, 0);
-    if (leaf->begin > 0 && i < leaf->count / 2U) {
-        memmove(first - size, first, i * size);
-        leaf->begin--;
-    } else {
-        memmove(first + (i + 1) * size, first + i * size, (leaf->count - i) * size);
-    }
-    leaf->count++;
-}
-
-static void gap_close(struct pending_leaf *leaf, unsigned i)
-{
-    size_t size = form_sizes[leaf->form];
-    char *first = record_at(leaf, 0);
-    leaf->count--;
-    if (i <= leaf->count / 2U) {
-        memmove(first + size, first, i * size);
-        leaf->begin++;
-    } else {
-        memmove(first + i * size, first + (i + 1) * size, (leaf->count - i) * size);
-    }
-}
-
 /* Makes a new leaf, because `record` does not fit this one's form; `replaces`: the i-th record,
  * else it is inserted before that. */
 static struct pending_leaf *leaf_convert(struct pending_leaf *leaf, unsigned i,
@@ -346,7 +311,21 @@ struct pending_leaf *pending_leaf_insert(struct pending_leaf *leaf, unsigned i,
     ensure(leaf->count < PENDING_LEAF_MAX && i <= leaf->count, "%u of %u", i, leaf->count);
     if (!fits(leaf, record)) return leaf_convert(leaf, i, record, false, bytes);
     if (leaf->count == leaf->cap) leaf = leaf_resize(leaf, cap_for(leaf->count + 1U), bytes);
-    gap_open(leaf, i);
+
+    /* Open a gap at the i-th record, on the shorter side if the leaf has room there. */
+    size_t size = form_sizes[leaf->form];
+    if (leaf->begin + leaf->count == leaf->cap) {
+        memmove(leaf->records, record_at(leaf, 0), leaf->count * size);
+        leaf->begin = 0;
+    }
+    char *first = record_at(leaf, 0);
+    if (leaf->begin > 0 && i < leaf->count / 2U) {
+        memmove(first - size, first, i * size);
+        leaf->begin--;
+    } else {
+        memmove(first + (i + 1) * size, first + i * size, (leaf->count - i) * size);
+    }
+    leaf->count++;
     record_store(leaf, i, record);
     return leaf;
 }
@@ -361,7 +340,15 @@ struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
 
 struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes)
 {
-    gap_close(leaf, i);
+    size_t size = form_sizes[leaf->form];
+    char *first = record_at(leaf, 0);
+    leaf->count--;
+    if (i <= leaf->count / 2U) {
+        memmove(first + size, first, i * size);
+        leaf->begin++;
+    } else {
+        memmove(first + i * size, first + (i + 1) * size, (leaf->count - i) * size);
+    }
     /* With hysteresis, so that alternating adds and removals do not reallocate each time. */
     unsigned count = leaf->count;
     if (count == 0 || leaf->cap <= cap_for(count + count / 4 + 2)) return leaf;

@@ -74,38 +74,31 @@ static void path_add(struct pending_tree *tree, const struct path *path, struct 
     pending_summary_add(&tree->all, record);
 }
 
-/* The earliest instant of a kind, none of which is before `least`. */
-static msec inner_first(const struct counted_node *inner, unsigned kind, msec least)
-{
-    msec first = NEVER;
-    const struct pending_branch *branch = pending_branches(inner);
-    for (unsigned i = 0; i < pending_branch_count(inner) && first > least; i++)
-        if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
-    return first;
-}
-
-/* The consumers of a node that had `consumers`, after one of its children lost `lost`. */
-static uint64_t inner_consumers(const struct counted_node *inner, uint64_t consumers, uint64_t lost)
-{
-    for (unsigned i = 0; i < pending_branch_count(inner) && lost != 0; i++)
-        lost &= ~pending_branches(inner)[i].below.consumers;
-    return consumers & ~lost;
-}
-
 /* Updates *total, a node's summary, after the summary of a child has changed from `old` to `new`.
  */
 static void total_change(struct pending_summary *total, const struct counted_node *inner,
                          const struct pending_summary *old, const struct pending_summary *new)
 {
+    const struct pending_branch *branch = pending_branches(inner);
+    const unsigned count = pending_branch_count(inner);
     for (unsigned kind = 0; kind < PENDING_KINDS; kind++) {
-        msec first = total->first[kind];
-        if (new->first[kind] < first)
+        msec before = total->first[kind];
+        if (new->first[kind] < before) {
             total->first[kind] = new->first[kind];
-        else if (old->first[kind] == first && new->first[kind] != first)
-            total->first[kind] = inner_first(inner, kind, first);
+        } else if (old->first[kind] == before && new->first[kind] != before) {
+            /* The child may have had the only earliest one; none of the others is before it. */
+            msec first = NEVER;
+            for (unsigned i = 0; i < count && first > before; i++)
+                if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
+            total->first[kind] = first;
+        }
     }
-    total->consumers |= new->consumers;
-    total->consumers = inner_consumers(inner, total->consumers, old->consumers & ~new->consumers);
+
+    /* Consumers that the child lost may still be below its siblings. */
+    uint64_t lost = old->consumers & ~new->consumers;
+    for (unsigned i = 0; i < count && lost != 0; i++)
+        lost &= ~branch[i].below.consumers;
+    total->consumers = (total->consumers | new->consumers) & ~lost;
 }
 
 /* Gives the path's leaf a new summary, and its parents what follows from it. */
@@ -136,13 +129,6 @@ static void path_set_leaf(struct pending_tree *tree, const struct path *path,
 
 /* ---- adding ---- */
 
-static bool path_is_last(const struct path *path)
-{
-    for (unsigned step = 0; step < path->length; step++)
-        if (path->index[step] + 1 < pending_branch_count(path->node[step])) return false;
-    return true;
-}
-
 /* Splits a full leaf, whose new record is counted, in two, one of which gets the record. A record
  * after all others gets a leaf of its own, so that leaves stay full when IDs rise. */
 static void leaf_split(struct pending_tree *tree, const struct path *path,
@@ -151,7 +137,10 @@ static void leaf_split(struct pending_tree *tree, const struct path *path,
     struct pending_record records[PENDING_LEAF_MAX + 1];
     unsigned keep = PENDING_LEAF_MAX;
     struct counted_node node = leaf->node;
-    if (i < PENDING_LEAF_MAX || !path_is_last(path)) {
+    bool is_last = i == PENDING_LEAF_MAX;
+    for (unsigned step = 0; is_last && step < path->length; step++)
+        is_last = path->index[step] + 1 == pending_branch_count(path->node[step]);
+    if (!is_last) {
         keep = PENDING_LEAF_MERGED;
         pending_leaf_read(leaf, records);
         memmove(records + i + 1, records + i, (PENDING_LEAF_MAX - i) * sizeof(*records));

@@ -137,13 +137,6 @@ static size_t block_limit(void)
     return limit > sizeof(struct stream_block) ? limit - sizeof(struct stream_block) : 0;
 }
 
-static bool has_room(const struct stream_block *block, size_t size)
-{
-    size_t most = encoding_limits.stream_entries;
-    if (block->in_tree || (most > 0 && block->added >= most)) return false;
-    return block->used - block->begin + size <= block_limit();
-}
-
 /* Makes room for `size` bytes in the last block. */
 static struct stream_block *make_room(struct stream *stream, struct stream_block *block,
                                       size_t size)
@@ -188,7 +181,10 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
     struct stream_packing packing;
     struct stream_block *block = stream->last;
     if (block != NULL) stream_block_plan(block, id, texts, count, &packing);
-    if (block == NULL || !has_room(block, packing.size)) {
+    size_t most = encoding_limits.stream_entries;
+    bool fits = block != NULL && !block->in_tree && (most == 0 || block->added < most) &&
+                block->used - block->begin + packing.size <= block_limit();
+    if (!fits) {
         stream_block_plan(NULL, id, texts, count, &packing);
         block = add_last(stream, packing.size);
     } else {
@@ -484,29 +480,22 @@ struct stream_repeats *stream_make_repeats(struct stream *stream)
 
 /* ---- relocating ----------------------------------------------------------------------------- */
 
-/* Relocates the block with the entry of rank cursor->at, and sets that to the next block's rank. */
-static void relocate_block(struct stream *stream, struct relocation_cursor *cursor,
-                           struct relocation *relocation)
-{
-    size_t rank = cursor->at;
-    struct stream_block *block = block_at(stream, &rank);
-    struct stream_block *moved = relocation_copy(relocation, block);
-    cursor->at += block->node.total - rank;
-    if (moved != NULL) {
-        block_moved(stream, block, moved);
-        mem_free(block);
-        block = moved;
-    }
-    if (block->in_tree) counted_relocate(&stream->tree, &block->node, relocation);
-}
-
 struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *cursor,
                                struct relocation *relocation)
 {
     if (relocation_begins(cursor)) stream = relocation_block(relocation, stream);
     if (cursor->phase == PHASE_BLOCKS) {
         while (cursor->at < stream->count) {
-            relocate_block(stream, cursor, relocation);
+            size_t rank = cursor->at;
+            struct stream_block *block = block_at(stream, &rank);
+            struct stream_block *moved = relocation_copy(relocation, block);
+            cursor->at += block->node.total - rank;
+            if (moved != NULL) {
+                block_moved(stream, block, moved);
+                mem_free(block);
+                block = moved;
+            }
+            if (block->in_tree) counted_relocate(&stream->tree, &block->node, relocation);
             if (cursor->at < stream->count && relocation->left == 0) return stream;
         }
         *cursor = (struct relocation_cursor){ .phase = PHASE_GROUPS };

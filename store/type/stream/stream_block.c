@@ -119,15 +119,6 @@ static void plan_id(struct stream_packing *packing, struct stream_id prev, struc
         packing->form = packing->sequence >> WIDE_BITS > 0 ? STREAM_ID_WIDE : STREAM_ID_GIVEN;
 }
 
-static size_t head_size(const struct stream_packing *packing)
-{
-    size_t size = 1;
-    if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
-    if (packing->form == STREAM_ID_GIVEN) size += varint_size(packing->sequence);
-    if (packing->form == STREAM_ID_WIDE) size += WIDE;
-    return size;
-}
-
 static unsigned char *head_put(unsigned char *to, const struct stream_packing *packing)
 {
     uint64_t time = packing->time < TIME_LONG ? packing->time : TIME_LONG;
@@ -178,7 +169,10 @@ void stream_block_plan(const struct stream_block *block, struct stream_id id,
         plan_id(packing, block->last, id);
         packing->own_names = !names_equal(block->data + block->own_names, texts, count);
     }
-    size_t size = head_size(packing);
+    size_t size = 1; /* of the head */
+    if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
+    if (packing->form == STREAM_ID_GIVEN) size += varint_size(packing->sequence);
+    if (packing->form == STREAM_ID_WIDE) size += WIDE;
     if (packing->own_names) {
         size += varint_size(count / 2);
         for (size_t i = 0; i < count; i += 2)
@@ -302,17 +296,6 @@ void stream_block_cut(struct stream_block *block, uint32_t count)
     counted_change(&block->node, -(size_t)count);
 }
 
-/* Finds the names of the last entry again. */
-static void find_own_names(struct stream_block *block)
-{
-    struct stream_cursor cursor;
-    struct stream_entry entry;
-    stream_cursor_begin(&cursor, block);
-    while (stream_cursor_next(&cursor, &entry))
-        continue;
-    block->own_names = (uint32_t)(cursor.names - block->data);
-}
-
 /* Removes the entry after `before`, which is neither the first nor the last one. The one after it
  * gets a new head, and the removed one's names if it shared them. Its end
  * does not move up: its head grows by at most the size of the removed one's head and values. */
@@ -358,7 +341,12 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id)
         remove_between(block, &before);
     }
     counted_change(&block->node, SIZE_MAX);
-    find_own_names(block);
+
+    /* Find the names of the last entry again. */
+    stream_cursor_begin(&cursor, block);
+    while (stream_cursor_next(&cursor, &entry))
+        continue;
+    block->own_names = (uint32_t)(cursor.names - block->data);
     return true;
 }
 
