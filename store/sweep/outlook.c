@@ -240,21 +240,6 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
     return true;
 }
 
-/* Returns the number of steps taken. */
-static size_t count_stream(struct outlook *outlook, const struct entry *entry)
-{
-    const struct stream *stream = entry->object.stream;
-    size_t count = stream_count(stream), steps = 1;
-    if (stream_retention(stream) == 0) {
-        outlook->never.of[OUTLOOK_MEMBERS] += count;
-    } else if (count > AT_ONCE_MAX) {
-        remember_large(outlook, entry);
-    } else {
-        count_entries(outlook, stream, &steps, SIZE_MAX);
-    }
-    return steps;
-}
-
 /* The last instant at which an element counts as at `at`: in the same bucket of the same band, and
  * in the same span of the hour. */
 static msec last_alike(const struct outlook *outlook, msec at)
@@ -290,19 +275,6 @@ static bool count_elements(struct outlook *outlook, const struct dehydrator *deh
 }
 
 /* Returns the number of steps taken. */
-static size_t count_dehydrator(struct outlook *outlook, const struct entry *entry)
-{
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    msec counted_to = outlook->began;
-    size_t steps = 1;
-    if (dehydrator_count(dehydrator) > AT_ONCE_MAX)
-        remember_large(outlook, entry);
-    else
-        count_elements(outlook, dehydrator, &counted_to, &steps, SIZE_MAX);
-    return steps;
-}
-
-/* Returns the number of steps taken. */
 static size_t count_entry(struct outlook *outlook, const struct entry *entry)
 {
     const struct object *object = &entry->object;
@@ -313,8 +285,24 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
         outlook->never.of[OUTLOOK_KEYS]++;
     else
         count_deadlines(outlook, OUTLOOK_KEYS, at, 1);
-    if (object->type == TYPE_STREAM) return count_stream(outlook, entry);
-    if (object->type == TYPE_DEHYDRATOR) return count_dehydrator(outlook, entry);
+    size_t steps = 1;
+    if (object->type == TYPE_STREAM) {
+        if (stream_retention(object->stream) == 0)
+            outlook->never.of[OUTLOOK_MEMBERS] += stream_count(object->stream);
+        else if (stream_count(object->stream) > AT_ONCE_MAX)
+            remember_large(outlook, entry);
+        else
+            count_entries(outlook, object->stream, &steps, SIZE_MAX);
+        return steps;
+    }
+    if (object->type == TYPE_DEHYDRATOR) {
+        msec counted_to = outlook->began;
+        if (dehydrator_count(object->dehydrator) > AT_ONCE_MAX)
+            remember_large(outlook, entry);
+        else
+            count_elements(outlook, object->dehydrator, &counted_to, &steps, SIZE_MAX);
+        return steps;
+    }
     if (type_rows[object->type].members == NULL) return 1;
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
     outlook->never.of[OUTLOOK_MEMBERS] += object_count(object) - expiring;

@@ -31,18 +31,6 @@ static struct entry *find_log(struct txn *txn, struct bytes key)
     return NULL;
 }
 
-static struct entry *target_of(struct txn *txn, struct expiry_writer *writer,
-                               const struct policy *policy)
-{
-    if (writer->policy == policy && writer->db == txn->ks->db) return writer->target;
-    struct entry *target = find_log(txn, policy->expired_to);
-    if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
-    writer->policy = policy;
-    writer->db = txn->ks->db;
-    writer->target = expiry_type_is_target(target->object.type) ? target : NULL;
-    return writer->target;
-}
-
 void expiry_writer_forget(struct expiry_writer *writer)
 {
     writer->policy = NULL;
@@ -156,21 +144,6 @@ static void dump(struct adding *adding, void (*take)(void *ctx, struct bytes pay
     if (format->dump != NULL) format->dump(adding->item->object, take, adding);
 }
 
-static bool add_object(struct adding *adding, char size[static NUMBER_CHARS])
-{
-    const struct object *object = adding->item->object;
-    if (object->type == TYPE_STRING) {
-        add_field(adding->writer, LIT("value"), object_text(object));
-    } else if (object->type == TYPE_HASH) {
-        add_fields(adding->writer, object->hash);
-    } else {
-        dump(adding, append_dump);
-        if (adding->done) return true;
-        add_number(adding->writer, LIT("size"), object_bytes(object), size);
-    }
-    return false;
-}
-
 static void write_to_stream(struct adding *adding)
 {
     struct expiry_writer *writer = adding->writer;
@@ -187,26 +160,20 @@ static void write_to_stream(struct adding *adding)
     if (item->has_score)
         add_field(writer, LIT("score"),
                   bytes_of(score, print_score(adding->txn, score, item->score)));
-    if (item->object != NULL && add_object(adding, size)) return;
+    const struct object *object = item->object;
+    if (object != NULL && object->type == TYPE_STRING) {
+        add_field(writer, LIT("value"), object_text(object));
+    } else if (object != NULL && object->type == TYPE_HASH) {
+        add_fields(writer, object->hash);
+    } else if (object != NULL) {
+        dump(adding, append_dump);
+        if (adding->done) return;
+        add_number(writer, LIT("size"), object_bytes(object), size);
+    }
     append(adding->txn, writer);
 }
 
 /* ---- elements of a dehydrator ---------------------------------------------------------------- */
-
-static struct bytes id_of(struct expiry_writer *writer, const struct expired_item *item)
-{
-    if (!item->is_member) return item->key;
-    size_t len = item->key.len + 1 + item->member.len;
-    if (len > writer->names_cap) {
-        writer->names = mem_realloc(writer->names, len);
-        writer->names_cap = len;
-    }
-    if (item->key.len > 0) memcpy(writer->names, item->key.data, item->key.len);
-    writer->names[item->key.len] = '\0';
-    if (item->member.len > 0)
-        memcpy(writer->names + item->key.len + 1, item->member.data, item->member.len);
-    return bytes_of(writer->names, len);
-}
 
 static void push(void *ctx, struct bytes payload)
 {
@@ -215,7 +182,20 @@ static void push(void *ctx, struct bytes payload)
     struct txn *txn = adding->txn;
     struct entry *target = adding->writer->target;
     struct stage stage = { .at = txn->now };
-    struct bytes id = id_of(adding->writer, adding->item);
+    struct bytes id = adding->item->key;
+    if (adding->item->is_member) { /* the key, a NUL, the member */
+        struct expiry_writer *writer = adding->writer;
+        struct bytes key = adding->item->key, member = adding->item->member;
+        id.len = key.len + 1 + member.len;
+        if (id.len > writer->names_cap) {
+            writer->names = mem_realloc(writer->names, id.len);
+            writer->names_cap = id.len;
+        }
+        if (key.len > 0) memcpy(writer->names, key.data, key.len);
+        writer->names[key.len] = '\0';
+        if (member.len > 0) memcpy(writer->names + key.len + 1, member.data, member.len);
+        id.data = writer->names;
+    }
     txn_rede_replace(txn, target, id, payload, &stage);
     adding->done = true;
 }
@@ -260,9 +240,15 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
                         const struct expired_item *item)
 {
     struct adding adding = { txn, writer, item, policy->value_max, false };
-    const struct entry *target = target_of(txn, writer, policy);
-    if (target == NULL)
+    if (writer->policy != policy || writer->db != txn->ks->db) {
+        struct entry *target = find_log(txn, policy->expired_to);
+        if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
+        writer->policy = policy;
+        writer->db = txn->ks->db;
+        writer->target = expiry_type_is_target(target->object.type) ? target : NULL;
+    }
+    if (writer->target == NULL)
         txn->store->stats.expired_log_errors++;
     else
-        targets[target->object.type].write(&adding);
+        targets[writer->target->object.type].write(&adding);
 }
