@@ -435,20 +435,15 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
     return element;
 }
 
-static struct element *rebuild_for(struct dehydrator *dehydrator, struct element *element,
-                                   const struct stage *stage)
-{
-    struct push_options options = dehydrator_options(element);
-    return element_rebuild(dehydrator, element, element_payload(element), stage, &options);
-}
-
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage)
 {
     dehydrator->redelivered -= is_redelivered(element);
     bool is_claim = stage->claimed || stage->deliveries > 0;
-    if ((is_claim && !element->was_claimed) || (stage->token != 0 && !element->has_token))
-        element = rebuild_for(dehydrator, element, stage);
+    if ((is_claim && !element->was_claimed) || (stage->token != 0 && !element->has_token)) {
+        struct push_options options = dehydrator_options(element);
+        element = element_rebuild(dehydrator, element, element_payload(element), stage, &options);
+    }
     update_claim(dehydrator, element, stage);
     dehydrator->redelivered += is_redelivered(element);
     timeline_move(&dehydrator->timeline, &element->deadline, stage->at);

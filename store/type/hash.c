@@ -86,11 +86,6 @@ static inline struct deadline *pair_deadline(const struct pair *pair)
     return &((struct pair *)(uintptr_t)pair)->deadline;
 }
 
-static inline struct pair *pair_of(struct deadline *d)
-{
-    return (struct pair *)(void *)((char *)d - offsetof(struct pair, deadline));
-}
-
 static struct bytes pair_key(const void *pair)
 {
     return field_of(pair);
@@ -151,19 +146,6 @@ static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, str
 }
 
 /* ---- large --------------------------------------------------------------------------------- */
-
-/* Frees pairs first, then the agenda: that order is safe because freeing the agenda does not access
- * pairs. */
-static bool hash_table_free_some(struct hash_table *table, size_t *work)
-{
-    for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
-        mem_free(dict_take(&table->pairs));
-    if (dict_count(&table->pairs) > 0) return false;
-    if (!deadlines_free_some(&table->deadlines, work)) return false;
-    dict_drop(&table->pairs);
-    mem_free(table);
-    return true;
-}
 
 static void hash_table_expire(struct hash_table *table, struct pair *pair, msec at)
 {
@@ -278,7 +260,14 @@ void hash_free(struct hash *hash)
 bool hash_free_some(struct hash *hash, size_t *work)
 {
     if (hash->is_large) {
-        if (!hash_table_free_some(hash->table, work)) return false;
+        /* Pairs first: freeing their deadlines does not access them. */
+        struct hash_table *table = hash->table;
+        for (; *work > 0 && dict_count(&table->pairs) > 0; --*work)
+            mem_free(dict_take(&table->pairs));
+        if (dict_count(&table->pairs) > 0) return false;
+        if (!deadlines_free_some(&table->deadlines, work)) return false;
+        dict_drop(&table->pairs);
+        mem_free(table);
     } else if (hash->packed.count > 0) {
         if (*work == 0) return false;
         packed_drop(&hash->packed);
@@ -464,7 +453,7 @@ bool hash_expire(struct hash *hash, struct bytes field, msec at)
 
 static struct bytes field_of_deadline(struct deadline *d)
 {
-    return field_of(pair_of(d));
+    return field_of((struct pair *)(void *)((char *)d - offsetof(struct pair, deadline)));
 }
 
 struct expiring hash_expiring(const struct hash *hash)

@@ -64,34 +64,25 @@ uint64_t hll_count_registers(const uint8_t *registers)
     return estimate(histogram);
 }
 
-static void histogram_of_dense(struct bytes text, unsigned *histogram)
-{
-    for (size_t at = HLL_HEADER; at < text.len; at += GROUP_BYTES) {
-        const unsigned char *three = (const unsigned char *)text.data + at;
-        unsigned group = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
-        for (int i = 0; i < GROUP; i++, group >>= 6)
-            histogram[group % RANKS]++;
-    }
-}
-
-static bool histogram_of_sparse(struct bytes text, unsigned *histogram)
-{
-    size_t registers = 0;
-    struct hll_run run;
-    for (size_t at = HLL_HEADER; at < text.len; at += run.bytes, registers += run.len) {
-        run = hll_run_at(text, at);
-        histogram[run.rank] += run.len;
-    }
-    return registers == HLL_REGISTERS;
-}
-
 bool hll_count(struct bytes text, uint64_t *count)
 {
     unsigned histogram[RANKS] = { 0 };
-    if (!hll_is_sparse(text))
-        histogram_of_dense(text, histogram);
-    else if (!histogram_of_sparse(text, histogram))
-        return false;
+    if (hll_is_sparse(text)) {
+        size_t registers = 0;
+        struct hll_run run;
+        for (size_t at = HLL_HEADER; at < text.len; at += run.bytes, registers += run.len) {
+            run = hll_run_at(text, at);
+            histogram[run.rank] += run.len;
+        }
+        if (registers != HLL_REGISTERS) return false;
+    } else {
+        for (size_t at = HLL_HEADER; at < text.len; at += GROUP_BYTES) {
+            const unsigned char *three = (const unsigned char *)text.data + at;
+            unsigned group = three[0] | (unsigned)three[1] << 8 | (unsigned)three[2] << 16;
+            for (int i = 0; i < GROUP; i++, group >>= 6)
+                histogram[group % RANKS]++;
+        }
+    }
     *count = estimate(histogram);
     return true;
 }

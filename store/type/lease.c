@@ -92,20 +92,17 @@ bool lease_find_owner(const struct lease *lease, struct bytes owner, struct hold
     return true;
 }
 
-static bool find_searched(const struct lease *lease, int64_t token, struct holder *holder)
-{
-    struct lease_iter iter;
-    lease_iter_begin(&iter, lease);
-    while (lease_iter_next(&iter, holder))
-        if (holder->token == token) return true;
-    return false;
-}
-
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder)
 {
     char text[TOKEN_BYTES];
     struct bytes owner;
-    if (is_small(lease)) return find_searched(lease, token, holder);
+    if (is_small(lease)) {
+        struct lease_iter iter;
+        lease_iter_begin(&iter, lease);
+        while (lease_iter_next(&iter, holder))
+            if (holder->token == token) return true;
+        return false;
+    }
     return hash_get(lease->by_token, token_bytes(text, token), &owner) &&
            lease_find_owner(lease, owner, holder);
 }
@@ -129,19 +126,6 @@ static void put_large(struct lease *lease, const struct packed_record *record)
     hash_set(lease->by_token, record->value, record->member, NEVER);
 }
 
-static void enlarge_lease(struct lease *lease)
-{
-    struct packed records = lease->packed;
-    struct packed_record record;
-    lease->by_owner = hash_new();
-    lease->by_token = hash_new();
-    for (uint32_t offset = 0; offset < records.len;) {
-        offset = packed_get(&records, offset, &record);
-        put_large(lease, &record);
-    }
-    packed_drop(&records);
-}
-
 /* False: the holder does not fit. */
 static bool put_packed(struct packed *packed, const struct packed_record *record)
 {
@@ -163,7 +147,15 @@ void lease_put(struct lease *lease, const struct holder *holder, uint32_t permit
     lease->permits = permits;
     if (is_small(lease)) {
         if (put_packed(&lease->packed, &record)) return;
-        enlarge_lease(lease);
+        struct packed small = lease->packed;
+        struct packed_record old;
+        lease->by_owner = hash_new();
+        lease->by_token = hash_new();
+        for (uint32_t offset = 0; offset < small.len;) {
+            offset = packed_get(&small, offset, &old);
+            put_large(lease, &old);
+        }
+        packed_drop(&small);
     }
     put_large(lease, &record);
 }

@@ -100,19 +100,6 @@ static bool set_table_expire(struct set_table *table, struct bytes content, msec
     return true;
 }
 
-static bool set_table_free_some(struct set_table *table, size_t *work)
-{
-    while (dict_count(&table->members) > 0) {
-        if (*work == 0) return false;
-        mem_free(dict_take(&table->members));
-        --*work;
-    }
-    if (!deadlines_free_some(&table->deadlines, work)) return false;
-    dict_drop(&table->members);
-    mem_free(table);
-    return true;
-}
-
 /* ---- relocating ---- */
 
 enum { PHASE_MEMBERS, PHASE_DEADLINES };
@@ -178,7 +165,14 @@ void set_free(struct set *set)
 bool set_free_some(struct set *set, size_t *work)
 {
     if (set->is_large) {
-        if (!set_table_free_some(set->table, work)) return false;
+        struct set_table *table = set->table;
+        for (; dict_count(&table->members) > 0; --*work) {
+            if (*work == 0) return false;
+            mem_free(dict_take(&table->members));
+        }
+        if (!deadlines_free_some(&table->deadlines, work)) return false;
+        dict_drop(&table->members);
+        mem_free(table);
     } else if (set->packed.count > 0) {
         if (*work == 0) return false;
         packed_drop(&set->packed);

@@ -123,23 +123,16 @@ static bool text_extend(struct object *object, size_t len)
     return true;
 }
 
-/* Replaces the bytes, which have other owners, by a copy of `len` bytes. */
-static bool text_unshare(struct object *object, size_t len)
-{
-    struct blob *shared = object->string, *own = blob_try_new(len);
-    if (own == NULL) return false;
-    memcpy(own->data, shared->data, shared->len);
-    object->string = own;
-    blob_free(shared);
-    return true;
-}
-
 bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     object = text_object(object);
     size_t len = object_text(object).len, end = offset + data.len;
     if (len >= BLOB_BIG && (data.len > 0 || end > len) && blob_is_shared(object->string)) {
-        if (!text_unshare(object, end > len ? end : len)) return false;
+        struct blob *shared = object->string, *own = blob_try_new(end > len ? end : len);
+        if (own == NULL) return false;
+        memcpy(own->data, shared->data, shared->len);
+        object->string = own;
+        blob_free(shared);
     } else if (end > len) {
         if (!text_extend(object, end)) return false;
     }

@@ -19,18 +19,12 @@ struct zset_front zset_front_of(const struct packed *packed)
                                 (enum zset_letters)front.data[len + LETTERS_AT] };
 }
 
-/* Is it the same as having none? */
-static bool is_plain(const struct zset_front *front)
-{
-    return front->letters == ZSET_TEXT && front->prefix.len == 0 && front->base == 0;
-}
-
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap)
 {
     char text[PACKED_MAX_TEXT + TAIL];
     uint64_t base = htole64((uint64_t)front->base);
     size_t len = front->prefix.len;
-    if (is_plain(front)) return;
+    if (front->letters == ZSET_TEXT && len == 0 && front->base == 0) return; /* same as none */
     if (len > 0) memcpy(text, front->prefix.data, len);
     memcpy(text + len, &base, sizeof(base));
     text[len + LETTERS_AT] = (char)front->letters;
@@ -51,16 +45,13 @@ static unsigned limit_of(enum zset_letters letters)
     return letters == ZSET_DECIMAL ? 10 : 16;
 }
 
-static bool is_letter(enum zset_letters letters, unsigned char c)
-{
-    return letters == ZSET_TEXT ? isalnum(c) != 0 : digits[c] - 1u < limit_of(letters);
-}
-
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters)
 {
     size_t len = member.len;
-    while (len > 0 && is_letter(letters, (unsigned char)member.data[len - 1]))
-        len--;
+    for (; len > 0; len--) {
+        unsigned char c = (unsigned char)member.data[len - 1];
+        if (letters == ZSET_TEXT ? !isalnum(c) : digits[c] - 1u >= limit_of(letters)) break;
+    }
     return bytes_of(member.data, len);
 }
 

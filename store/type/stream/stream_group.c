@@ -174,10 +174,14 @@ struct bytes consumer_name(const struct stream_consumer *consumer)
     return ranked_bytes(consumer_member(consumer));
 }
 
-/* Freed numbers are used again, so that the smallest records can hold them, and that few consumers
- * share a bit of the summaries. */
-static uint32_t number_take(struct stream_group *group, struct stream_consumer *consumer)
+struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now)
 {
+    ensure(consumer_find(group, name) == NULL, "a consumer with this name of %zu bytes exists",
+           name.len);
+    struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
+
+    /* Freed numbers are used again, so that the smallest records can hold them, and that few
+     * consumers share a bit of the summaries. */
     uint32_t number = group->free_number;
     if (number != 0) {
         group->free_number = (uint32_t)(group->numbered[number].next_free >> 1);
@@ -191,28 +195,8 @@ static uint32_t number_take(struct stream_group *group, struct stream_consumer *
         }
     }
     group->numbered[number].consumer = consumer;
-    return number;
-}
+    consumer->number = number;
 
-static void number_free(struct stream_group *group, uint32_t number)
-{
-    if (group->consumers.count > 0) {
-        group->numbered[number].next_free = (uintptr_t)group->free_number << 1 | 1;
-        group->free_number = number;
-        return;
-    }
-    mem_free(group->numbered);
-    group->numbered = NULL;
-    group->numbers = 1;
-    group->cap = group->free_number = 0;
-}
-
-struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now)
-{
-    ensure(consumer_find(group, name) == NULL, "a consumer with this name of %zu bytes exists",
-           name.len);
-    struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
-    consumer->number = number_take(group, consumer);
     consumer->seen_at = now;
     group->names += mem_size(consumer);
     ranked_add(&group->consumers, consumer_member(consumer));
@@ -224,7 +208,15 @@ void consumer_remove(struct stream_group *group, struct stream_consumer *consume
 {
     ensure(consumer->pending == 0, "%zu entries are pending", consumer->pending);
     ranked_remove(&group->consumers, consumer_member(consumer));
-    number_free(group, consumer->number);
+    if (group->consumers.count > 0) {
+        group->numbered[consumer->number].next_free = (uintptr_t)group->free_number << 1 | 1;
+        group->free_number = consumer->number;
+    } else {
+        mem_free(group->numbered);
+        group->numbered = NULL;
+        group->numbers = 1;
+        group->cap = group->free_number = 0;
+    }
     consumer_free(group, consumer);
     group_count_bytes(group);
 }

@@ -21,20 +21,6 @@ static struct stream_consumer *consumer_numbered(const struct stream_group *grou
     return number == 0 ? NULL : group->numbered[number].consumer;
 }
 
-/* The bounds follow entries that are added at the end and removed at the front, so that few other
- * consumers' entries are between them. */
-static void count_added(struct stream_group *group, uint32_t number, struct stream_id id)
-{
-    struct stream_consumer *consumer = consumer_numbered(group, number);
-    if (consumer == NULL) {
-        group->released++;
-        return;
-    }
-    if (consumer->pending == 0 || stream_id_before(id, consumer->low)) consumer->low = id;
-    if (consumer->pending == 0 || stream_id_before(consumer->high, id)) consumer->high = id;
-    consumer->pending++;
-}
-
 static void count_removed(struct stream_group *group, uint32_t number, struct stream_id id)
 {
     struct stream_consumer *consumer = consumer_numbered(group, number);
@@ -78,7 +64,17 @@ void pending_put(struct stream_group *group, const struct pending *pending)
     };
     if (pending_tree_put(&group->pending, &record, &old))
         count_removed(group, old.consumer, old.id);
-    count_added(group, record.consumer, record.id);
+
+    /* The bounds follow entries that are added at the end and removed at the front, so that few
+     * other consumers' entries are between them. */
+    struct stream_consumer *consumer = pending->consumer;
+    if (consumer != NULL) {
+        bool is_first = consumer->pending++ == 0;
+        if (is_first || stream_id_before(record.id, consumer->low)) consumer->low = record.id;
+        if (is_first || stream_id_before(consumer->high, record.id)) consumer->high = record.id;
+    } else {
+        group->released++;
+    }
     group_count_bytes(group);
 }
 
@@ -202,18 +198,6 @@ static void check_consumers(const struct stream_group *group, const size_t *pend
            pending[0], group->released);
 }
 
-static void check_group(const struct stream_group *group)
-{
-    size_t *pending = mem_zalloc(group->numbers * sizeof(*pending));
-    struct tally tally = { group, pending };
-    ranked_check(&group->consumers);
-    pending_tree_check(&group->pending, tally_record, &tally);
-    check_consumers(group, pending);
-    ensure(group->counted == group_bytes(group), "%zu bytes, counted %zu", group_bytes(group),
-           group->counted);
-    mem_free(pending);
-}
-
 void stream_groups_check(const struct stream_groups *groups)
 {
     size_t bytes = 0;
@@ -221,7 +205,14 @@ void stream_groups_check(const struct stream_groups *groups)
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
         ensure(group->owner == groups, "group has %p, not %p", (void *)group->owner,
                (const void *)groups);
-        check_group(group);
+        size_t *pending = mem_zalloc(group->numbers * sizeof(*pending));
+        struct tally tally = { group, pending };
+        ranked_check(&group->consumers);
+        pending_tree_check(&group->pending, tally_record, &tally);
+        check_consumers(group, pending);
+        ensure(group->counted == group_bytes(group), "%zu bytes, counted %zu", group_bytes(group),
+               group->counted);
+        mem_free(pending);
         bytes += group->counted;
     }
     ensure(bytes == groups->bytes, "%zu bytes, counted %zu", bytes, groups->bytes);

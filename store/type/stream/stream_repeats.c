@@ -65,18 +65,6 @@ static void link_newest(struct stream_repeats *repeats, struct repeat_producer *
     repeats->newest = producer;
 }
 
-static struct repeat_producer *add_producer(struct stream_repeats *repeats, struct bytes name)
-{
-    struct repeat_producer *producer = mem_alloc(sizeof(*producer) + name.len);
-    *producer = (struct repeat_producer){ .len = name.len };
-    if (name.len > 0) memcpy(producer->name, name.data, name.len);
-    dict_init(&producer->texts, &by_text);
-    dict_add(&repeats->producers, producer);
-    link_newest(repeats, producer);
-    repeats->bytes += mem_size(producer) + dict_bytes(&producer->texts);
-    return producer;
-}
-
 /* Its texts are gone. */
 static void remove_producer(struct stream_repeats *repeats, struct repeat_producer *producer)
 {
@@ -108,31 +96,6 @@ static void drop_first(struct stream_repeats *repeats, struct repeat_producer *p
     mem_free(first);
 }
 
-static void append(struct stream_repeats *repeats, struct repeat_producer *producer,
-                   struct bytes text, struct stream_id id)
-{
-    struct repeat *repeat = mem_alloc(sizeof(*repeat) + text.len);
-    *repeat = (struct repeat){ .id = id, .len = text.len };
-    if (text.len > 0) memcpy(repeat->text, text.data, text.len);
-    *(producer->last != NULL ? &producer->last->next : &producer->first) = repeat;
-    producer->last = repeat;
-    repeats->bytes -= dict_bytes(&producer->texts);
-    dict_add(&producer->texts, repeat);
-    repeats->bytes += mem_size(repeat) + dict_bytes(&producer->texts);
-}
-
-/* Frees some texts of producers that were not used for long. */
-static void forget_some(struct stream_repeats *repeats)
-{
-    msec now = stream_id_instant(repeats->latest);
-    for (int i = 0; i < FORGET_STEPS; i++) {
-        struct repeat_producer *oldest = repeats->oldest;
-        if (oldest == NULL || !is_forgotten(repeats, oldest->first, now)) return;
-        drop_first(repeats, oldest);
-        if (oldest->first == NULL) remove_producer(repeats, oldest);
-    }
-}
-
 bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                  msec now, struct stream_id *id)
 {
@@ -154,10 +117,25 @@ void repeat_put(struct stream_repeats *repeats, struct bytes name, struct bytes 
 {
     ensure(repeat_fits(repeats, name, id), "an ID at or before the producer's last one");
     if (stream_id_before(repeats->latest, id)) repeats->latest = id;
-    forget_some(repeats);
+
+    /* Free some texts of producers that were not used for long. */
+    msec now = stream_id_instant(repeats->latest);
+    for (int i = 0; i < FORGET_STEPS; i++) {
+        struct repeat_producer *oldest = repeats->oldest;
+        if (oldest == NULL || !is_forgotten(repeats, oldest->first, now)) break;
+        drop_first(repeats, oldest);
+        if (oldest->first == NULL) remove_producer(repeats, oldest);
+    }
+
     struct repeat_producer *producer = dict_find(&repeats->producers, name);
     if (producer == NULL) {
-        producer = add_producer(repeats, name);
+        producer = mem_alloc(sizeof(*producer) + name.len);
+        *producer = (struct repeat_producer){ .len = name.len };
+        if (name.len > 0) memcpy(producer->name, name.data, name.len);
+        dict_init(&producer->texts, &by_text);
+        dict_add(&repeats->producers, producer);
+        link_newest(repeats, producer);
+        repeats->bytes += mem_size(producer) + dict_bytes(&producer->texts);
     } else {
         unlink_producer(repeats, producer);
         link_newest(repeats, producer);
@@ -166,7 +144,15 @@ void repeat_put(struct stream_repeats *repeats, struct bytes name, struct bytes 
     while (dict_find(&producer->texts, text) != NULL ||
            dict_count(&producer->texts) >= (size_t)repeats->limits.texts)
         drop_first(repeats, producer);
-    append(repeats, producer, text, id);
+
+    struct repeat *repeat = mem_alloc(sizeof(*repeat) + text.len);
+    *repeat = (struct repeat){ .id = id, .len = text.len };
+    if (text.len > 0) memcpy(repeat->text, text.data, text.len);
+    *(producer->last != NULL ? &producer->last->next : &producer->first) = repeat;
+    producer->last = repeat;
+    repeats->bytes -= dict_bytes(&producer->texts);
+    dict_add(&producer->texts, repeat);
+    repeats->bytes += mem_size(repeat) + dict_bytes(&producer->texts);
     repeats->counts.added += repeats->counts.added < INT64_MAX;
 }
 
@@ -243,20 +229,6 @@ struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now)
     return tally;
 }
 
-/* Moves on to a text that is not forgotten. What is, may still be in memory or not, and must not
- * make a difference. */
-static void skip_forgotten(struct repeat_walk *walk)
-{
-    msec now = stream_id_instant(walk->repeats->latest);
-    while (walk->at != NULL) {
-        while (walk->next != NULL && is_forgotten(walk->repeats, walk->next, now))
-            walk->next = walk->next->next;
-        if (walk->next != NULL) return;
-        walk->at = walk->at->after;
-        if (walk->at != NULL) walk->next = walk->at->first;
-    }
-}
-
 void repeat_walk_begin(struct repeat_walk *walk, const struct stream_repeats *repeats)
 {
     *walk = (struct repeat_walk){ .repeats = repeats, .at = repeats->oldest };
@@ -265,7 +237,15 @@ void repeat_walk_begin(struct repeat_walk *walk, const struct stream_repeats *re
 
 bool repeat_walk_next(struct repeat_walk *walk)
 {
-    skip_forgotten(walk);
+    /* Skip forgotten texts: whether they are still in memory must make no difference. */
+    msec now = stream_id_instant(walk->repeats->latest);
+    while (walk->at != NULL) {
+        while (walk->next != NULL && is_forgotten(walk->repeats, walk->next, now))
+            walk->next = walk->next->next;
+        if (walk->next != NULL) break;
+        walk->at = walk->at->after;
+        if (walk->at != NULL) walk->next = walk->at->first;
+    }
     if (walk->at == NULL) return false;
     walk->producer = name_of(walk->at);
     walk->text = text_of(walk->next);
