@@ -90,19 +90,6 @@ bool defrag_begin(struct defrag *defrag)
     return true;
 }
 
-static void walk_end(struct defrag *defrag)
-{
-    uint64_t moved = defrag->relocation.moved - defrag->moved_before;
-    uint64_t kept = defrag->relocation.kept - defrag->kept_before;
-    /* If data was deleted during the walk, blocks that it passed may be worth moving now. */
-    bool shrunk = mem_used() < defrag->used_before - defrag->used_before / 100;
-    bool useful = shrunk || moved > kept >> USELESS_SHIFT;
-    if (useful && is_worth_more(mem_pool_waste()))
-        walk_begin(defrag);
-    else
-        defrag->trimming = true;
-}
-
 /* ---- walking --------------------------------------------------------------------------------- */
 
 /* Relocates an entry's value. The entry itself may just have been moved. */
@@ -125,33 +112,6 @@ static void visit(void *ctx, struct entry *entry)
     defrag->moved_at_visit = defrag->relocation.moved;
 }
 
-/* Continues with the last of the large values. */
-static void continue_value(struct defrag *defrag, struct keyspace *ks)
-{
-    struct defrag_value *value = &defrag->values[defrag->value_count - 1];
-    struct entry *entry = keyspace_find(ks, blob_view(value->key));
-    if (entry != NULL) {
-        object_relocate(&entry->object, &value->cursor, &defrag->relocation);
-        if (!relocation_begins(&value->cursor)) return;
-    }
-    blob_free(value->key);
-    defrag->value_count--;
-}
-
-static void continue_database(struct defrag *defrag, struct keyspace *ks)
-{
-    struct relocation_cursor *cursor = &defrag->cursor;
-    if (cursor->phase == PHASE_ENTRIES) {
-        cursor->at = keyspace_relocate(ks, cursor->at, &defrag->relocation, visit, defrag);
-        if (cursor->at == 0) cursor->phase = PHASE_AGENDAS;
-        return;
-    }
-    agenda_relocate(&ks->agendas[cursor->phase - PHASE_AGENDAS], cursor, &defrag->relocation);
-    if (cursor->at != 0 || ++cursor->phase < PHASES) return;
-    cursor->phase = PHASE_ENTRIES;
-    defrag->db++;
-}
-
 static void take_step(struct defrag *defrag)
 {
     size_t *left = &defrag->relocation.left;
@@ -163,13 +123,43 @@ static void take_step(struct defrag *defrag)
         defrag->written_off = mem_pool_waste();
         return;
     }
+
     struct keyspace *ks = &defrag->store->databases[defrag->db];
-    if (defrag->value_count > 0)
-        continue_value(defrag, ks);
-    else if (defrag->db < defrag->store->database_count)
-        continue_database(defrag, ks);
+    if (defrag->value_count > 0) { /* continue with the last of the large values */
+        struct defrag_value *value = &defrag->values[defrag->value_count - 1];
+        struct entry *entry = keyspace_find(ks, blob_view(value->key));
+        if (entry != NULL) {
+            object_relocate(&entry->object, &value->cursor, &defrag->relocation);
+            if (!relocation_begins(&value->cursor)) return;
+        }
+        blob_free(value->key);
+        defrag->value_count--;
+        return;
+    }
+    if (defrag->db < defrag->store->database_count) {
+        struct relocation_cursor *cursor = &defrag->cursor;
+        if (cursor->phase == PHASE_ENTRIES) {
+            cursor->at = keyspace_relocate(ks, cursor->at, &defrag->relocation, visit, defrag);
+            if (cursor->at == 0) cursor->phase = PHASE_AGENDAS;
+            return;
+        }
+        agenda_relocate(&ks->agendas[cursor->phase - PHASE_AGENDAS], cursor, &defrag->relocation);
+        if (cursor->at != 0 || ++cursor->phase < PHASES) return;
+        cursor->phase = PHASE_ENTRIES;
+        defrag->db++;
+        return;
+    }
+
+    /* The walk ends. Repeat it while that gains memory. */
+    uint64_t moved = defrag->relocation.moved - defrag->moved_before;
+    uint64_t kept = defrag->relocation.kept - defrag->kept_before;
+    /* If data was deleted during the walk, blocks that it passed may be worth moving now. */
+    bool shrunk = mem_used() < defrag->used_before - defrag->used_before / 100;
+    bool useful = shrunk || moved > kept >> USELESS_SHIFT;
+    if (useful && is_worth_more(mem_pool_waste()))
+        walk_begin(defrag);
     else
-        walk_end(defrag);
+        defrag->trimming = true;
 }
 
 bool defrag_run(struct defrag *defrag, size_t work)

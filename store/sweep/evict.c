@@ -33,29 +33,16 @@ static uint64_t worth_of(const struct txn *txn, const struct keyspace *ks,
     }
 }
 
-static struct entry *draw_entry(struct txn *txn, const struct keyspace *ks,
-                                enum evict_policy policy)
-{
-    struct random *random = &txn->store->random;
-    if (policy >= EVICT_VOLATILE_LRU) return keyspace_random_volatile(ks, random_next, random);
-    return keyspace_random(ks, random_next, random);
-}
-
-/* DIFFERS: Redis evicts any key that the policy covers. (doc/differs.md) */
-static bool is_spared(const struct txn *txn, const struct entry *entry, bool jobs_too)
-{
-    enum spared spared = txn_type_of(entry)->spared;
-    if (spared == SPARED_NEVER && policies_write_to(&txn->store->policies, entry_key(entry)))
-        spared = SPARED_AS_JOB;
-    return spared == SPARED_ALWAYS || (spared == SPARED_AS_JOB && !jobs_too);
-}
-
 /* False: this entry may not be evicted. */
 static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
                      const struct evict_how *how, struct candidate *best)
 {
     enum evict_policy policy = how->policy;
-    if (is_spared(txn, entry, how->jobs_too)) return false;
+    /* DIFFERS: Redis evicts any key that the policy covers. (doc/differs.md) */
+    enum spared spared = txn_type_of(entry)->spared;
+    if (spared == SPARED_NEVER && policies_write_to(&txn->store->policies, entry_key(entry)))
+        spared = SPARED_AS_JOB;
+    if (spared == SPARED_ALWAYS || (spared == SPARED_AS_JOB && !how->jobs_too)) return false;
     if (policy >= EVICT_VOLATILE_LRU && entry_expires_at(ks, entry) == NEVER) return false;
     uint64_t worth = worth_of(txn, ks, entry, policy);
     if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
@@ -67,13 +54,17 @@ static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_h
                       struct candidate *best)
 {
     struct entry *entry;
+    struct random *random = &txn->store->random;
     unsigned samples = how->samples;
     if (how->policy == EVICT_VOLATILE_TTL) {
         entry = keyspace_first_volatile(ks);
         if (entry == NULL || consider(txn, ks, entry, how, best)) return;
     }
     for (unsigned i = 0, found = 0; found < samples && i < SPARED_DRAWS * samples; i++) {
-        if ((entry = draw_entry(txn, ks, how->policy)) == NULL) return;
+        entry = how->policy >= EVICT_VOLATILE_LRU
+                    ? keyspace_random_volatile(ks, random_next, random)
+                    : keyspace_random(ks, random_next, random);
+        if (entry == NULL) return;
         found += consider(txn, ks, entry, how, best);
     }
 }

@@ -66,24 +66,6 @@ static void seek_in_element(void *ctx, void *element)
     seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
 }
 
-/* Finds the next member without a deadline from *cursor on; the search uses up budget. *cursor
- * advances when its bucket has no such member left. */
-static bool seek_member(struct slice *slice, struct seek *seek, uint64_t *cursor)
-{
-    const struct dict *table = object_hint(seek->object);
-    seek->found = false;
-    if (table == NULL) {
-        walk_object(seek->object, seek_in_record, seek);
-        spend_budget(slice, 1 + object_count(seek->object) / PACKED_SHARE);
-        *cursor = 0;
-    } else {
-        uint64_t next = dict_scan(table, *cursor, seek_in_element, seek);
-        spend_budget(slice, 1);
-        if (!seek->found) *cursor = next;
-    }
-    return seek->found;
-}
-
 /* Sets the deadlines of members by MEMBERTTL; true when all members have been checked. */
 static bool set_member_deadlines(struct slice *slice, struct entry *entry,
                                  const struct policy *policy, uint64_t *cursor)
@@ -92,7 +74,20 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
     if (object_count_expiring(&entry->object) == object_count(&entry->object)) return true;
     struct seek seek = { .object = &entry->object };
     while (slice->left > 0) {
-        if (seek_member(slice, &seek, cursor))
+        /* Find the next member without a deadline. The cursor advances when its bucket has no such
+         * member left. */
+        const struct dict *table = object_hint(&entry->object);
+        seek.found = false;
+        if (table == NULL) {
+            walk_object(&entry->object, seek_in_record, &seek);
+            spend_budget(slice, 1 + object_count(&entry->object) / PACKED_SHARE);
+            *cursor = 0;
+        } else {
+            uint64_t next = dict_scan(table, *cursor, seek_in_element, &seek);
+            spend_budget(slice, 1);
+            if (!seek.found) *cursor = next;
+        }
+        if (seek.found)
             txn_member_expire(&slice->txn, entry, seek.member,
                               txn_policy_member_at(&slice->txn, policy));
         else if (*cursor == 0)
@@ -133,18 +128,6 @@ static void continue_rest(struct slice *slice)
     walk->rest_count--;
 }
 
-static void key_begin(struct slice *slice, struct entry *entry)
-{
-    txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
-    uint64_t cursor = 0;
-    if (slice->left > 0 && apply_inside(slice, entry, &cursor)) return;
-    struct policy_progress *walk = slice->walk;
-    walk->rests = mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
-    struct blob *key = blob_new(entry_key(entry));
-    walk->rests[walk->rest_count++] =
-        (struct policy_progress_rest){ .key = key, .db = slice->txn.ks->db, .cursor = cursor };
-}
-
 static void collect_entry(void *ctx, struct entry *entry)
 {
     struct slice *slice = ctx;
@@ -166,8 +149,17 @@ static void walk_bucket(struct slice *slice, unsigned db)
     walk->found_count = 0;
     scan->cursor = keyspace_scan(slice->txn.ks, scan->cursor, collect_entry, slice);
     scan->done = scan->cursor == 0;
-    for (size_t i = 0; i < walk->found_count; i++)
-        key_begin(slice, walk->found[i]);
+    for (size_t i = 0; i < walk->found_count; i++) {
+        struct entry *entry = walk->found[i];
+        txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
+        uint64_t cursor = 0;
+        if (slice->left > 0 && apply_inside(slice, entry, &cursor)) continue;
+        walk->rests =
+            mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
+        struct blob *key = blob_new(entry_key(entry));
+        walk->rests[walk->rest_count++] =
+            (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
+    }
 }
 
 /* ---- passes --------------------------------------------------------------------------------- */
