@@ -73,22 +73,6 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
 /* ---- elements of dehydrators ----------------------------------------------------------------- */
 
-static bool add_to_stream(struct txn *txn, struct entry *target, const struct entry *entry,
-                          const struct element *element, uint32_t deliveries)
-{
-    char number[NUMBER_INT64_MAX_CHARS];
-    struct stream_id id;
-    if (!takes_entry(txn, target, &id)) return false;
-    const struct bytes texts[] = {
-        LIT("payload"),    element_payload(element),
-        LIT("origin"),     entry_key(entry),
-        LIT("id"),         element_id(element),
-        LIT("deliveries"), print_number(number, deliveries),
-    };
-    txn_stream_append(txn, target, id, texts, sizeof(texts) / sizeof(texts[0]));
-    return true;
-}
-
 /* How many elements the dehydrator `key`, which has `count`, can take; SIZE_MAX: any number. */
 static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)
 {
@@ -110,28 +94,32 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
     return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
 }
 
-static bool add_to_dehydrator(struct txn *txn, struct entry *target, const struct element *element)
-{
-    const struct stage due = { .at = txn->now };
-    struct dehydrator *dehydrator = target->object.dehydrator;
-    if (room_in_dehydrator(txn, entry_key(target), dehydrator_count(dehydrator)) == 0 &&
-        dehydrator_find(dehydrator, element_id(element)) == NULL)
-        return false;
-    txn_rede_replace(txn, target, element_id(element), element_payload(element), &due);
-    return true;
-}
-
 /* False: the target can't take it, so it stays. */
 static bool bury(struct txn *txn, struct entry *entry, struct element *element)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
     uint32_t deliveries = dehydrator_stage(dehydrator, element).deliveries;
     struct entry *target = find_target(txn, entry, TYPE_DEHYDRATOR);
-    bool is_dehydrator = target->object.type == TYPE_DEHYDRATOR;
-    bool moved = is_dehydrator ? add_to_dehydrator(txn, target, element)
-                               : add_to_stream(txn, target, entry, element, deliveries);
-    if (moved) txn_rede_finish(txn, entry, element, EVENT_REDE_DEAD);
-    return moved;
+    struct bytes id = element_id(element), payload = element_payload(element);
+    struct stream_id stream_id;
+    if (target->object.type == TYPE_DEHYDRATOR) {
+        const struct stage due = { .at = txn->now };
+        const struct dehydrator *to = target->object.dehydrator;
+        if (room_in_dehydrator(txn, entry_key(target), dehydrator_count(to)) == 0 &&
+            dehydrator_find(to, id) == NULL)
+            return false;
+        txn_rede_replace(txn, target, id, payload, &due);
+    } else {
+        char number[NUMBER_INT64_MAX_CHARS];
+        if (!takes_entry(txn, target, &stream_id)) return false;
+        const struct bytes texts[] = {
+            LIT("payload"), payload, LIT("origin"),     entry_key(entry),
+            LIT("id"),      id,      LIT("deliveries"), print_number(number, deliveries),
+        };
+        txn_stream_append(txn, target, stream_id, texts, sizeof(texts) / sizeof(texts[0]));
+    }
+    txn_rede_finish(txn, entry, element, EVENT_REDE_DEAD);
+    return true;
 }
 
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted)

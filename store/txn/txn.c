@@ -13,17 +13,6 @@ static bool is_heard(const struct txn *txn)
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
 }
 
-/* Asks the listener what it wants: at each call of a client or master, because commands between the
- * calls of a transaction may watch, subscribe or track; once for background work, which has a call
- * for each key. */
-static void begin_listening(struct txn *txn)
-{
-    struct store *store = txn->store;
-    bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
-    if ((again || !txn->has_begun_call) && is_heard(txn))
-        store->event_mask = store->listener.begin(store->listener.ctx, txn);
-}
-
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin)
 {
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
@@ -70,7 +59,14 @@ void txn_call(struct txn *txn, unsigned db)
     ensure(db < txn->store->database_count, "database %u of %u", db, txn->store->database_count);
     txn->ks = &txn->store->databases[db];
     txn->named = NULL;
-    begin_listening(txn);
+
+    /* Ask the listener what it wants: at each call of a client or master, because commands between
+     * the calls of a transaction may watch, subscribe or track; once for background work, which has
+     * a call for each key. */
+    struct store *store = txn->store;
+    bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
+    if ((again || !txn->has_begun_call) && is_heard(txn))
+        store->event_mask = store->listener.begin(store->listener.ctx, txn);
     txn->has_begun_call = true;
 }
 

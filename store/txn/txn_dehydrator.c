@@ -250,26 +250,6 @@ void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element
     txn_rede_remove(txn, entry, element, event);
 }
 
-/* The first instant of phase + k * every after now. */
-static msec next_of(const struct push_options *options, msec now)
-{
-    if (options->phase > now) return options->phase;
-    return instant_moved(now, options->every - (now - options->phase) % options->every);
-}
-
-static void succeed(struct txn *txn, struct entry *entry, struct element *element,
-                    const struct successor *successor, enum event event)
-{
-    struct dehydrator *dehydrator = entry->object.dehydrator;
-    const struct stage stage = { .at = successor->at };
-    const struct push_options options = successor->options;
-    struct bytes id = successor->id; /* of the successor, which is removed last */
-    txn_rede_update(txn, entry, element, successor->payload);
-    element = txn_rede_set_options(txn, entry, dehydrator_find(dehydrator, id), &options);
-    txn_rede_move(txn, entry, element, &stage, event);
-    txn_rede_unfollow(txn, entry, id);
-}
-
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event)
 {
@@ -279,9 +259,20 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
     count_event(txn, entry, element, event);
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
         remember_delivered(txn, entry, element);
-        succeed(txn, entry, element, &successor, event);
+        const struct stage stage = { .at = successor.at };
+        struct bytes id = successor.id; /* of the successor, which is removed last */
+        txn_rede_update(txn, entry, element, successor.payload);
+        element = dehydrator_find(entry->object.dehydrator, id);
+        element = txn_rede_set_options(txn, entry, element, &successor.options);
+        txn_rede_move(txn, entry, element, &stage, event);
+        txn_rede_unfollow(txn, entry, id);
     } else if (options.every > 0) {
-        const struct stage stage = { .at = next_of(&options, txn->now) };
+        /* The first instant of phase + k * every after now. */
+        struct stage stage = { .at = options.phase };
+        if (options.phase <= txn->now) {
+            msec since = txn->now - options.phase;
+            stage.at = instant_moved(txn->now, options.every - since % options.every);
+        }
         if (options.first != 0) { /* its burst of pushes with POSTPONE has been delivered */
             options.first = 0;
             element = txn_rede_set_options(txn, entry, element, &options);

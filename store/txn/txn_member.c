@@ -75,31 +75,24 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry)
     txn_notify(txn, entry, &notice);
 }
 
-/* All members expired and neither listener nor log wants names: drop the key at once, in O(1). */
-static size_t purge_all(struct txn *txn, struct entry *entry)
-{
-    size_t count = object_count(&entry->object);
-    struct bytes member;
-    msec at;
-    object_member_first(&entry->object, &member, &at);
-    count_expired(txn, at, count);
-    txn_member_notify_expired(txn, entry);
-    txn_key_drop(txn, entry, EVENT_DEL);
-    return count;
-}
-
 size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t limit)
 {
     struct entry *entry = *purged;
     bool logged = expiry_is_logged(txn, entry);
-    if (!logged && !(txn->store->event_mask & LISTEN_MEMBERS) &&
-        object_all_expired(&entry->object, by)) {
-        *purged = NULL;
-        return purge_all(txn, entry);
-    }
     size_t done = 0;
     struct bytes member;
     msec at;
+    if (!logged && !(txn->store->event_mask & LISTEN_MEMBERS) &&
+        object_all_expired(&entry->object, by)) {
+        /* Neither listener nor log wants names: drop the key at once, in O(1). */
+        done = object_count(&entry->object);
+        object_member_first(&entry->object, &member, &at);
+        count_expired(txn, at, done);
+        txn_member_notify_expired(txn, entry);
+        txn_key_drop(txn, entry, EVENT_DEL);
+        *purged = NULL;
+        return done;
+    }
     for (; done < limit && object_member_first(&entry->object, &member, &at) &&
            instant_expired(at, by);
          done++) {

@@ -273,24 +273,6 @@ static void cut_value(struct txn *txn, const struct policy_note *note)
         txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
 }
 
-/* The deadline that the policy gives now. The old one if the command itself set it; a read changes
- * it only by REFRESH. */
-static msec deadline_of(struct txn *txn, const struct policy_note *note)
-{
-    enum policy_refresh refresh = note->policy->refresh;
-    bool read_only = note->causes == CAUSE(READ);
-    msec old = entry_expires_at(note->ks, note->entry);
-    const struct policy_use use = {
-        .now = txn->now,
-        .at = old,
-        .created = note->causes & CAUSE(CREATED),
-        .expiry_set = note->causes & CAUSE(EXPIRY_SET),
-        .refreshed = read_only ? refresh == REFRESH_ACCESS : refresh != REFRESH_NEVER,
-    };
-    msec at = policy_ttl_deadline(note->policy, &use, &txn->store->random);
-    return read_only && at == old ? at : policy_limit(note->policy, at, txn->now);
-}
-
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
 {
     msec old = entry_expires_at(txn->ks, entry), at;
@@ -305,9 +287,23 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
     if (note->causes & (CAUSE(CREATED) | CAUSE(GROWN)))
         txn_policy_retain(txn, note->entry, note->policy);
     cut_value(txn, note);
-    msec at = deadline_of(txn, note);
-    if (at == entry_expires_at(note->ks, note->entry)) return;
-    if (note->causes != CAUSE(READ)) {
+
+    /* The policy's deadline; the old one if the command itself set it. A read changes it only by
+     * REFRESH. */
+    enum policy_refresh refresh = note->policy->refresh;
+    bool read_only = note->causes == CAUSE(READ);
+    msec old = entry_expires_at(note->ks, note->entry);
+    const struct policy_use use = {
+        .now = txn->now,
+        .at = old,
+        .created = note->causes & CAUSE(CREATED),
+        .expiry_set = note->causes & CAUSE(EXPIRY_SET),
+        .refreshed = read_only ? refresh == REFRESH_ACCESS : refresh != REFRESH_NEVER,
+    };
+    msec at = policy_ttl_deadline(note->policy, &use, &txn->store->random);
+    if (!read_only || at != old) at = policy_limit(note->policy, at, txn->now);
+    if (at == old) return;
+    if (!read_only) {
         txn_key_expire(txn, note->entry, at);
         return;
     }

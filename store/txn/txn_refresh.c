@@ -20,21 +20,18 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* A value that is stale after it was set was changed in place (INCR), or keeps its soft deadline.
- */
-static bool is_stale(const struct txn *txn, struct bytes key)
-{
-    const struct entry *entry = keyspace_find(txn->ks, key);
-    msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
-    return soft != NEVER && instant_due(soft, txn->now);
-}
-
 /* Does the effect make a new value, or delete it? What time removes does not count. A copy is new
  * at its own key. */
 static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_SET: return !is_stale(txn, effect->key);
+    case EFFECT_SET: {
+        /* A value that is stale after it was set was changed in place (INCR), or keeps its soft
+         * deadline. */
+        const struct entry *entry = keyspace_find(txn->ks, effect->key);
+        msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
+        return soft == NEVER || !instant_due(soft, txn->now);
+    }
     case EFFECT_APPEND:
     case EFFECT_WRITE:
     case EFFECT_NONE: return effect->event == EVENT_NEW;

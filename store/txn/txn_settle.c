@@ -43,29 +43,6 @@ static size_t work_of(const struct txn *txn, const struct entry *entry, size_t e
     return notifies || excess < stay ? excess : stay;
 }
 
-static bool trims_slowly(const struct txn *txn, const struct entry *entry)
-{
-    if (object_count(&entry->object) <= SETTLE_AT_ONCE) return false;
-    const struct policy *policy = exceeded_policy(txn, entry);
-    if (policy == NULL) return false;
-    size_t most = (size_t)policy->max_len, excess = object_count(&entry->object) - most;
-    return work_of(txn, entry, excess, most) > SETTLE_AT_ONCE;
-}
-
-static size_t trim_some(struct txn *txn, struct entry *entry, size_t limit)
-{
-    const struct policy *policy = exceeded_policy(txn, entry);
-    if (policy == NULL) return 0;
-    size_t count = object_count(&entry->object), most = (size_t)policy->max_len;
-    size_t excess = count - most, work = work_of(txn, entry, excess, most);
-    bool at_once = excess <= limit || (work < excess && work <= SETTLE_AT_ONCE);
-    size_t cut = at_once ? excess : limit;
-    uint32_t accessed = entry->accessed;
-    txn_policy_cut(txn, entry, policy, cut);
-    entry->accessed = accessed; /* no client used the key */
-    return cut < work ? cut : work;
-}
-
 /* ---- both ------------------------------------------------------------------------------------ */
 
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
@@ -76,7 +53,12 @@ bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
                       (1 + object_references(&entry->object));
         if (work >= SETTLE_AT_ONCE && !goes_whole(txn, entry)) return true;
     }
-    return trims_slowly(txn, entry);
+
+    if (object_count(&entry->object) <= SETTLE_AT_ONCE) return false;
+    const struct policy *policy = exceeded_policy(txn, entry);
+    if (policy == NULL) return false;
+    size_t most = (size_t)policy->max_len, excess = object_count(&entry->object) - most;
+    return work_of(txn, entry, excess, most) > SETTLE_AT_ONCE;
 }
 
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)
@@ -88,6 +70,16 @@ size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)
         msec by = instant_expired(at, txn->now) ? at : txn->now;
         done = txn_type_of(*entry)->purge(txn, entry, by, limit);
     }
-    if (*entry != NULL && done < limit) done += trim_some(txn, *entry, limit - done);
-    return done;
+    if (*entry == NULL || done >= limit) return done;
+
+    const struct policy *policy = exceeded_policy(txn, *entry);
+    if (policy == NULL) return done;
+    size_t most = (size_t)policy->max_len, excess = object_count(&(*entry)->object) - most;
+    size_t work = work_of(txn, *entry, excess, most), left = limit - done;
+    bool at_once = excess <= left || (work < excess && work <= SETTLE_AT_ONCE);
+    size_t cut = at_once ? excess : left;
+    uint32_t accessed = (*entry)->accessed;
+    txn_policy_cut(txn, *entry, policy, cut);
+    (*entry)->accessed = accessed; /* no client used the key */
+    return done + (cut < work ? cut : work);
 }

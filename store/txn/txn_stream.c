@@ -252,34 +252,6 @@ void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_c
 
 /* ---- entries that expire --------------------------------------------------------------------- */
 
-/* How many of the first entries, which had expired at the instant `by`, can be removed with about
- * `limit` steps: a step for each entry, and one for each group that may have it pending. */
-static size_t count_purged(const struct stream *stream, msec by, size_t limit)
-{
-    const struct stream_groups *groups = stream_groups(stream);
-    size_t expired = stream_count_expired(stream, by), steps = 1;
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
-        steps += group_count_pending(group) > 0;
-    size_t most = limit / steps > 0 ? limit / steps : 1;
-    return expired < most ? expired : most;
-}
-
-/* Counts the first `count` entries as expired, with the delay of each. */
-static void count_overdue(struct txn *txn, const struct stream *stream, size_t count)
-{
-    txn->store->stats.expired_members += count;
-    for (size_t rank = 0, next; rank < count; rank = next) {
-        struct stream_id id;
-        stream_id_at(stream, rank, &id);
-        next = stream_rank(stream, (struct stream_id){ id.ms, UINT64_MAX });
-        if (next > count) next = count;
-        /* The rank leaves out an entry with the greatest possible sequence number. */
-        if (next == rank) next++;
-        msec at = instant_moved(stream_id_instant(id), stream_retention(stream));
-        histogram_add(&txn->store->stats.lag, txn->now - at, next - rank);
-    }
-}
-
 /* Removes the group's references to the entries up to `last`. References to entries that were
  * deleted before stay. Returns how many. */
 static size_t purge_group(struct txn *txn, struct entry *entry, struct stream_group *group,
@@ -306,13 +278,33 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
     bool changed = txn_policy_retain(txn, entry, txn_policy_of(txn, entry));
     const struct stream *stream = entry->object.stream;
     const struct stream_groups *groups = stream_groups(stream);
-    size_t count = count_purged(stream, by, limit), forgotten = 0;
+    struct stream_group *group = NULL;
     struct stream_id last;
+
+    /* A step for each entry, and one for each group that may have it pending. */
+    size_t count = stream_count_expired(stream, by), steps = 1, forgotten = 0;
+    while ((group = group_next(groups, group)) != NULL)
+        steps += group_count_pending(group) > 0;
+    size_t most = limit / steps > 0 ? limit / steps : 1;
+    if (count > most) count = most;
     if (count == 0) return changed;
+
     stream_id_at(stream, count - 1, &last);
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+    while ((group = group_next(groups, group)) != NULL)
         if (group_count_pending(group) > 0) forgotten += purge_group(txn, entry, group, last);
-    count_overdue(txn, stream, count);
+
+    /* Count them as expired, with the delay of each. */
+    txn->store->stats.expired_members += count;
+    for (size_t rank = 0, next; rank < count; rank = next) {
+        struct stream_id id;
+        stream_id_at(stream, rank, &id);
+        next = stream_rank(stream, (struct stream_id){ id.ms, UINT64_MAX });
+        if (next > count) next = count;
+        /* The rank leaves out an entry with the greatest possible sequence number. */
+        if (next == rank) next++;
+        msec at = instant_moved(stream_id_instant(id), stream_retention(stream));
+        histogram_add(&txn->store->stats.lag, txn->now - at, next - rank);
+    }
     cut(txn, entry, count, txn_notify);
     return count + forgotten;
 }

@@ -10,24 +10,6 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_set_found(txn, key, txn_find(txn, key), value, how);
 }
 
-/* The deadline for the effect, even if it was kept. A kept deadline is looked up only if there is a
- * listener. */
-static msec deadline_given(const struct txn *txn, const struct entry *entry,
-                           const struct string_set *how)
-{
-    if (!how->keep_ttl) return how->at;
-    return txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
-}
-
-/* The old soft deadline stays or goes, or there is a new one; NEVER: none. */
-static msec renew_soft(struct entry *entry, const struct string_set *how)
-{
-    msec old = string_soft_deadline(&entry->object);
-    msec soft = how->soft == SOFT_KEPT ? old : how->soft == 0 ? NEVER : how->soft;
-    if (soft != old) string_soften(&entry->object, soft);
-    return soft;
-}
-
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how)
 {
@@ -37,7 +19,12 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
         entry = txn_key_put(txn, key, string_new(value));
     else
         string_set(&entry->object, value);
-    msec soft = how->soft != 0 || entry->object.is_soft ? renew_soft(entry, how) : NEVER;
+    msec soft = NEVER; /* the soft deadline that the value has from now on */
+    if (how->soft != 0 || entry->object.is_soft) {
+        msec old = string_soft_deadline(&entry->object);
+        soft = how->soft == SOFT_KEPT ? old : how->soft == 0 ? NEVER : how->soft;
+        if (soft != old) string_soften(&entry->object, soft);
+    }
     entry->object.raw = false;
     entry->object.text = how->text;
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))
@@ -47,12 +34,16 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
              : how->at == NEVER ? POLICY_CREATED
                                 : POLICY_EXPIRY_SET);
 
+    /* The effect has the key's deadline even if that was kept. It is looked up only if there is a
+     * listener. */
+    msec at = how->at;
+    if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
     struct effect set = {
         .kind = EFFECT_SET,
         .event = how->event,
         .is_part = soft != NEVER,
         .a = object_text(&entry->object),
-        .at = deadline_given(txn, entry, how),
+        .at = at,
     };
     txn_record_each(txn, entry_key(entry), &set);
     if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);

@@ -86,18 +86,6 @@ static void copy_ranks(struct zset *to, const struct zset *from, size_t begin, s
         zset_add(to, member, score, iter.at);
 }
 
-/* If few of many members stay, copy them to a new sorted set and free the old one in slices. */
-static void keep_few(struct txn *txn, struct entry *entry, size_t from, size_t to)
-{
-    struct object old = entry->object, kept = object_new(TYPE_ZSET);
-    copy_ranks(kept.zset, old.zset, 0, from);
-    copy_ranks(kept.zset, old.zset, to, zset_count(old.zset));
-    kept.has_expiry = old.has_expiry && !due_at_is_never(object_next_due(&kept));
-    object_widen(&kept);
-    keyspace_replace(txn->ks, entry, kept);
-    reclaim_object(&txn->store->reclaim, old);
-}
-
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                            enum event event)
 {
@@ -112,10 +100,18 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
         for (size_t i = 0; i < removed && zset_iter_next(&iter, &notice.a, NULL); i++)
             txn_notify(txn, entry, &notice);
     }
-    if (removed >= REBUILD_MIN && removed > 2 * (count - removed))
-        keep_few(txn, entry, from, to);
-    else
+    if (removed >= REBUILD_MIN && removed > 2 * (count - removed)) {
+        /* Copy the few that stay to a new sorted set, and free the old one in slices. */
+        struct object old = entry->object, kept = object_new(TYPE_ZSET);
+        copy_ranks(kept.zset, old.zset, 0, from);
+        copy_ranks(kept.zset, old.zset, to, count);
+        kept.has_expiry = old.has_expiry && !due_at_is_never(object_next_due(&kept));
+        object_widen(&kept);
+        keyspace_replace(txn->ks, entry, kept);
+        reclaim_object(&txn->store->reclaim, old);
+    } else {
         zset_remove_ranks(entry->object.zset, from, to);
+    }
     struct effect effect = {
         .kind = EFFECT_ZSET_CUT,
         .event = event,
