@@ -227,22 +227,6 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
     return nth_of(ks, kinds, sizeof(kinds) / sizeof(kinds[0]), next(ctx));
 }
 
-/* Takes the first key alive after a random position, so a key is likelier the more expired keys
- * precede it. Uniform draws would seldom hit a key that is alive. */
-static struct entry *search_alive(const struct keyspace *ks, msec now, uint64_t lot)
-{
-    struct dict_iter iter;
-    struct entry *entry;
-    dict_iter_from(&iter, &ks->dict, lot);
-    while ((entry = dict_iter_next(&iter)) != NULL && entry_expired(ks, entry, now))
-        continue;
-    if (entry != NULL) return entry;
-    dict_iter_begin(&iter, &ks->dict);
-    while ((entry = dict_iter_next(&iter)) != NULL && entry_expired(ks, entry, now))
-        continue;
-    return entry;
-}
-
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx)
 {
@@ -255,8 +239,20 @@ struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
         expiring += agenda_count(&ks->agendas[kinds[i]]) - count_expired(ks, kinds[i], now);
     if (next(ctx) % alive < expiring)
         for (unsigned tries = 0; tries < ALIVE_TRIES; tries++) {
-            struct entry *entry = nth_of(ks, kinds, KINDS, next(ctx));
-            if (!entry_expired(ks, entry, now)) return entry;
+            struct entry *drawn = nth_of(ks, kinds, KINDS, next(ctx));
+            if (!entry_expired(ks, drawn, now)) return drawn;
         }
-    return search_alive(ks, now, next(ctx));
+
+    /* Take the first key alive after a random position, so a key is likelier the more expired keys
+     * precede it. Uniform draws would seldom hit a key that is alive. */
+    struct dict_iter iter;
+    struct entry *entry;
+    dict_iter_from(&iter, &ks->dict, next(ctx));
+    while ((entry = dict_iter_next(&iter)) != NULL && entry_expired(ks, entry, now))
+        continue;
+    if (entry != NULL) return entry;
+    dict_iter_begin(&iter, &ks->dict);
+    while ((entry = dict_iter_next(&iter)) != NULL && entry_expired(ks, entry, now))
+        continue;
+    return entry;
 }

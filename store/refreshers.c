@@ -59,21 +59,20 @@ size_t refreshers_run(struct store *store, msec now, size_t most)
     return done;
 }
 
-/* A change of a deadline may move a field in memory, so the rights are put into a new hash. */
-static void shift(struct keyspace *ks, msec by)
-{
-    struct hash *old = ks->refreshers;
-    struct hash_iter iter;
-    struct bytes key, none;
-    ks->refreshers = NULL;
-    hash_iter_begin(&iter, old);
-    while (hash_iter_next(&iter, &key, &none))
-        refresher_begin(ks, key, instant_moved(iter.at, by));
-    hash_free(old);
-}
-
 void refreshers_shift(struct store *store, msec by)
 {
-    for (unsigned db = 0; db < store->database_count; db++)
-        if (store->databases[db].refreshers != NULL) shift(&store->databases[db], by);
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct keyspace *ks = &store->databases[db];
+        struct hash *old = ks->refreshers;
+        struct hash_iter iter;
+        struct bytes key, none;
+        if (old == NULL) continue;
+        /* A change of a deadline may move a field in memory, so the rights are put into a new
+         * hash. */
+        ks->refreshers = NULL;
+        hash_iter_begin(&iter, old);
+        while (hash_iter_next(&iter, &key, &none))
+            refresher_begin(ks, key, instant_moved(iter.at, by));
+        hash_free(old);
+    }
 }

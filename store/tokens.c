@@ -25,18 +25,13 @@ void tokens_replace(struct tokens *tokens, const struct tokens *other)
     tokens_distrust(tokens);
 }
 
-/* The token of the clock; 0 if it is out of range, because a clock that is centuries ahead must not
- * use up all tokens. */
-static int64_t token_of(msec now)
-{
-    return now > 0 && now < TOKEN_MAX / TOKENS_PER_MSEC ? now * TOKENS_PER_MSEC : 0;
-}
-
 bool tokens_leap(struct tokens *tokens, msec now)
 {
     if (!tokens->leaps) return false;
     tokens->leaps = false;
-    int64_t from = tokens->last, by_clock = token_of(now);
+    /* A clock that is centuries ahead must not use up all tokens. */
+    bool fits = now > 0 && now < TOKEN_MAX / TOKENS_PER_MSEC;
+    int64_t from = tokens->last, by_clock = fits ? now * TOKENS_PER_MSEC : 0;
     int64_t by_distance = from < TOKEN_MAX - TOKEN_DISTANCE ? from + TOKEN_DISTANCE : TOKEN_MAX;
     tokens_raise(tokens, by_clock > from ? by_clock : by_distance);
     return tokens->last > from;

@@ -9,13 +9,6 @@ struct key_walk {
     const struct entry *entry;
 };
 
-static void visit_tokens(const struct tokens *tokens, const struct store_visitor *to)
-{
-    if (tokens->last == 0) return;
-    struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
-    to->effect(to->ctx, &effect);
-}
-
 static void visit_library(void *ctx, const struct library *library)
 {
     const struct store_visitor *to = ctx;
@@ -42,20 +35,12 @@ static void visit_value_effect(void *ctx, struct effect *effect)
     walk->to->effect(walk->to->ctx, effect);
 }
 
-static void visit_key(struct key_walk *walk)
-{
-    walk_object(&walk->entry->object, visit_value_effect, walk);
-    msec at = entry_expires_at(walk->ks, walk->entry);
-    if (at == NEVER || walk->entry->object.type == TYPE_STRING) return;
-    struct effect effect = {
-        .kind = EFFECT_EXPIRE, .db = walk->ks->db, .key = entry_key(walk->entry), .at = at
-    };
-    walk->to->effect(walk->to->ctx, &effect);
-}
-
 void walk_store(const struct store *store, const struct store_visitor *to)
 {
-    visit_tokens(&store->tokens, to);
+    struct effect token = { .kind = EFFECT_TOKEN,
+                            .from = store->tokens.last,
+                            .to = store->tokens.closed };
+    if (token.from != 0) to->effect(to->ctx, &token);
     libraries_each(&store->libraries, visit_library, (void *)(uintptr_t)to);
     policies_each(&store->policies, visit_policy, (void *)(uintptr_t)to);
     for (unsigned db = 0; db < store->database_count; db++) {
@@ -63,7 +48,13 @@ void walk_store(const struct store *store, const struct store_visitor *to)
         struct dict_iter iter;
         dict_iter_begin(&iter, &walk.ks->dict);
         while ((walk.entry = dict_iter_next(&iter)) != NULL) {
-            visit_key(&walk);
+            const struct object *object = &walk.entry->object;
+            walk_object(object, visit_value_effect, &walk);
+            struct effect expire = { .kind = EFFECT_EXPIRE,
+                                     .db = db,
+                                     .key = entry_key(walk.entry),
+                                     .at = entry_expires_at(walk.ks, walk.entry) };
+            if (expire.at != NEVER && object->type != TYPE_STRING) to->effect(to->ctx, &expire);
             if (!to->key_done(to->ctx)) return;
         }
     }

@@ -191,18 +191,16 @@ void policy_clear(struct policy *policy, enum policy_option option)
             policy_set_number(policy, &row->parts[i], 0);
 }
 
-static bool equal_parts(const struct policy *a, const struct policy *b,
-                        const struct policy_part *part)
-{
-    if (part->kind == POLICY_KEY) return bytes_equal(policy_key(a, part), policy_key(b, part));
-    return policy_number(a, part) == policy_number(b, part);
-}
-
 bool policy_equal(const struct policy *a, const struct policy *b)
 {
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
-        for (unsigned i = 0; i < policy_rows[option].part_count; i++)
-            if (!equal_parts(a, b, &policy_rows[option].parts[i])) return false;
+        for (unsigned i = 0; i < policy_rows[option].part_count; i++) {
+            const struct policy_part *part = &policy_rows[option].parts[i];
+            bool same = part->kind == POLICY_KEY
+                            ? bytes_equal(policy_key(a, part), policy_key(b, part))
+                            : policy_number(a, part) == policy_number(b, part);
+            if (!same) return false;
+        }
     return true;
 }
 
