@@ -10,10 +10,13 @@
  * because of ranked_take and of splits while appending. */
 #include "store/struct/ranked.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/struct/ranked_node.h"
+
+#define NOINLINE __attribute__((noinline))
 
 /* --- searching --- */
 
@@ -30,43 +33,79 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* The number of scores below `score` (or equal, if or_equal): compares every eighth score, then the
- * eight between two of them. No branch depends on a score, and no load on another. */
-static inline unsigned scores_below(const struct ranked_node *node, double score, bool or_equal)
+/* The number of keys of a leaf, or scores of an inner node, below `number` (or equal, if or_equal):
+ * compares every eighth, then the eight between two of them. No branch depends on a number, and no
+ * load on another. */
+__attribute__((always_inline)) static inline unsigned
+numbers_below(const struct ranked_node *node, bool is_leaf, double number, bool or_equal)
 {
     enum { BLOCK = 8 };
-    const double *scores = node->scores;
+    const double *scores = ranked_node_scores(node);
+    const float *keys = ranked_node_keys(node);
     unsigned count = node->count, begin = 0, end = count;
     if (count > BLOCK) {
-        unsigned last = count - BLOCK, heads = ranked_node_max(node) / BLOCK;
+        unsigned last = count - BLOCK;
+        unsigned heads = (is_leaf ? RANKED_LEAF_MAX : RANKED_INNER_MAX) / BLOCK;
         for (unsigned i = BLOCK; i < heads * BLOCK; i += BLOCK) {
-            double head = scores[i < count ? i : count - 1];
-            begin += or_equal ? head <= score : head < score;
+            unsigned at = i < count ? i : count - 1;
+            double head = is_leaf ? (double)keys[at] : scores[at];
+            begin += or_equal ? head <= number : head < number;
         }
-        /* Heads past the count repeat the last score: if it is below, all scores are. */
+        /* Heads past the count repeat the last number: if it is below, all are. */
         begin = begin * BLOCK < last ? begin * BLOCK : last;
         end = begin + BLOCK;
     }
     unsigned below = begin;
-    for (unsigned i = begin; i < end; i++)
-        below += or_equal ? scores[i] <= score : scores[i] < score;
+    for (unsigned i = begin; i < end; i++) {
+        double one = is_leaf ? (double)keys[i] : scores[i];
+        below += or_equal ? one <= number : one < number;
+    }
     return below;
+}
+
+/* Not inlined: each is large. */
+NOINLINE static unsigned keys_below(const struct ranked_node *leaf, float key, bool or_equal)
+{
+    return or_equal ? numbers_below(leaf, true, (double)key, true)
+                    : numbers_below(leaf, true, (double)key, false);
+}
+
+NOINLINE static unsigned scores_below(const struct ranked_node *inner, double score, bool or_equal)
+{
+    return or_equal ? numbers_below(inner, false, score, true)
+                    : numbers_below(inner, false, score, false);
+}
+
+/* Is the member below the probe (or equal, if or_equal)? */
+static bool is_below(const struct ranked_member *m, const struct probe *probe)
+{
+    if (probe->by != BY_MEMBER && m->score != probe->score) return m->score < probe->score;
+    if (probe->by == BY_SCORE) return probe->or_equal;
+    int order = bytes_compare(ranked_bytes(m), probe->member);
+    return order < 0 || (order == 0 && probe->or_equal);
 }
 
 /* The number of items of the node below the probe (or equal, if or_equal). */
 static unsigned items_below(const struct ranked_node *node, const struct probe *probe)
 {
     unsigned low = 0, high = node->count;
-    if (probe->by == BY_SCORE && probe->or_equal) return scores_below(node, probe->score, true);
-    if (probe->by != BY_MEMBER) {
+    if (probe->by != BY_MEMBER && node->height == 0) {
+        float key = ranked_node_key(node, probe->score);
+        low = keys_below(node, key, false);
+        if (low == high || ranked_node_keys(node)[low] != key) return low;
+        high = keys_below(node, key, true);
+        double score = ranked_node_score(node, key);
+        if (node->is_exact && (probe->by == BY_SCORE || score != probe->score))
+            return score < probe->score || (score == probe->score && probe->or_equal) ? high : low;
+    } else if (probe->by != BY_MEMBER) {
         low = scores_below(node, probe->score, false);
-        if (probe->by == BY_SCORE || low == high || node->scores[low] != probe->score) return low;
+        if (low == high || ranked_node_scores(node)[low] != probe->score) return low;
         high = scores_below(node, probe->score, true);
+        if (probe->by == BY_SCORE) return probe->or_equal ? high : low;
     }
     while (low < high) {
         unsigned middle = (low + high) / 2;
-        int order = bytes_compare(ranked_bytes(ranked_node_member(node, middle)), probe->member);
-        if (order < 0 || (order == 0 && probe->or_equal))
+        if (is_below(ranked_node_member(node, middle), probe))
             low = middle + 1;
         else
             high = middle;
@@ -95,10 +134,10 @@ static inline struct ranked_node *enter(const struct ranked_node *inner, unsigne
 static unsigned index_of(const struct ranked_node *leaf, const struct ranked_member *m,
                          double score)
 {
-    unsigned i = scores_below(leaf, score, false);
+    unsigned i = keys_below(leaf, ranked_node_key(leaf, score), false);
     while (i < leaf->count && ranked_node_member(leaf, i) != m)
         i++;
-    ensure(i < leaf->count, "member of %u bytes is not in the tree", m->len);
+    ensure(i < leaf->count, "member with score %g is not in the tree", score);
     return i;
 }
 
@@ -122,7 +161,7 @@ size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m)
 {
     struct probe probe = probe_of(m, true);
     size_t before;
-    ensure(ranked->root != NULL, "member of %u bytes is not in the tree: it is empty", m->len);
+    ensure(ranked->root != NULL, "member with score %g is not in the tree: it is empty", m->score);
     const struct ranked_node *leaf = leaf_for_probe(ranked, &probe, &before);
     return before + index_of(leaf, m, m->score);
 }
@@ -180,6 +219,8 @@ static void iter_seek(struct ranked_iter *iter, size_t rank)
     iter->leaf = leaf_at(iter->ranked, &index);
     iter->index = (unsigned)index;
     iter->before = rank - index;
+    for (unsigned i = iter->index; i < iter->index + AHEAD && i < iter->leaf->count; i++)
+        prefetch(ranked_node_member(iter->leaf, i));
 }
 
 void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_t rank)
@@ -402,13 +443,28 @@ static void path_update_first(const struct path *path)
     }
 }
 
+/* Puts m at index i of a leaf, and chooses another base if that stops the keys from being exact, or
+ * if a neighbour with another score has the same key. */
+static void leaf_put(struct ranked_node *leaf, unsigned i, const struct ranked_member *m)
+{
+    const float *keys = ranked_node_keys(leaf);
+    bool was_exact = leaf->is_exact;
+    ranked_node_set(leaf, i, m);
+    if (leaf->is_exact) return;
+    if (was_exact ||
+        (i > 0 && keys[i - 1] == keys[i] && ranked_node_member(leaf, i - 1)->score != m->score) ||
+        (i + 1U < leaf->count && keys[i + 1] == keys[i] &&
+         ranked_node_member(leaf, i + 1)->score != m->score))
+        ranked_node_rebase(leaf);
+}
+
 /* Inserts m into the leaf, which is not full. */
 static void leaf_insert(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
     unsigned i = items_below(path->leaf, &path->probe);
     ranked_node_open_gap(path->leaf, i);
-    ranked_node_set(path->leaf, i, m->score, m);
+    leaf_put(path->leaf, i, m);
     path_add_to_counts(ranked, path, 1);
     if (i == 0) path_update_first(path);
 }
@@ -419,6 +475,7 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m)
     ensure(ranked->count < UINT32_MAX, "tree is full: %zu members", ranked->count);
     if (ranked->root == NULL) {
         ranked->root = ranked_node_new(ranked, 0, 1);
+        *ranked_node_base(ranked->root) = isfinite(m->score) ? m->score : 0;
         ranked->depth = 1;
     }
     path.probe = probe_of(m, false);
@@ -474,7 +531,7 @@ static void leaf_move(const struct path *to, struct ranked_member *m)
         ranked_node_copy(leaf, at + 1, leaf, at, from - at);
     }
     m->score = to->probe.score;
-    ranked_node_set(leaf, at, m->score, m);
+    leaf_put(leaf, at, m);
     if (at == 0 || from == 0) path_update_first(to);
 }
 
@@ -508,8 +565,8 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
     descend(ranked, &path);
     for (unsigned i = 0; i < path.length; i++)
         if (ranked_node_member(path.steps[i].node, path.steps[i].branch) == old)
-            ranked_node_set(path.steps[i].node, path.steps[i].branch, moved->score, moved);
-    ranked_node_set(path.leaf, index_of(path.leaf, old, moved->score), moved->score, moved);
+            ranked_node_set(path.steps[i].node, path.steps[i].branch, moved);
+    ranked_node_set(path.leaf, index_of(path.leaf, old, moved->score), moved);
 }
 
 /* Descends to a rank, which becomes the index in the leaf; relocates nodes that begin with it. */
@@ -543,7 +600,7 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
     descend_relocating(ranked, &index, &path, relocation);
     for (unsigned i = 0; i < path.leaf->count; i++) {
         struct ranked_member *m = ranked_node_member(path.leaf, i), *moved = move(ctx, m);
-        if (moved != m) ranked_node_set(path.leaf, i, path.leaf->scores[i], moved);
+        if (moved != m) ranked_node_set(path.leaf, i, moved);
     }
     path_update_first(&path);
     size_t next = rank - index + path.leaf->count;

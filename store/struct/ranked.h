@@ -1,4 +1,5 @@
-/* ranked: members ordered by (score, member bytes), with ranks. Does not own members.
+/* ranked: members ordered by (score, member bytes), with ranks. Does not own members; score and
+ * bytes must not change while a member is in the tree.
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
  * al.): finding by score, by member or by rank, and the rank of a member, each cost O(log n). A
@@ -12,40 +13,7 @@
 
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
-#include "store/struct/agenda.h"
-
-/* Owned by the caller; score and bytes must not change while the member is in the tree. */
-struct ranked_member {
-    double score; /* never NaN */
-    uint32_t len : 31;
-    uint32_t has_expiry : 1; /* a struct deadline precedes the bytes; the tree ignores it */
-    char data[];
-};
-
-#define RANKED_LEN_MAX ((UINT32_C(1) << 31) - 1)
-
-/* Bytes to allocate for a member, without padding at the end. */
-static inline size_t ranked_size(size_t len, bool has_expiry)
-{
-    return offsetof(struct ranked_member, data) + (has_expiry ? sizeof(struct deadline) : 0) + len;
-}
-
-static inline struct bytes ranked_bytes(const struct ranked_member *m)
-{
-    return (struct bytes){ m->data + m->has_expiry * sizeof(struct deadline), m->len };
-}
-
-/* From a member with expiry to its deadline, and back. */
-static inline struct deadline *ranked_deadline(const struct ranked_member *m)
-{
-    return (struct deadline *)(uintptr_t)m->data;
-}
-static inline struct ranked_member *ranked_of_deadline(struct deadline *d)
-{
-    return (struct ranked_member *)(void *)((char *)d - offsetof(struct ranked_member, data));
-}
-_Static_assert(offsetof(struct ranked_member, data) % _Alignof(struct deadline) == 0,
-               "a deadline in place of the bytes is aligned");
+#include "store/struct/ranked_member.h"
 
 struct ranked_node;
 

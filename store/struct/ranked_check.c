@@ -1,4 +1,6 @@
 /* ranked_check: ranked_check() of ranked.h, which verifies the invariants of ranked.c. */
+#include <math.h>
+
 #include "store/base/ensure.h"
 #include "store/struct/ranked_node.h"
 
@@ -9,10 +11,14 @@ struct checking {
 
 static void check_leaf_order(const struct ranked_node *leaf, struct checking *so_far)
 {
+    ensure(isfinite(*ranked_node_base(leaf)), "base %g", *ranked_node_base(leaf));
     for (unsigned i = 0; i < leaf->count; i++) {
         const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
-        ensure(leaf->scores[i] == m->score, "score %g beside a member with score %g",
-               leaf->scores[i], m->score);
+        ensure(ranked_node_keys(leaf)[i] == ranked_node_key(leaf, m->score),
+               "key %g beside a member with score %g", (double)ranked_node_keys(leaf)[i], m->score);
+        ensure(!leaf->is_exact || ranked_node_score(leaf, ranked_node_keys(leaf)[i]) == m->score,
+               "inexact key %g of a member with score %g", (double)ranked_node_keys(leaf)[i],
+               m->score);
         ensure(
             last == NULL || last->score < m->score ||
                 (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
@@ -38,7 +44,7 @@ static size_t check_subtree(const struct ranked_node *node, bool edge, struct ch
         ensure(child->height + 1 == node->height, "child of height %u below height %u",
                child->height, node->height);
         ensure(ranked_node_member(node, i) == ranked_node_member(child, 0) &&
-                   node->scores[i] == child->scores[0],
+                   ranked_node_scores(node)[i] == ranked_node_member(child, 0)->score,
                "branch %u differs from the first item of its child", i);
         size_t count = check_subtree(child, edge && i + 1 == node->count, so_far);
         ensure(count == ranked_node_counts(node)[i], "%zu members, but the branch says %u", count,

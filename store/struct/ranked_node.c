@@ -1,6 +1,7 @@
 /* ranked_node: see ranked_node.h. */
 #include "store/struct/ranked_node.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "store/base/ensure.h"
@@ -10,20 +11,46 @@
 
 void ranked_node_set_first(struct ranked_node *parent, unsigned i)
 {
-    const struct ranked_node *child = ranked_node_child(parent, i);
-    ranked_node_set(parent, i, child->scores[0], ranked_node_member(child, 0));
+    ranked_node_set(parent, i, ranked_node_member(ranked_node_child(parent, i), 0));
+}
+
+/* Calculates the keys of n items. */
+static void leaf_set_keys(struct ranked_node *leaf, unsigned i, unsigned n)
+{
+    for (unsigned at = i; at < i + n; at++)
+        prefetch(ranked_node_member(leaf, at));
+    for (unsigned at = i; at < i + n; at++)
+        ranked_node_set_key(leaf, at, ranked_node_member(leaf, at)->score);
+}
+
+void ranked_node_rebase(struct ranked_node *leaf)
+{
+    unsigned i = 0;
+    while (i < leaf->count && !isfinite(ranked_node_member(leaf, i)->score))
+        i++;
+    /* With this base already, the scores are too far apart for any. */
+    if (i == leaf->count || *ranked_node_base(leaf) == ranked_node_member(leaf, i)->score) return;
+    *ranked_node_base(leaf) = ranked_node_member(leaf, i)->score;
+    leaf->is_exact = true;
+    leaf_set_keys(leaf, 0, leaf->count);
 }
 
 void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_node *from,
                       unsigned i, unsigned n)
 {
-    memmove(to->scores + at, from->scores + i, n * sizeof(double));
     memmove(ranked_node_members(to) + at, ranked_node_members(from) + i,
             n * sizeof(struct pointer48));
-    if (to->height == 0) return;
-    memmove(ranked_node_children(to) + at, ranked_node_children(from) + i,
-            n * sizeof(struct pointer48));
-    memmove(ranked_node_counts(to) + at, ranked_node_counts(from) + i, n * sizeof(uint32_t));
+    if (to->height > 0) {
+        memmove(to->numbers + at, from->numbers + i, n * sizeof(double));
+        memmove(ranked_node_children(to) + at, ranked_node_children(from) + i,
+                n * sizeof(struct pointer48));
+        memmove(ranked_node_counts(to) + at, ranked_node_counts(from) + i, n * sizeof(uint32_t));
+    } else if (*ranked_node_base(to) == *ranked_node_base(from)) {
+        memmove(ranked_node_keys(to) + at, ranked_node_keys(from) + i, n * sizeof(float));
+        to->is_exact &= from->is_exact;
+    } else {
+        leaf_set_keys(to, at, n);
+    }
 }
 
 void ranked_node_open_gap(struct ranked_node *node, unsigned i)
@@ -50,7 +77,9 @@ struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsi
 {
     unsigned cap = cap_for(count);
     struct ranked_node *node = mem_alloc(ranked_node_size(height, cap));
-    *node = (struct ranked_node){ .cap = (uint16_t)cap, .height = (uint16_t)height };
+    *node = (struct ranked_node){ .cap = (uint16_t)cap,
+                                  .height = (uint16_t)height,
+                                  .is_exact = height == 0 };
     ranked->bytes += ranked_node_size(height, cap);
     return node;
 }
@@ -65,6 +94,7 @@ struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *n
 {
     if (cap_for(count) == node->cap) return node;
     struct ranked_node *fitting = ranked_node_new(ranked, node->height, count);
+    if (node->height == 0) *ranked_node_base(fitting) = *ranked_node_base(node);
     ranked_node_copy(fitting, 0, node, 0, node->count);
     fitting->count = node->count;
     ranked_node_free(ranked, node);
@@ -141,7 +171,9 @@ void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsign
     struct ranked_node *left = ranked_node_child(parent, i);
     unsigned moving = left->count - keep;
     ranked_node_open_gap(parent, i + 1);
-    ranked_node_set_child(parent, i + 1, ranked_node_new(ranked, left->height, moving));
+    struct ranked_node *right = ranked_node_new(ranked, left->height, moving);
+    if (left->height == 0) *ranked_node_base(right) = *ranked_node_base(left);
+    ranked_node_set_child(parent, i + 1, right);
     ranked_node_counts(parent)[i + 1] = 0;
     shift_right(ranked, parent, i, moving);
 }

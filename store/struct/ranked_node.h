@@ -1,10 +1,16 @@
 /* ranked_node: the nodes of a ranked tree, and moving items between neighbours. For ranked*.c and
  * the test only; ranked.c decides when nodes are split, merged or balanced.
  *
- * A leaf's item is a score and a member. An inner node's item is a branch: the first score and
- * member of its subtree, the child, and the number of members in the subtree. Each part has an
- * array of its own, so that a search reads only scores. A node has room for few more items than it
- * holds. */
+ * An inner node's item is a branch: the first score and member of its subtree, the child, and the
+ * number of members in the subtree. A leaf's item is a member and a key of four bytes: its score
+ * less the leaf's base, rounded to a float. Subtracting and rounding keep the order, except that
+ * different scores may get equal keys. Then a search compares the members themselves, which costs
+ * cache misses, so ranked.c chooses another base. While a leaf is exact, base plus key is the score
+ * of each member, so that equal keys mean equal scores: so it is with integers that are within 2^24
+ * of one another.
+ *
+ * Each part has an array of its own, so that a search reads only scores or keys. A node has room
+ * for few more items than it holds. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 
@@ -18,18 +24,20 @@
 struct ranked_node {
     uint16_t count, cap; /* items in use, room */
     uint16_t height;     /* 0 for a leaf */
-    uint16_t unused;
-    double scores[]; /* followed by cap members, and in an inner node cap children and cap counts */
+    bool is_exact;       /* a leaf's keys; may be false though they are */
+    /* A leaf: its base, then cap keys and cap members. An inner node: cap scores, cap members, cap
+     * children and cap counts. */
+    double numbers[];
 };
 
 /* Full nodes take at most 1024 bytes, the pool's limit. */
 enum {
-    RANKED_LEAF_MAX = 72,
+    RANKED_LEAF_MAX = 96,
     RANKED_INNER_MAX = 40,
     RANKED_STEP = 2,  /* cap is a multiple of this */
     RANKED_SPARE = 6, /* shrink a node that has this many unused items */
-    RANKED_ITEM_SIZE = sizeof(double) + sizeof(struct pointer48),
-    RANKED_BRANCH_SIZE = RANKED_ITEM_SIZE + sizeof(struct pointer48) + sizeof(uint32_t),
+    RANKED_ITEM_SIZE = sizeof(float) + sizeof(struct pointer48),
+    RANKED_BRANCH_SIZE = sizeof(double) + 2 * sizeof(struct pointer48) + sizeof(uint32_t),
 };
 _Static_assert(RANKED_STEP % 2 == 0, "counts are aligned: they follow 20 bytes per item of cap");
 
@@ -53,26 +61,46 @@ static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 
 static inline size_t ranked_node_size(unsigned height, unsigned cap)
 {
-    return sizeof(struct ranked_node) +
-           cap * (size_t)(height == 0 ? RANKED_ITEM_SIZE : RANKED_BRANCH_SIZE);
+    return sizeof(struct ranked_node) + (height == 0
+                                             ? sizeof(double) + cap * (size_t)RANKED_ITEM_SIZE
+                                             : cap * (size_t)RANKED_BRANCH_SIZE);
 }
 
 /* ---- items ---------------------------------------------------------------------------------- */
 
+/* Of a leaf. */
+static inline double *ranked_node_base(const struct ranked_node *leaf)
+{
+    return (double *)(uintptr_t)leaf->numbers;
+}
+static inline float *ranked_node_keys(const struct ranked_node *leaf)
+{
+    return (float *)(uintptr_t)(leaf->numbers + 1);
+}
+/* Infinity if the difference is too large, which also keeps the order. */
+static inline float ranked_node_key(const struct ranked_node *leaf, double score)
+{
+    return (float)(score - *leaf->numbers);
+}
+
 static inline struct pointer48 *ranked_node_members(const struct ranked_node *node)
 {
-    return (struct pointer48 *)(uintptr_t)(node->scores + node->cap);
+    return node->height == 0 ? (struct pointer48 *)(uintptr_t)(ranked_node_keys(node) + node->cap)
+                             : (struct pointer48 *)(uintptr_t)(node->numbers + node->cap);
 }
 
-static inline struct pointer48 *ranked_node_children(const struct ranked_node *node)
+/* Of an inner node; so are the counts, which are the numbers of members in each subtree. */
+static inline double *ranked_node_scores(const struct ranked_node *inner)
 {
-    return ranked_node_members(node) + node->cap;
+    return (double *)(uintptr_t)inner->numbers;
 }
-
-/* Members in each subtree. */
-static inline uint32_t *ranked_node_counts(const struct ranked_node *node)
+static inline struct pointer48 *ranked_node_children(const struct ranked_node *inner)
 {
-    return (uint32_t *)(void *)(ranked_node_children(node) + node->cap);
+    return (struct pointer48 *)(uintptr_t)(inner->numbers + inner->cap) + inner->cap;
+}
+static inline uint32_t *ranked_node_counts(const struct ranked_node *inner)
+{
+    return (uint32_t *)(void *)(ranked_node_children(inner) + inner->cap);
 }
 
 static inline struct ranked_member *ranked_node_member(const struct ranked_node *node, unsigned i)
@@ -80,28 +108,49 @@ static inline struct ranked_member *ranked_node_member(const struct ranked_node 
     return pointer48_load(&ranked_node_members(node)[i]);
 }
 
-static inline struct ranked_node *ranked_node_child(const struct ranked_node *node, unsigned i)
+static inline struct ranked_node *ranked_node_child(const struct ranked_node *inner, unsigned i)
 {
-    return pointer48_load(&ranked_node_children(node)[i]);
+    return pointer48_load(&ranked_node_children(inner)[i]);
 }
 
-static inline void ranked_node_set(struct ranked_node *node, unsigned i, double score,
+/* The score of all members with this key, if the leaf is exact. */
+static inline double ranked_node_score(const struct ranked_node *leaf, float key)
+{
+    return *leaf->numbers + (double)key;
+}
+
+static inline void ranked_node_set_key(struct ranked_node *leaf, unsigned i, double score)
+{
+    float key = ranked_node_key(leaf, score);
+    ranked_node_keys(leaf)[i] = key;
+    leaf->is_exact &= ranked_node_score(leaf, key) == score;
+}
+
+/* Sets the score or key, and the member. */
+static inline void ranked_node_set(struct ranked_node *node, unsigned i,
                                    const struct ranked_member *m)
 {
-    node->scores[i] = score;
+    if (node->height == 0)
+        ranked_node_set_key(node, i, m->score);
+    else
+        ranked_node_scores(node)[i] = m->score;
     pointer48_store(&ranked_node_members(node)[i], m);
 }
 
-static inline void ranked_node_set_child(struct ranked_node *node, unsigned i,
+static inline void ranked_node_set_child(struct ranked_node *inner, unsigned i,
                                          const struct ranked_node *child)
 {
-    pointer48_store(&ranked_node_children(node)[i], child);
+    pointer48_store(&ranked_node_children(inner)[i], child);
 }
+
+/* Chooses a leaf's base so that its keys are most exact near its first score, and calculates all
+ * keys. Reads all members. */
+void ranked_node_rebase(struct ranked_node *leaf);
 
 /* Copies the first item of child i into its branch. */
 void ranked_node_set_first(struct ranked_node *parent, unsigned i);
 
-/* Copies n items within a node, or between nodes of equal height. */
+/* Copies n items within a node, or between nodes of equal height. Does not change the base. */
 void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_node *from,
                       unsigned i, unsigned n);
 void ranked_node_open_gap(struct ranked_node *node, unsigned i); /* needs room; sets no item */
@@ -109,7 +158,7 @@ void ranked_node_close_gap(struct ranked_node *node, unsigned i);
 
 /* ---- nodes; the tree counts their bytes ------------------------------------------------------ */
 
-/* An empty node with room for `count` items. */
+/* An empty node with room for `count` items; the caller sets a leaf's base. */
 struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count);
 void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
 /* Reallocates the node with room for `count` items, if needed; returns its address. */

@@ -43,12 +43,8 @@ static struct ranked_member *member_new(struct zset_table *table, struct bytes m
                                         bool has_expiry)
 {
     ensure(member.len <= RANKED_LEN_MAX, "zset member of %zu bytes", member.len);
-    struct ranked_member *m = mem_alloc(ranked_size(member.len, has_expiry));
-    m->score = score;
-    m->len = (uint32_t)member.len & RANKED_LEN_MAX;
-    m->has_expiry = has_expiry;
-    if (has_expiry) deadline_init(ranked_deadline(m));
-    if (member.len > 0) memcpy((char *)m + ranked_size(0, has_expiry), member.data, member.len);
+    struct ranked_member *m = mem_alloc_tight(ranked_size(member.len, has_expiry));
+    ranked_member_init(m, score, member, has_expiry);
     table->bytes += mem_size(m);
     return m;
 }
@@ -56,7 +52,7 @@ static struct ranked_member *member_new(struct zset_table *table, struct bytes m
 static void member_free(struct zset_table *table, struct ranked_member *m)
 {
     /* Cancel before freeing: the agenda points into this member. */
-    if (m->has_expiry) deadlines_cancel(&table->deadlines, ranked_deadline(m));
+    if (ranked_has_expiry(m)) deadlines_cancel(&table->deadlines, ranked_deadline(m));
     table->bytes -= mem_size(m);
     mem_free(m);
 }
@@ -71,7 +67,7 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
-    if (!m->has_expiry) { /* reallocate it with room for a deadline */
+    if (!ranked_has_expiry(m)) { /* reallocate it with room for a deadline */
         struct ranked_member *old = m;
         m = member_new(table, ranked_bytes(old), old->score, true);
         dict_moved(&table->members, old, m);
@@ -127,7 +123,7 @@ static struct ranked_member *member_relocate(void *ctx, struct ranked_member *ol
     struct ranked_member *moved = relocation_copy(mover->relocation, old);
     if (moved == NULL) return old;
     dict_moved(&mover->table->members, old, moved);
-    if (moved->has_expiry) deadlines_moved(mover->table->deadlines, ranked_deadline(moved));
+    if (ranked_has_expiry(moved)) deadlines_moved(mover->table->deadlines, ranked_deadline(moved));
     mem_free(old);
     return moved;
 }

@@ -30,7 +30,7 @@ static inline struct ranked_member *zset_table_find(const struct zset_table *tab
 /* A member's deadline, or NEVER. O(1) */
 static inline msec zset_table_at(const struct zset_table *table, const struct ranked_member *m)
 {
-    return m->has_expiry ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;
+    return ranked_has_expiry(m) ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;
 }
 
 /* As zset_put, zset_remove and zset_remove_ranks. */

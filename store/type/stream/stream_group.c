@@ -16,12 +16,8 @@ static void *named_new(size_t head, struct bytes name)
 {
     ensure(name.len <= RANKED_LEN_MAX, "a name of %zu bytes", name.len);
     char *block = mem_alloc(head + ranked_size(name.len, false));
-    struct ranked_member *member = (struct ranked_member *)(void *)(block + head);
     memset(block, 0, head);
-    member->score = 0;
-    member->len = name.len & RANKED_LEN_MAX;
-    member->has_expiry = false;
-    if (name.len > 0) memcpy(member->data, name.data, name.len);
+    ranked_member_init((struct ranked_member *)(void *)(block + head), 0, name, false);
     return block;
 }
 

@@ -11,12 +11,8 @@
 
 static struct ranked_member *member_made(double score, struct bytes data, bool has_expiry)
 {
-    struct ranked_member *m = malloc(sizeof(*m) + ranked_size(data.len, has_expiry));
-    m->score = score;
-    m->len = (uint32_t)data.len & RANKED_LEN_MAX;
-    m->has_expiry = has_expiry;
-    if (has_expiry) deadline_init(ranked_deadline(m));
-    memcpy((char *)m + ranked_size(0, has_expiry), data.data, data.len);
+    struct ranked_member *m = malloc(ranked_size(data.len, has_expiry));
+    ranked_member_init(m, score, data, has_expiry);
     return m;
 }
 
@@ -214,6 +210,88 @@ START_TEST(random_programs_with_equal_scores_match_model)
 }
 END_TEST
 
+/* Changes a member's score, to one near its own or to any. */
+static void rescore_both(struct ranked *ranked, struct model *model, size_t rank, double score)
+{
+    struct ranked_member *m = model_remove(model, rank);
+    ranked_move(ranked, m, score);
+    ck_assert_double_eq(m->score, score);
+    /* Search the model without m, because it is out of order at its old rank. */
+    size_t to = model_rank(model, m);
+    model_insert(model, to, m);
+    ck_assert_uint_eq(ranked_rank(ranked, m), to);
+}
+
+/* Scores for which a leaf finds no base: whole milliseconds, fractions near them, huge and infinite
+ * numbers, and numbers that differ in their last bit. */
+static double odd_score(struct rng *rng)
+{
+    double n = (double)rng_below(rng, 40);
+    switch (rng_below(rng, 8)) {
+    case 0: return 1.7e12 + n;
+    case 1: return 1.7e12 + n / 1024;
+    case 2: return 1e300 * (n - 20);
+    case 3: return nextafter(1e17, n < 20 ? 0 : INFINITY);
+    case 4: return n < 20 ? -INFINITY : INFINITY;
+    case 5: return n * 0x1p-1074;
+    case 6: return 1 + n * 0x1p-52;
+    default: return -n * 1e-9;
+    }
+}
+
+START_TEST(scores_of_all_magnitudes_match_model)
+{
+    static struct model model;
+    struct ranked ranked;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    ranked_init(&ranked);
+    for (int i = 0; i < 12000; i++) {
+        if (model.count < 20 || rng_chance(&rng, i < 6000 ? 60 : 45))
+            add_both(&ranked, &model, member_numbered(odd_score(&rng), rng_below(&rng, 50)));
+        else
+            remove_both(&ranked, &model, rng_below(&rng, model.count));
+        if (i % 8 == 0) {
+            size_t rank = rng_below(&rng, model.count);
+            double score = odd_score(&rng);
+            struct ranked_member *other = member_new(score, ranked_bytes(model.members[rank]));
+            size_t to = model_rank(&model, other);
+            if (to == model.count || compare_members(model.members[to], other) != 0)
+                rescore_both(&ranked, &model, rank, score);
+            free(other);
+        }
+        ranked_check(&ranked);
+        compare_below(&ranked, &model, odd_score(&rng));
+        compare_ranks(&ranked, &model, rng_below(&rng, model.count + 2));
+    }
+    drop_both(&ranked, &model);
+}
+END_TEST
+
+START_TEST(members_of_any_length_keep_bytes_and_deadline)
+{
+    static const size_t lengths[] = {
+        0, 1, 253, 254, 255, 65536, RANKED_LEN24 - 1, RANKED_LEN24, RANKED_LEN24 + 1
+    };
+    char *text = malloc(RANKED_LEN24 + 1);
+    memset(text, 'x', RANKED_LEN24 + 1);
+    for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(*lengths); i++) {
+        struct bytes data = bytes_of(text, lengths[i / 2]);
+        struct ranked_member *m = member_made(7, data, i % 2 == 1);
+        ck_assert_double_eq(m->score, 7);
+        ck_assert(bytes_equal(ranked_bytes(m), data));
+        ck_assert(ranked_has_expiry(m) == (i % 2 == 1));
+        if (i % 2 == 1) {
+            ranked_deadline(m)->slot = 5;
+            ck_assert(bytes_equal(ranked_bytes(m), data));
+            ck_assert_ptr_eq(ranked_of_deadline(ranked_deadline(m)), m);
+        }
+        free(m);
+    }
+    free(text);
+}
+END_TEST
+
 /* Grows to depth 3 and 4, then shrinks by cutting at one end, the other, or the middle. */
 START_TEST(removing_ranges_keeps_invariants)
 {
@@ -245,7 +323,7 @@ START_TEST(expiring_member_holds_deadline_before_bytes)
 {
     struct ranked_member *plain = member_made(1, LIT("abc"), false);
     struct ranked_member *member = member_made(1, LIT("abc"), true);
-    ck_assert_uint_eq(ranked_size(3, false), 15);
+    ck_assert_uint_eq(ranked_size(3, false), 12);
     ck_assert_uint_eq(ranked_size(3, true), 19);
     ck_assert(bytes_equal(ranked_bytes(plain), LIT("abc")));
     ck_assert(bytes_equal(ranked_bytes(member), LIT("abc")));
@@ -260,7 +338,7 @@ END_TEST
 static void move_both(struct ranked *ranked, struct model *model, size_t rank)
 {
     struct ranked_member *old = model->members[rank];
-    struct ranked_member *now = member_made(old->score, ranked_bytes(old), !old->has_expiry);
+    struct ranked_member *now = member_made(old->score, ranked_bytes(old), !ranked_has_expiry(old));
     ranked_moved(ranked, old, now);
     model->members[rank] = now;
     free(old); /* the tree must not access it any more */
@@ -288,18 +366,6 @@ START_TEST(moved_member_keeps_rank)
     drop_both(&ranked, &model);
 }
 END_TEST
-
-/* Changes a member's score, to one near its own or to any. */
-static void rescore_both(struct ranked *ranked, struct model *model, size_t rank, double score)
-{
-    struct ranked_member *m = model_remove(model, rank);
-    ranked_move(ranked, m, score);
-    ck_assert_double_eq(m->score, score);
-    /* Search the model without m, because it is out of order at its old rank. */
-    size_t to = model_rank(model, m);
-    model_insert(model, to, m);
-    ck_assert_uint_eq(ranked_rank(ranked, m), to);
-}
 
 /* Adds `count` members, changes scores, and removes the members. */
 static void moving_program(uint64_t scores, size_t count, int steps)
@@ -443,7 +509,7 @@ static void move_many(struct ranked *ranked, char *block, size_t count, struct r
     ranked_check(ranked);
 }
 
-/* In order, backwards and at random: bytes per member. */
+/* In order, backwards, at random, by fractions and by time: bytes per member. */
 START_TEST(million_members_take_little_memory)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -451,19 +517,20 @@ START_TEST(million_members_take_little_memory)
 #else
     enum { COUNT = 1000000 };
 #endif
-    static const double most[] = { 14.8, 15.5, 15.5 };
+    static const double most[] = { 10.7, 10.7, 11, 11, 10.7 };
     char *block = malloc(COUNT * 32);
     struct rng rng;
     rng_init(&rng, test_seed());
-    for (size_t way = 0; way < 3; way++) {
+    for (size_t way = 0; way < sizeof(most) / sizeof(*most); way++) {
         struct ranked ranked;
         ranked_init(&ranked);
         for (size_t i = 0; i < COUNT; i++) {
             struct ranked_member *m = (struct ranked_member *)(void *)(block + i * 32);
-            double scores[] = { (double)i, -(double)i, (double)rng_below(&rng, COUNT) };
-            m->score = scores[way];
-            m->has_expiry = false;
-            m->len = (uint32_t)snprintf(m->data, 16, "%zu", i) & RANKED_LEN_MAX;
+            double scores[] = { (double)i, -(double)i, (double)rng_below(&rng, COUNT),
+                                (double)rng_next(&rng) * 0x1p-64, 1.7e12 + 40 * (double)i };
+            char text[16];
+            int len = snprintf(text, sizeof(text), "%zu", i);
+            ranked_member_init(m, scores[way], bytes_of(text, (size_t)len), false);
             ranked_add(&ranked, m);
         }
         ranked_check(&ranked);
@@ -526,7 +593,9 @@ Suite *test_suite(void)
         order_is_by_score_then_by_member_bytes,
         random_programs_match_model,
         random_programs_with_equal_scores_match_model,
+        scores_of_all_magnitudes_match_model,
         removing_ranges_keeps_invariants,
+        members_of_any_length_keep_bytes_and_deadline,
         expiring_member_holds_deadline_before_bytes,
         moved_member_keeps_rank,
         random_score_changes_match_model,

@@ -355,6 +355,42 @@ START_TEST(thirty_short_members_take_little_memory)
 }
 END_TEST
 
+/* Bytes of a member beyond its name and score, with names of `shortest` bytes or more. */
+static double overhead(size_t shortest, size_t lengths, bool ascending)
+{
+#ifdef __SANITIZE_ADDRESS__
+    enum { COUNT = 100000 }; /* the same averages, at a tenth of the time */
+#else
+    enum { COUNT = 1000000 };
+#endif
+    struct zset *zset = zset_new();
+    struct rng rng;
+    char name[48];
+    size_t content = 0;
+    rng_init(&rng, test_seed());
+    for (size_t i = 0; i < COUNT; i++) {
+        size_t len = shortest + rng_below(&rng, lengths);
+        snprintf(name, sizeof(name), "%08zx%024zx", i, i);
+        double score = ascending ? 1.7e12 + 13 * (double)i : (double)rng_next(&rng) * 0x1p-64;
+        zset_put(zset, bytes_of(name, len), score, NEVER);
+        content += len + sizeof(double);
+    }
+    double bytes = (double)(zset_bytes(zset) - content) / COUNT;
+    printf("zset: %.2f bytes of overhead for each of %d members of %zu to %zu\n", bytes, COUNT,
+           shortest, shortest + lengths - 1);
+    zset_free(zset);
+    return bytes;
+}
+
+START_TEST(member_of_a_million_has_little_overhead)
+{
+    ck_assert_double_le(overhead(16, 1, true), 24.5);
+    ck_assert_double_le(overhead(16, 1, false), 24.6);
+    ck_assert_double_le(overhead(8, 23, true), 23.1);
+    ck_assert_double_le(overhead(8, 23, false), 23.3);
+}
+END_TEST
+
 START_TEST(only_members_with_deadlines_pay_for_them)
 {
     /* One in the member, one in the agenda, whose last segment may be half empty. */
@@ -419,6 +455,7 @@ Suite *test_suite(void)
         deadline_that_does_not_fit_makes_zset_large,
         score_that_does_not_fit_makes_zset_large,
         thirty_short_members_take_little_memory,
+        member_of_a_million_has_little_overhead,
         only_members_with_deadlines_pay_for_them,
         freeing_in_slices_gives_all_memory_back,
         NULL,
