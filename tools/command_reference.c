@@ -167,15 +167,6 @@ static void print_form_in_resp2(FILE *to, const char *form, size_t len)
     }
 }
 
-static bool is_alike(const char *form, size_t len)
-{
-    char text[1024];
-    FILE *to = fmemopen(text, sizeof(text), "w");
-    print_form_in_resp2(to, form, len);
-    fclose(to);
-    return strlen(text) == len && memcmp(text, form, len) == 0;
-}
-
 /* "form: when"; no text has a colon before that one. */
 static void print_reply(FILE *to, const char *reply)
 {
@@ -193,10 +184,13 @@ static void print_reply(FILE *to, const char *reply)
     fprintf(to, "`");
     if (only != 0) {
         fprintf(to, " in RESP%d", only);
-    } else if (!is_alike(reply, len)) {
-        fprintf(to, ", in RESP2 `");
-        print_form_in_resp2(to, reply, len);
-        fprintf(to, "`");
+    } else {
+        char in_resp2[1024];
+        FILE *text = fmemopen(in_resp2, sizeof(in_resp2), "w");
+        print_form_in_resp2(text, reply, len);
+        fclose(text);
+        bool is_alike = strlen(in_resp2) == len && memcmp(in_resp2, reply, len) == 0;
+        if (!is_alike) fprintf(to, ", in RESP2 `%s`", in_resp2);
     }
     fprintf(to, "%s\n", reply + len);
 }

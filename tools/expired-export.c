@@ -246,19 +246,6 @@ static void walk(struct export *export, bool writes)
     walk_store(export->store, &(struct store_visitor){ take_effect, take_key, export });
 }
 
-static void write_databases(struct export *export)
-{
-    static char buffer[OUTPUT];
-    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-    outbuf_init(&export->out);
-    request_init(&export->request);
-    effect_writer_init(&export->effects, &export->out);
-    walk(export, true);
-    effect_writer_end(&export->effects);
-    drain(export);
-    if (fflush(stdout) != 0) fail(EXIT_UNREADABLE, "%s", strerror(errno));
-}
-
 /* ---- the program ----------------------------------------------------------------------------- */
 
 static void report_losses(const struct export *export)
@@ -312,7 +299,17 @@ int main(int argc, char **argv)
     int status = load(export, argv[optind]);
     walk(export, false);
     report_losses(export);
-    write_databases(export);
+
+    static char buffer[OUTPUT];
+    setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+    outbuf_init(&export->out);
+    request_init(&export->request);
+    effect_writer_init(&export->effects, &export->out);
+    walk(export, true);
+    effect_writer_end(&export->effects);
+    drain(export);
+    if (fflush(stdout) != 0) fail(EXIT_UNREADABLE, "%s", strerror(errno));
+
     fprintf(stderr, "%" PRIu64 " key%s written, %" PRIu64 " left out\n", export->keys,
             export->keys == 1 ? "" : "s", export->passed_keys);
     return status;

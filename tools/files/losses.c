@@ -37,23 +37,19 @@ bool losses_any(const struct losses *losses)
     return false;
 }
 
-static void print_names(const struct losses *losses, int loss, FILE *to)
-{
-    unsigned named = losses->kinds[loss].named;
-    for (unsigned i = 0; i < named; i++) {
-        fputs(i > 0 ? ", " : " in ", to);
-        show_start(to, losses->kinds[loss].names[i], losses->kinds[loss].lens[i], LOSS_NAME_SHOWN);
-    }
-    if (losses->kinds[loss].keys > named)
-        fprintf(to, " and %" PRIu64 " more", losses->kinds[loss].keys - named);
-}
-
 void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to)
 {
     for (int i = 0; i < LOSS_KINDS; i++) {
         if (losses->kinds[i].count == 0) continue;
         fprintf(to, "%s: %" PRIu64, words[i], losses->kinds[i].count);
-        print_names(losses, i, to);
+        unsigned named = losses->kinds[i].named;
+        for (unsigned name = 0; name < named; name++) {
+            fputs(name > 0 ? ", " : " in ", to);
+            show_start(to, losses->kinds[i].names[name], losses->kinds[i].lens[name],
+                       LOSS_NAME_SHOWN);
+        }
+        if (losses->kinds[i].keys > named)
+            fprintf(to, " and %" PRIu64 " more", losses->kinds[i].keys - named);
         fprintf(to, "; %s\n", done[i]);
     }
 }

@@ -5,26 +5,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *escape_of(char c)
-{
-    switch (c) {
-    case '\\': return "\\(rs";
-    case '-': return "\\-";
-    case '\'': return "\\(aq";
-    case '"': return "\\(dq";
-    case '^': return "\\(ha";
-    case '~': return "\\(ti";
-    default: return NULL;
-    }
-}
-
 static void write_char(FILE *to, char c)
 {
-    const char *escape = escape_of(c);
-    if (escape != NULL)
-        fputs(escape, to);
-    else
-        fputc(c, to);
+    switch (c) {
+    case '\\': fputs("\\(rs", to); break;
+    case '-': fputs("\\-", to); break;
+    case '\'': fputs("\\(aq", to); break;
+    case '"': fputs("\\(dq", to); break;
+    case '^': fputs("\\(ha", to); break;
+    case '~': fputs("\\(ti", to); break;
+    default: fputc(c, to); break;
+    }
 }
 
 /* The first character of a line must not be one that begins a request. */

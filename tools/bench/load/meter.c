@@ -9,18 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int open_counter(pid_t thread)
+void meter_open(struct meter *meter, pid_t pid)
 {
     struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE,
                                     .size = sizeof(attr),
                                     .config = PERF_COUNT_HW_INSTRUCTIONS,
                                     .exclude_kernel = 1,
                                     .exclude_hv = 1 };
-    return (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-void meter_open(struct meter *meter, pid_t pid)
-{
     *meter = (struct meter){ .pid = pid };
     int error = clock_getcpuclockid(pid, &meter->clock);
     if (error != 0) {
@@ -34,7 +29,8 @@ void meter_open(struct meter *meter, pid_t pid)
     if (threads == NULL) return;
     for (struct dirent *thread; (thread = readdir(threads)) != NULL;) {
         if (thread->d_name[0] == '.' || meter->counter_count == METER_THREADS_MAX) continue;
-        int counter = open_counter((pid_t)atoi(thread->d_name));
+        int counter = (int)syscall(SYS_perf_event_open, &attr, (pid_t)atoi(thread->d_name), -1, -1,
+                                   PERF_FLAG_FD_CLOEXEC);
         if (counter >= 0) meter->counters[meter->counter_count++] = counter;
     }
     closedir(threads);

@@ -74,23 +74,15 @@ static const char *word_end(const char *at)
     return close != NULL ? close + 1 : at + strcspn(at, " \n");
 }
 
-static size_t word_len(const char *word, const char *end, size_t value_size)
-{
-    if (*word == '`') return (size_t)(end - word) - 2;
-    size_t len = 0;
-    while (word < end) {
-        if (*word != '{') {
-            len++;
-            word++;
-        } else
-            len += hole_width(word, &word, value_size);
-    }
-    return len;
-}
-
 static void add_word(struct script *script, const char *word, const char *end, size_t value_size)
 {
-    size_t len = word_len(word, end, value_size);
+    size_t len = 0;
+    if (*word == '`') len = (size_t)(end - word) - 2;
+    for (const char *at = word; *word != '`' && at < end;) {
+        bool is_hole = *at == '{';
+        len += is_hole ? hole_width(at, &at, value_size) : 1;
+        at += !is_hole;
+    }
     add_header(script, '$', len);
     if (*word == '`') {
         add_bytes(script, word + 1, len);
@@ -183,24 +175,10 @@ static uint64_t random_below(struct numbers *numbers, uint64_t limit)
     return (uint64_t)((unsigned __int128)(x * 0x2545F4914F6CDD1DULL) * limit >> 64);
 }
 
-static void write_digits(char *to, unsigned width, uint64_t value)
-{
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                                "25262728293031323334353637383940414243444546474849"
-                                "50515253545556575859606162636465666768697071727374"
-                                "75767778798081828384858687888990919293949596979899";
-    for (; width >= 2; width -= 2, value /= 100)
-        memcpy(to + width - 2, pairs + value % 100 * 2, 2);
-    if (width == 1) *to = (char)('0' + value % 10);
-}
-
-static uint64_t random_score(struct numbers *numbers, unsigned width)
-{
-    uint64_t least = 1;
-    while (--width > 0)
-        least *= 10;
-    return least + random_below(numbers, 9 * least);
-}
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
 
 void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
                   struct draw *draws)
@@ -224,10 +202,20 @@ void script_patch(const struct script *script, uint32_t batch, char *bytes, stru
         case 'k': value = draw->k; break;
         case 'm': value = draw->m; break;
         case 'n': value = draw->n; break;
-        case 's': value = random_score(numbers, field->width); break;
+        case 's': /* a score of this many digits */
+            value = 1;
+            for (unsigned digit = 1; digit < field->width; digit++)
+                value *= 10;
+            value += random_below(numbers, 9 * value);
+            break;
         case 't': value = times[field->width] + draw->n; break;
         case 'o': value = times[field->width] + draw->n - numbers->behind; break;
         }
-        write_digits(bytes + field->at, field->width, value);
+
+        char *to = bytes + field->at;
+        unsigned left = field->width;
+        for (; left >= 2; left -= 2, value /= 100)
+            memcpy(to + left - 2, pairs + value % 100 * 2, 2);
+        if (left == 1) *to = (char)('0' + value % 10);
     }
 }
