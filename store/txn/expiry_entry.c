@@ -20,17 +20,6 @@ static size_t print_score(const struct txn *txn, char *to, double score)
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-/* The key if it has not expired, else NULL. Does not remove expired entries of a stream: that may
- * take long, and adding an entry does not need it. */
-static struct entry *find_log(struct txn *txn, struct bytes key)
-{
-    struct entry *entry = keyspace_find(txn->ks, key);
-    if (entry == NULL || entry->object.type != TYPE_STREAM) return txn_find_without_lru(txn, key);
-    if (!instant_expired(entry_expires_at(txn->ks, entry), txn->now)) return entry;
-    txn_key_drop(txn, entry, EVENT_EXPIRED);
-    return NULL;
-}
-
 void expiry_writer_forget(struct expiry_writer *writer)
 {
     writer->policy = NULL;
@@ -45,18 +34,6 @@ void expiry_writer_drop(struct expiry_writer *writer)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool hash_fits(const struct object *object, uint64_t most)
-{
-    struct hash_iter iter;
-    struct bytes field, value;
-    uint64_t len = 0;
-    if (hash_count(object->hash) > EXPIRY_FIELDS_MAX) return false;
-    hash_iter_begin(&iter, object->hash);
-    while (len <= most && hash_iter_next(&iter, &field, &value))
-        len += field.len + value.len;
-    return len <= most;
-}
-
 uint64_t expiry_size_of(const struct object *object, uint64_t most)
 {
     if (object->type == TYPE_STRING) {
@@ -66,7 +43,18 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most)
     /* No payload is this many times smaller than its value, so do not build one that can't fit. */
     enum { PAYLOAD_SHARE = 16 };
     size_t size = object_bytes(object);
-    bool fits = object->type == TYPE_HASH ? hash_fits(object, most) : size / PAYLOAD_SHARE <= most;
+    bool fits = size / PAYLOAD_SHARE <= most;
+    if (object->type == TYPE_HASH) {
+        struct hash_iter iter;
+        struct bytes field, value;
+        uint64_t len = 0;
+        fits = hash_count(object->hash) <= EXPIRY_FIELDS_MAX;
+        hash_iter_begin(&iter, object->hash);
+        while (fits && hash_iter_next(&iter, &field, &value)) {
+            len += field.len + value.len;
+            fits = len <= most;
+        }
+    }
     return fits ? 0 : size;
 }
 
@@ -241,8 +229,17 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
 {
     struct adding adding = { txn, writer, item, policy->value_max, false };
     if (writer->policy != policy || writer->db != txn->ks->db) {
-        struct entry *target = find_log(txn, policy->expired_to);
-        if (target == NULL) target = txn_create(txn, policy->expired_to, TYPE_STREAM);
+        /* Do not remove expired entries of a stream: that may take long, and adding an entry does
+         * not need it. */
+        struct bytes key = policy->expired_to;
+        struct entry *target = keyspace_find(txn->ks, key);
+        if (target == NULL || target->object.type != TYPE_STREAM) {
+            target = txn_find_without_lru(txn, key);
+        } else if (instant_expired(entry_expires_at(txn->ks, target), txn->now)) {
+            txn_key_drop(txn, target, EVENT_EXPIRED);
+            target = NULL;
+        }
+        if (target == NULL) target = txn_create(txn, key, TYPE_STREAM);
         writer->policy = policy;
         writer->db = txn->ks->db;
         writer->target = expiry_type_is_target(target->object.type) ? target : NULL;

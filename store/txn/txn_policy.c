@@ -259,20 +259,6 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
     return excess;
 }
 
-static void cut_value(struct txn *txn, const struct policy_note *note)
-{
-    enum { GREW = CAUSE(CREATED) | CAUSE(GROWN) | CAUSE(PUSHED_HEAD) | CAUSE(PUSHED_TAIL) };
-    size_t count = object_count(&note->entry->object), most = (size_t)note->policy->max_len;
-    if (most == 0 || !(note->causes & GREW) || count <= most) return;
-    /* A list that was stored as a whole counts as pushed to its tail. */
-    if (note->entry->object.type == TYPE_LIST && note->end == LIST_HEAD)
-        txn_list_keep(txn, note->entry, 0, most);
-    else if (note->entry->object.type == TYPE_LIST)
-        txn_list_keep(txn, note->entry, count - most, count);
-    else if (txn_type_of(note->entry)->cut != NULL)
-        txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
-}
-
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy)
 {
     msec old = entry_expires_at(txn->ks, entry), at;
@@ -286,7 +272,18 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
 {
     if (note->causes & (CAUSE(CREATED) | CAUSE(GROWN)))
         txn_policy_retain(txn, note->entry, note->policy);
-    cut_value(txn, note);
+
+    enum { GREW = CAUSE(CREATED) | CAUSE(GROWN) | CAUSE(PUSHED_HEAD) | CAUSE(PUSHED_TAIL) };
+    size_t count = object_count(&note->entry->object), most = (size_t)note->policy->max_len;
+    if (most > 0 && (note->causes & GREW) && count > most) {
+        /* A list that was stored as a whole counts as pushed to its tail. */
+        if (note->entry->object.type == TYPE_LIST && note->end == LIST_HEAD)
+            txn_list_keep(txn, note->entry, 0, most);
+        else if (note->entry->object.type == TYPE_LIST)
+            txn_list_keep(txn, note->entry, count - most, count);
+        else if (txn_type_of(note->entry)->cut != NULL)
+            txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
+    }
 
     /* The policy's deadline; the old one if the command itself set it. A read changes it only by
      * REFRESH. */

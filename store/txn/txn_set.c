@@ -1,15 +1,23 @@
 /* txn_set: mutators of sets. */
 #include "store/txn/txn_internal.h"
 
-/* The member exists: only its deadline may change. */
-static void set_again(struct txn *txn, struct entry *entry, struct bytes member,
-                      struct lifetime life)
+bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life)
 {
-    if (!txn_life_matters(txn, entry, life)) return;
-    msec old;
+    msec at = txn_life_at(txn, entry, life, false, NEVER), old;
+    if (set_add(entry->object.set, member, at)) {
+        struct effect effect = {
+            .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member, .at = at
+        };
+        txn_record(txn, entry, &effect);
+        if (at != NEVER) txn_member_expiry_set(txn, entry, member, EVENT_SEXPIRE);
+        return true;
+    }
+
+    /* The member exists: only its deadline may change. */
+    if (!txn_life_matters(txn, entry, life)) return false;
     set_deadline(entry->object.set, member, &old);
-    msec at = txn_life_at(txn, entry, life, true, old);
-    if (at == old) return;
+    at = txn_life_at(txn, entry, life, true, old);
+    if (at == old) return false;
     struct effect effect = {
         .kind = EFFECT_SET_EXPIRE,
         .event = at == NEVER ? EVENT_SPERSIST : EVENT_SEXPIRE,
@@ -19,19 +27,7 @@ static void set_again(struct txn *txn, struct entry *entry, struct bytes member,
     txn_record(txn, entry, &effect);
     set_expire(entry->object.set, member, at);
     keyspace_rearm(txn->ks, entry);
-}
-
-bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life)
-{
-    msec at = txn_life_at(txn, entry, life, false, NEVER);
-    if (!set_add(entry->object.set, member, at)) {
-        set_again(txn, entry, member, life);
-        return false;
-    }
-    struct effect effect = { .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member, .at = at };
-    txn_record(txn, entry, &effect);
-    if (at != NEVER) txn_member_expiry_set(txn, entry, member, EVENT_SEXPIRE);
-    return true;
+    return false;
 }
 
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event)

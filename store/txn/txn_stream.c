@@ -252,25 +252,6 @@ void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_c
 
 /* ---- entries that expire --------------------------------------------------------------------- */
 
-/* Removes the group's references to the entries up to `last`. References to entries that were
- * deleted before stay. Returns how many. */
-static size_t purge_group(struct txn *txn, struct entry *entry, struct stream_group *group,
-                          struct stream_id last)
-{
-    const struct stream *stream = entry->object.stream;
-    struct pending_filter filter = { .to = last };
-    struct pending first;
-    struct stream_walk walk;
-    struct stream_entry purged;
-    size_t count = 0;
-    stream_first(stream, &filter.from);
-    if (!pending_next(group, &filter, &first)) return 0;
-    stream_walk_up(&walk, stream, first.id);
-    while (stream_walk_next(&walk, &purged) && !stream_id_before(last, purged.id))
-        count += remove_pending(txn, entry, group, purged.id, txn_notify);
-    return count;
-}
-
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
 {
     /* The policy may have been removed, or the stream may have been renamed from a key with another
@@ -290,8 +271,20 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
     if (count == 0) return changed;
 
     stream_id_at(stream, count - 1, &last);
-    while ((group = group_next(groups, group)) != NULL)
-        if (group_count_pending(group) > 0) forgotten += purge_group(txn, entry, group, last);
+
+    /* Remove the groups' references to these entries. References to entries that were deleted
+     * before stay. */
+    while ((group = group_next(groups, group)) != NULL) {
+        struct pending_filter filter = { .to = last };
+        struct pending first;
+        struct stream_walk walk;
+        struct stream_entry purged;
+        stream_first(stream, &filter.from);
+        if (group_count_pending(group) == 0 || !pending_next(group, &filter, &first)) continue;
+        stream_walk_up(&walk, stream, first.id);
+        while (stream_walk_next(&walk, &purged) && !stream_id_before(last, purged.id))
+            forgotten += remove_pending(txn, entry, group, purged.id, txn_notify);
+    }
 
     /* Count them as expired, with the delay of each. */
     txn->store->stats.expired_members += count;
