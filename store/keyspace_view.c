@@ -6,30 +6,22 @@ enum {
     ALIVE_TRIES = 100,   /* of keyspace_random_alive, if expired keys are not hidden */
 };
 
-/* The key with the earliest deadline of its own, among the first keys of the kinds whose nodes are
- * armed at that deadline or earlier. */
-static struct entry *first_whole(const struct keyspace *ks)
+/* The first candidates are the first keys of the kinds whose nodes are armed at their own deadline
+ * or earlier. A node is due no later than its key's own deadline, so once the walk over the other
+ * kind reaches the best deadline found so far, no later node can have an earlier one. */
+struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
     static const enum key_kind kinds[] = { KEY_OWN_FIRST, KEY_GONE, KEY_PARTLY };
     struct entry *first = NULL;
+    struct deadline *node;
+    struct agenda_walk walk;
+    msec due;
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct deadline *node = agenda_first(&ks->agendas[kinds[i]]);
-        if (node == NULL) continue;
+        if ((node = agenda_first(&ks->agendas[kinds[i]])) == NULL) continue;
         struct entry *entry = entry_of(node);
         if (first == NULL || entry_expires_at(ks, entry) < entry_expires_at(ks, first))
             first = entry;
     }
-    return first;
-}
-
-/* A node is due no later than its key's own deadline. So once the walk reaches the best deadline
- * found so far, no later node can have an earlier one. */
-struct entry *keyspace_first_volatile(const struct keyspace *ks)
-{
-    struct entry *first = first_whole(ks);
-    struct deadline *node;
-    struct agenda_walk walk;
-    msec due;
     agenda_walk_begin(&walk, &ks->agendas[KEY_INNER_FIRST]);
     for (unsigned looks = 0; looks < VOLATILE_LOOKS; looks++) {
         node = agenda_walk_next(&walk, &due);

@@ -156,24 +156,6 @@ static void walk_group(const struct stream_group *group, const struct visitor *t
     }
 }
 
-static void walk_repeats(const struct stream_repeats *repeats, const struct visitor *to)
-{
-    struct repeat_limits limits = repeat_limits(repeats);
-    struct repeat_counts counts = repeat_counts(repeats);
-    struct repeat_walk walk;
-    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_LIMITS,
-                                      .from = limits.seconds,
-                                      .to = limits.texts });
-    repeat_walk_begin(&walk, repeats);
-    while (repeat_walk_next(&walk))
-        visit_effect(
-            to, (struct effect){
-                    .kind = EFFECT_REPEAT_PUT, .a = walk.producer, .b = walk.text, .id = walk.id });
-    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_COUNTS,
-                                      .from = counts.added,
-                                      .to = counts.repeated });
-}
-
 static void walk_stream(const struct object *object, const struct visitor *to)
 {
     const struct stream *stream = object->stream;
@@ -194,7 +176,23 @@ static void walk_stream(const struct object *object, const struct visitor *to)
             to, (struct effect){ .kind = EFFECT_STREAM_RETAIN, .at = stream_retention(stream) });
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         walk_group(group, to);
-    if (stream_repeats(stream) != NULL) walk_repeats(stream_repeats(stream), to);
+
+    const struct stream_repeats *repeats = stream_repeats(stream);
+    if (repeats == NULL) return;
+    struct repeat_limits limits = repeat_limits(repeats);
+    struct repeat_counts counts = repeat_counts(repeats);
+    struct repeat_walk walk;
+    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_LIMITS,
+                                      .from = limits.seconds,
+                                      .to = limits.texts });
+    repeat_walk_begin(&walk, repeats);
+    while (repeat_walk_next(&walk))
+        visit_effect(
+            to, (struct effect){
+                    .kind = EFFECT_REPEAT_PUT, .a = walk.producer, .b = walk.text, .id = walk.id });
+    visit_effect(to, (struct effect){ .kind = EFFECT_REPEAT_COUNTS,
+                                      .from = counts.added,
+                                      .to = counts.repeated });
 }
 
 static void walk_lease(const struct object *object, const struct visitor *to)

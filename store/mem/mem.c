@@ -102,19 +102,14 @@ static struct {
     void *blocks[FOREIGN_FEW];
 } foreign_recent[FOREIGN_RECENT_MAX / FOREIGN_STEP + 1];
 
-/* jemalloc's usable size for a block of this many bytes: four sizes between two powers of two. With
- * another allocator, whose sizes differ, fewer blocks are reused. */
-static size_t foreign_size(size_t size)
-{
-    if (size <= 8 * FOREIGN_STEP) return (size + FOREIGN_STEP - 1) & ~(size_t)(FOREIGN_STEP - 1);
-    size_t step = (size_t)1 << (61 - __builtin_clzll(size - 1));
-    return (size + step - 1) & ~(step - 1);
-}
-
 /* NULL: none of this size was freed lately. */
 static void *foreign_reuse(size_t size)
 {
-    size_t usable = foreign_size(size), class = usable / FOREIGN_STEP;
+    /* jemalloc's usable size for a block of this many bytes: four sizes between two powers of two.
+     * With another allocator, whose sizes differ, fewer blocks are reused. */
+    size_t step = FOREIGN_STEP;
+    if (size > 8 * FOREIGN_STEP) step = (size_t)1 << (61 - __builtin_clzll(size - 1));
+    size_t usable = (size + step - 1) & ~(step - 1), class = usable / FOREIGN_STEP;
     if (size == 0 || usable > FOREIGN_RECENT_MAX || foreign_recent[class].count == 0) return NULL;
     return count_in(foreign_recent[class].blocks[--foreign_recent[class].count], usable);
 }

@@ -153,24 +153,6 @@ size_t pool_table_class(size_t size)
     return POOL_TABLES + (size_t)__builtin_ctzll(size / POOL_SMALL);
 }
 
-static struct slab *slab_new(size_t class)
-{
-    /* Use a step that is being emptied again, before a new one is mapped. */
-    struct slab_set back;
-    bool stay = slabs_stay(&back);
-    for (unsigned i = 0; stay && i < STEP_SLABS; i++) {
-        struct slab *one = slab_at(back.first + i);
-        if (back.taken >> i & 1) slab_put(one, bin_of(one));
-    }
-    uint32_t number = slabs_take();
-    if (number == SLAB_NONE) return NULL;
-    struct slab *slab = slab_at(number);
-    slab->class = (uint16_t) class;
-    slab->words = (uint16_t)words_of(class);
-    slab->blocks = (uint16_t)(SLAB_WORDS / slab->words);
-    return slab;
-}
-
 static bool next_slab(struct pool_class *class)
 {
     retire_current(class);
@@ -181,8 +163,19 @@ static bool next_slab(struct pool_class *class)
         unsigned state = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
         slab = slab_at(class->rings.first[state]);
     } else {
-        slab = slab_new((size_t)(class - classes));
-        if (slab == NULL) return false;
+        /* Use a step that is being emptied again, before a new one is mapped. */
+        struct slab_set back;
+        bool stay = slabs_stay(&back);
+        for (unsigned i = 0; stay && i < STEP_SLABS; i++) {
+            struct slab *one = slab_at(back.first + i);
+            if (back.taken >> i & 1) slab_put(one, bin_of(one));
+        }
+        uint32_t number = slabs_take();
+        if (number == SLAB_NONE) return false;
+        slab = slab_at(number);
+        slab->class = (uint16_t)(class - classes);
+        slab->words = (uint16_t)words_of(slab->class);
+        slab->blocks = (uint16_t)(SLAB_WORDS / slab->words);
     }
     slab_put(slab, CURRENT);
     class->slab = slab;

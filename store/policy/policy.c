@@ -178,20 +178,6 @@ static void move_contents(struct policy_node *to, struct policy_node *from)
     to->child_count = from->child_count;
 }
 
-/* Splits a node: the first `len` bytes of its label become a new parent. */
-static void split_label(struct policies *policies, struct policy_node **link, size_t len)
-{
-    struct policy_node *old = *link;
-    struct bytes label = label_of(old), none = { NULL, 0 };
-    struct policy_node *upper = node_new(policies, none, bytes_of(label.data, len));
-    struct policy_node *lower =
-        node_new(policies, none, bytes_of(label.data + len, label.len - len));
-    move_contents(lower, old);
-    free_block(policies, old);
-    insert_child(policies, upper, 0, lower);
-    *link = upper;
-}
-
 /* Merges a node that has no rule and one child with that child. */
 static void join_only_child(struct policies *policies, struct policy_node **link)
 {
@@ -235,7 +221,15 @@ static struct policy_node *node_for(struct policies *policies, struct bytes name
         size_t len = 1;
         while (len < label.len && len < name.len && label.data[len] == name.data[len])
             len++;
-        if (len < (*link)->label_len) split_label(policies, link, len);
+        if (len < label.len) { /* split it: its first `len` bytes become a new parent */
+            struct policy_node *old = *link;
+            struct policy_node *upper = node_new(policies, none, bytes_of(label.data, len));
+            struct policy_node *lower = node_new(policies, none, without_first(label, len));
+            move_contents(lower, old);
+            free_block(policies, old);
+            insert_child(policies, upper, 0, lower);
+            *link = upper;
+        }
         name = without_first(name, len);
     }
     return *link;

@@ -69,23 +69,6 @@ static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_h
     }
 }
 
-/* If nearly all entries are spared, draws may find no other. */
-static void search(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
-                   struct candidate *best)
-{
-    struct dict_iter iter;
-    size_t count = dict_count(&ks->dict), most = count < SEARCHED_MOST ? count : SEARCHED_MOST;
-    if (count > 0) dict_iter_from(&iter, &ks->dict, random_next(&txn->store->random));
-    for (size_t i = 0; i < most; i++) {
-        struct entry *entry = dict_iter_next(&iter);
-        if (entry == NULL) {
-            dict_iter_begin(&iter, &ks->dict);
-            entry = dict_iter_next(&iter);
-        }
-        if (consider(txn, ks, entry, how, best)) return;
-    }
-}
-
 bool evict_one(struct txn *txn, const struct evict_how *how)
 {
     if (how->policy == EVICT_NONE) return false;
@@ -93,8 +76,22 @@ bool evict_one(struct txn *txn, const struct evict_how *how)
     struct store *store = txn->store;
     for (unsigned db = 0; db < store->database_count; db++)
         draw_some(txn, &store->databases[db], how, &best);
-    for (unsigned db = 0; db < store->database_count && best.entry == NULL; db++)
-        search(txn, &store->databases[db], how, &best);
+
+    /* If nearly all entries are spared, draws may find no other: search. */
+    for (unsigned db = 0; db < store->database_count && best.entry == NULL; db++) {
+        struct keyspace *ks = &store->databases[db];
+        struct dict_iter iter;
+        size_t count = dict_count(&ks->dict), most = count < SEARCHED_MOST ? count : SEARCHED_MOST;
+        if (count > 0) dict_iter_from(&iter, &ks->dict, random_next(&store->random));
+        for (size_t i = 0; i < most && best.entry == NULL; i++) {
+            struct entry *entry = dict_iter_next(&iter);
+            if (entry == NULL) {
+                dict_iter_begin(&iter, &ks->dict);
+                entry = dict_iter_next(&iter);
+            }
+            consider(txn, ks, entry, how, &best);
+        }
+    }
     if (best.entry == NULL) return false;
     txn_call(txn, best.ks->db);
     txn_key_drop(txn, best.entry, EVENT_EVICTED);

@@ -240,23 +240,6 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
     return true;
 }
 
-/* The last instant at which an element counts as at `at`: in the same bucket of the same band, and
- * in the same span of the hour. */
-static msec last_alike(const struct outlook *outlook, msec at)
-{
-    msec left = time_left(outlook, at);
-    unsigned band = band_of(left);
-    msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;
-    msec in_band = histogram_ceiling(left - begin);
-    msec last = instant_moved(outlook->began, begin + (in_band < most ? in_band : most));
-    size_t span = span_of(outlook, at);
-    if (span < OUTLOOK_SPANS) {
-        msec span_last = outlook->hour.begin + ((msec)span + 1) * OUTLOOK_SPAN - 1;
-        if (span_last < last) last = span_last;
-    }
-    return last > at ? last : at; /* `left` has a limit */
-}
-
 /* Counts elements that are due after *counted_to; true: all are counted. Elements that count alike
  * are one step, however many there are: the dehydrator counts those between two instants. */
 static bool count_elements(struct outlook *outlook, const struct dehydrator *dehydrator,
@@ -265,7 +248,20 @@ static bool count_elements(struct outlook *outlook, const struct dehydrator *deh
     msec at;
     while ((at = dehydrator_next_after(dehydrator, *counted_to)) != NEVER) {
         if (*steps >= budget) return false;
-        msec last = last_alike(outlook, at);
+        /* The last instant that counts as `at`: in the same bucket of the same band, and in the
+         * same span of the hour. */
+        msec left = time_left(outlook, at);
+        unsigned band = band_of(left);
+        msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;
+        msec in_band = histogram_ceiling(left - begin);
+        msec last = instant_moved(outlook->began, begin + (in_band < most ? in_band : most));
+        size_t span = span_of(outlook, at);
+        if (span < OUTLOOK_SPANS) {
+            msec span_last = outlook->hour.begin + ((msec)span + 1) * OUTLOOK_SPAN - 1;
+            if (span_last < last) last = span_last;
+        }
+        if (last < at) last = at; /* `left` has a limit */
+
         count_deadlines(outlook, OUTLOOK_ELEMENTS, at,
                         dehydrator_count_between(dehydrator, *counted_to, last));
         *counted_to = last;

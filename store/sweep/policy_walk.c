@@ -116,18 +116,6 @@ static bool apply_inside(struct slice *slice, struct entry *entry, uint64_t *cur
     return done;
 }
 
-static void continue_rest(struct slice *slice)
-{
-    struct policy_progress *walk = slice->walk;
-    struct policy_progress_rest *rest = &walk->rests[walk->rest_count - 1];
-    txn_call(&slice->txn, rest->db);
-    spend_budget(slice, VISIT_COST);
-    struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
-    if (entry != NULL && !apply_inside(slice, entry, &rest->cursor)) return;
-    blob_free(rest->key);
-    walk->rest_count--;
-}
-
 static void collect_entry(void *ctx, struct entry *entry)
 {
     struct slice *slice = ctx;
@@ -186,7 +174,13 @@ static void walk_step(struct slice *slice)
     } else if (policy == NULL) { /* all done, or replaced or removed meanwhile */
         pass_end(walk);
     } else if (walk->rest_count > 0) {
-        continue_rest(slice);
+        struct policy_progress_rest *rest = &walk->rests[walk->rest_count - 1];
+        txn_call(&slice->txn, rest->db);
+        spend_budget(slice, VISIT_COST);
+        struct entry *entry = keyspace_find(slice->txn.ks, blob_view(rest->key));
+        if (entry != NULL && !apply_inside(slice, entry, &rest->cursor)) return;
+        blob_free(rest->key);
+        walk->rest_count--;
     } else if (db < walk->database_count) {
         walk_bucket(slice, db);
     } else {

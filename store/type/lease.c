@@ -126,27 +126,24 @@ static void put_large(struct lease *lease, const struct packed_record *record)
     hash_set(lease->by_token, record->value, record->member, NEVER);
 }
 
-/* False: the holder does not fit. */
-static bool put_packed(struct packed *packed, const struct packed_record *record)
-{
-    uint32_t offset = packed_find(packed, record->member);
-    if (offset < packed->len) {
-        if (!packed_fits_instead(packed, offset, record)) return false;
-        packed_replace(packed, offset, record);
-        return true;
-    }
-    if (packed->count == SMALL_MAX || !packed_fits(packed, record)) return false;
-    packed_insert(packed, offset, record);
-    return true;
-}
-
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits)
 {
     char text[TOKEN_BYTES];
     struct packed_record record = { holder->owner, token_bytes(text, holder->token), holder->end };
     lease->permits = permits;
     if (is_small(lease)) {
-        if (put_packed(&lease->packed, &record)) return;
+        struct packed *packed = &lease->packed;
+        uint32_t found = packed_find(packed, record.member);
+        if (found < packed->len && packed_fits_instead(packed, found, &record)) {
+            packed_replace(packed, found, &record);
+            return;
+        }
+        if (found == packed->len && packed->count < SMALL_MAX && packed_fits(packed, &record)) {
+            packed_insert(packed, found, &record);
+            return;
+        }
+
+        /* It does not fit, so the lease becomes large. */
         struct packed small = lease->packed;
         struct packed_record old;
         lease->by_owner = hash_new();

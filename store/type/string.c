@@ -107,22 +107,6 @@ static char *data_of(struct object *object)
     return object->is_small ? object->small : object->string->data;
 }
 
-/* Lengthens a text to `len` bytes; leaves the new bytes unset. */
-static bool text_extend(struct object *object, size_t len)
-{
-    if (len <= OBJECT_SMALL) {
-        object->small_len = (uint8_t)len;
-        return true;
-    }
-    struct blob *old = object->is_small ? NULL : object->string;
-    struct blob *blob = blob_try_resize(old, len);
-    if (blob == NULL) return false;
-    if (old == NULL) memcpy(blob->data, object->small, object->small_len);
-    object->string = blob;
-    object->is_small = false;
-    return true;
-}
-
 bool string_overwrite(struct object *object, size_t offset, struct bytes data)
 {
     object = text_object(object);
@@ -133,8 +117,15 @@ bool string_overwrite(struct object *object, size_t offset, struct bytes data)
         memcpy(own->data, shared->data, shared->len);
         object->string = own;
         blob_free(shared);
+    } else if (end > len && end <= OBJECT_SMALL) {
+        object->small_len = (uint8_t)end;
     } else if (end > len) {
-        if (!text_extend(object, end)) return false;
+        struct blob *old = object->is_small ? NULL : object->string;
+        struct blob *blob = blob_try_resize(old, end);
+        if (blob == NULL) return false;
+        if (old == NULL) memcpy(blob->data, object->small, object->small_len);
+        object->string = blob;
+        object->is_small = false;
     }
     if (offset > len) memset(data_of(object) + len, 0, offset - len);
     if (data.len > 0) memcpy(data_of(object) + offset, data.data, data.len);

@@ -184,24 +184,12 @@ static void replace(struct packed *packed, struct packed *made)
     *packed = *made;
 }
 
-/* Do all members, of a set without a front, suit this one? */
-static bool suits_all(const struct packed *packed, const struct zset_front *front)
-{
-    char text[ZSET_TEXT_SIZE];
-    struct packed_record record;
-    bool suits = true;
-    for (uint32_t offset = 0; suits && offset < packed->len;) {
-        offset = packed_get(packed, offset, &record);
-        suits = zset_front_store(front, record.member, text, &record.member);
-    }
-    return suits;
-}
-
 /* Puts what the members have in common into a front, if they take less memory then. */
 static void add_front(struct packed *packed)
 {
     static const enum zset_letters from_shortest[] = { ZSET_DECIMAL, ZSET_HEX, ZSET_TEXT };
-    struct packed_record first, last;
+    char text[ZSET_TEXT_SIZE];
+    struct packed_record first, last, record;
     struct packed made;
     packed_get(packed, 0, &first);
     packed_get(packed, packed->last, &last);
@@ -210,7 +198,12 @@ static void add_front(struct packed *packed)
     for (size_t i = 0; i < sizeof(from_shortest) / sizeof(from_shortest[0]); i++) {
         front.letters = from_shortest[i];
         front.prefix = zset_front_prefix(first.member, front.letters);
-        if (suits_all(packed, &front)) break;
+        bool suits = true;
+        for (uint32_t offset = 0; suits && offset < packed->len;) {
+            offset = packed_get(packed, offset, &record);
+            suits = zset_front_store(&front, record.member, text, &record.member);
+        }
+        if (suits) break;
         front.prefix.len = 0;
     }
     if (!make_with_front(packed, &front, &made)) return;

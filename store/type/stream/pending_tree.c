@@ -161,19 +161,6 @@ static void leaf_split(struct pending_tree *tree, const struct path *path,
     if (path->length == 0) pending_branches(tree->nodes.root)[0].below = below;
 }
 
-static void record_replace(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
-                           unsigned i, const struct pending_record *record)
-{
-    struct pending_record old;
-    pending_leaf_get(leaf, i, &old);
-    leaf = pending_leaf_set(leaf, i, record, &tree->leaf_bytes);
-    path_set_leaf(tree, path, leaf);
-    struct pending_summary summary =
-        pending_leaf_summary_without(leaf, summary_at(tree, path, path->length), &old);
-    pending_summary_add(&summary, record);
-    path_summarize(tree, path, summary);
-}
-
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old)
 {
@@ -189,7 +176,12 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
     if (i < leaf->count) {
         pending_leaf_get(leaf, i, old);
         if (stream_id_equal(old->id, record->id)) {
-            record_replace(tree, &path, leaf, i, record);
+            leaf = pending_leaf_set(leaf, i, record, &tree->leaf_bytes);
+            path_set_leaf(tree, &path, leaf);
+            struct pending_summary summary =
+                pending_leaf_summary_without(leaf, summary_at(tree, &path, path.length), old);
+            pending_summary_add(&summary, record);
+            path_summarize(tree, &path, summary);
             return true;
         }
     }

@@ -257,23 +257,18 @@ bool stream_final(const struct stream *stream, struct stream_id *id)
     return true;
 }
 
-/* Withheld entries included. */
-static size_t whole_rank(const struct stream *stream, struct stream_id id)
+size_t stream_rank(const struct stream *stream, struct stream_id id)
 {
     struct stream_cursor cursor;
     const struct stream_block *block = find_block(stream, id);
     if (block == NULL) return 0;
-    size_t before =
-        block->in_tree ? counted_before(&block->node) : stream->count - block->node.total;
-    if (!stream_id_before(block->first, id)) return before;
-    if (stream_id_before(block->last, id)) return before + block->node.total;
-    stream_cursor_seek(&cursor, block, id);
-    return before + cursor.index;
-}
-
-size_t stream_rank(const struct stream *stream, struct stream_id id)
-{
-    size_t rank = whole_rank(stream, id);
+    size_t rank = block->in_tree ? counted_before(&block->node) : stream->count - block->node.total;
+    if (stream_id_before(block->last, id)) {
+        rank += block->node.total;
+    } else if (stream_id_before(block->first, id)) {
+        stream_cursor_seek(&cursor, block, id);
+        rank += cursor.index;
+    }
     return rank > stream->withheld ? rank - stream->withheld : 0;
 }
 

@@ -279,18 +279,6 @@ static size_t group_relocate(struct stream_group *group, size_t rank, struct rel
     return next > 0 ? group->pending.count + next : 0;
 }
 
-static uint64_t relocate_inside(struct stream_groups *groups, uint64_t at,
-                                struct relocation *relocation)
-{
-    size_t rank = (at & ~CURSOR_INSIDE) >> CURSOR_RANK_BITS;
-    struct stream_group *group = group_of(ranked_at(&groups->by_name, rank));
-    if (group == NULL) return 0;
-    size_t next = group_relocate(group, at & CURSOR_RANK_MASK, relocation);
-    if (next == 0) rank++;
-    if (rank >= groups->by_name.count || rank >> (63 - CURSOR_RANK_BITS) != 0) return 0;
-    return CURSOR_INSIDE | rank << CURSOR_RANK_BITS | (next & CURSOR_RANK_MASK);
-}
-
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_cursor *cursor,
                                              struct relocation *relocation)
@@ -304,7 +292,14 @@ struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
     }
     do {
         if ((cursor->at & CURSOR_INSIDE) != 0) {
-            cursor->at = relocate_inside(groups, cursor->at, relocation);
+            size_t rank = (cursor->at & ~CURSOR_INSIDE) >> CURSOR_RANK_BITS, next = 0;
+            struct stream_group *group = group_of(ranked_at(&groups->by_name, rank));
+            if (group != NULL)
+                next = group_relocate(group, cursor->at & CURSOR_RANK_MASK, relocation);
+            if (next == 0) rank++;
+            bool is_over = rank >= groups->by_name.count || rank >> (63 - CURSOR_RANK_BITS) != 0;
+            cursor->at =
+                is_over ? 0 : CURSOR_INSIDE | rank << CURSOR_RANK_BITS | (next & CURSOR_RANK_MASK);
         } else {
             cursor->at =
                 ranked_relocate(&groups->by_name, cursor->at, relocation, move_group, relocation);

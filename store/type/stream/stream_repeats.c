@@ -259,24 +259,6 @@ size_t stream_repeats_bytes(const struct stream_repeats *repeats)
     return repeats->bytes + dict_bytes(&repeats->producers);
 }
 
-/* Returns the producer's memory. */
-static size_t check_producer(const struct repeat_producer *producer, int64_t limit)
-{
-    size_t bytes = mem_size(producer) + dict_bytes(&producer->texts), count = 0;
-    const struct repeat *last = NULL;
-    for (const struct repeat *at = producer->first; at != NULL; at = at->next) {
-        ensure(dict_find(&producer->texts, text_of(at)) == at, "a text is not in the table");
-        ensure(last == NULL || stream_id_before(last->id, at->id), "texts are out of order");
-        bytes += mem_size(at);
-        count++;
-        last = at;
-    }
-    dict_check(&producer->texts);
-    ensure(last != NULL && last == producer->last, "the last text is another one");
-    ensure(count == dict_count(&producer->texts) && count <= (size_t)limit, "%zu texts", count);
-    return bytes;
-}
-
 void stream_repeats_check(const struct stream_repeats *repeats)
 {
     size_t bytes = mem_size(repeats), count = 0;
@@ -284,7 +266,22 @@ void stream_repeats_check(const struct stream_repeats *repeats)
     for (const struct repeat_producer *at = repeats->oldest; at != NULL; at = at->after) {
         ensure(dict_find(&repeats->producers, name_of(at)) == at, "a producer is not in the table");
         ensure(at->before == before, "the list of producers is broken");
-        bytes += check_producer(at, repeats->limits.texts);
+
+        size_t texts = 0;
+        const struct repeat *last = NULL;
+        for (const struct repeat *text = at->first; text != NULL; text = text->next) {
+            ensure(dict_find(&at->texts, text_of(text)) == text, "a text is not in the table");
+            ensure(last == NULL || stream_id_before(last->id, text->id), "texts are out of order");
+            bytes += mem_size(text);
+            texts++;
+            last = text;
+        }
+        dict_check(&at->texts);
+        ensure(last != NULL && last == at->last, "the last text is another one");
+        ensure(texts == dict_count(&at->texts) && texts <= (size_t)repeats->limits.texts,
+               "%zu texts", texts);
+
+        bytes += mem_size(at) + dict_bytes(&at->texts);
         count++;
         before = at;
     }
