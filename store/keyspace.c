@@ -531,8 +531,8 @@ void keyspace_check(const struct keyspace *ks)
         volatile_keys += is_volatile(ks, entry);
         armed += deadline_armed(&entry->deadline);
     }
-    ensure(volatile_keys == keyspace_volatile(ks), "%zu volatile keys, not %zu", volatile_keys,
-           keyspace_volatile(ks));
+    ensure(volatile_keys == keyspace_count_volatile(ks), "%zu volatile keys, not %zu",
+           volatile_keys, keyspace_count_volatile(ks));
     ensure(armed == keyspace_count_expiring(ks), "%zu armed nodes, %zu deadlines", armed,
            keyspace_count_expiring(ks));
     if (ks->refreshers != NULL) {

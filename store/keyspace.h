@@ -146,9 +146,9 @@ size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
 /* Number of keys, and of keys with a deadline of their own, without expired ones. O(1 + due keys
  * that are not hidden) */
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);
-size_t keyspace_count_volatile(const struct keyspace *ks, msec now);
+size_t keyspace_count_volatile_alive(const struct keyspace *ks, msec now);
 /* Number of keys with a deadline of their own, including expired ones. O(1) */
-static inline size_t keyspace_volatile(const struct keyspace *ks)
+static inline size_t keyspace_count_volatile(const struct keyspace *ks)
 {
     return (size_t)agenda_count(&ks->agendas[KEY_OWN_FIRST]) +
            agenda_count(&ks->agendas[KEY_INNER_FIRST]) + agenda_count(&ks->agendas[KEY_PARTLY]) +
@@ -157,7 +157,7 @@ static inline size_t keyspace_volatile(const struct keyspace *ks)
 /* Number of keys with a deadline of their own or inside, including expired ones. O(1) */
 static inline size_t keyspace_count_expiring(const struct keyspace *ks)
 {
-    return keyspace_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]) +
+    return keyspace_count_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]) +
            agenda_count(&ks->agendas[KEY_PARTLY_INNER]) +
            agenda_count(&ks->agendas[KEY_GONE_INNER]);
 }

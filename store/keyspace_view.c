@@ -185,9 +185,9 @@ size_t keyspace_count_alive(const struct keyspace *ks, msec now)
     return count;
 }
 
-size_t keyspace_count_volatile(const struct keyspace *ks, msec now)
+size_t keyspace_count_volatile_alive(const struct keyspace *ks, msec now)
 {
-    size_t count = keyspace_volatile(ks);
+    size_t count = keyspace_count_volatile(ks);
     for (unsigned kind = 0; kind < KEY_KINDS; kind++)
         if (is_for_volatile(kind)) count -= count_expired(ks, kind, now);
     return count;

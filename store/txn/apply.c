@@ -289,7 +289,7 @@ bool apply_rede_forget(struct txn *txn, struct entry *entry, const struct effect
 
 bool apply_rede_rate(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
-    txn_rede_set_next(txn, entry, effect->from);
+    txn_rede_set_next_delivery(txn, entry, effect->from);
     return true;
 }
 

@@ -168,7 +168,7 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
 
 /* ---- pauses and rates ------------------------------------------------------------------------ */
 
-void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec)
+void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t usec)
 {
     struct effect effect = { .kind = EFFECT_REDE_RATE, .from = usec };
     /* Not txn_record: deliveries have effects of their own, and the end of a span is no use. */
@@ -244,7 +244,8 @@ static void remember_delivered(struct txn *txn, struct entry *entry, const struc
     txn_rede_remember(txn, entry, element_id(element), until);
 }
 
-void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event)
+void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct element *element,
+                               enum event event)
 {
     remember_delivered(txn, entry, element); /* before the element goes, so that the key stays */
     txn_rede_remove(txn, entry, element, event);
@@ -279,7 +280,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
         }
         txn_rede_move(txn, entry, element, &stage, event);
     } else {
-        txn_rede_take(txn, entry, element, event);
+        txn_rede_remove_delivered(txn, entry, element, event);
     }
 }
 
@@ -300,7 +301,7 @@ size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit)
         done++;
     }
     if (dehydrator_count(dehydrator) == 0 && instant_due(extras_rate_end(extras), txn->now)) {
-        txn_rede_set_next(txn, entry, 0);
+        txn_rede_set_next_delivery(txn, entry, 0);
         done++;
     }
     while (done < limit && instant_due(extras_next_end(extras, &id), txn->now)) {

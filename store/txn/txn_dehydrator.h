@@ -27,7 +27,7 @@ void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, ms
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* Sets the earliest microsecond of the next delivery, for a dehydrator with a rate; 0 for any. Call
  * before elements are removed, so that the key stays. */
-void txn_rede_set_next(struct txn *txn, struct entry *entry, int64_t usec);
+void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t usec);
 /* Pauses the dehydrator: it delivers nothing before `until`. INSTANT_MAX pauses it without an end,
  * 0 ends the pause. */
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
@@ -41,8 +41,9 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
  * next of its instants (EVERY), or it is removed. May invalidate `element`. */
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
-/* Removes the element for good. Its id is remembered if it has that option. */
-void txn_rede_take(struct txn *txn, struct entry *entry, struct element *element, enum event event);
+/* Removes an element that was delivered. Its id is remembered if it has that option. */
+void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct element *element,
+                               enum event event);
 
 /* The counts of a dehydrator that became empty, so that its key was dropped; {0} if none are kept.
  * Borrowed until the next mutator. O(1) */

@@ -145,7 +145,7 @@ static void step_dehydrator(struct txn *txn)
     struct stage stage = { .at = txn->now + rng_between(&rng, -10, 10) };
     txn_rede_push(txn, entry, random_text("id", 20), random_text("p", 100), &stage);
     if (rng_chance(&rng, 10))
-        txn_rede_set_next(txn, entry, rng_chance(&rng, 20) ? 0 : txn->now * 1000 + 5000);
+        txn_rede_set_next_delivery(txn, entry, rng_chance(&rng, 20) ? 0 : txn->now * 1000 + 5000);
     if (rng_chance(&rng, 10))
         txn_rede_pause(txn, entry, txn->now + rng_between(&rng, 1, 20));
     else if (rng_chance(&rng, 5))
@@ -182,7 +182,7 @@ static void step_dehydrator(struct txn *txn)
     else if (rng_chance(&rng, 30))
         txn_rede_remove(txn, entry, element, EVENT_REDE_PULL);
     else if (rng_chance(&rng, 30))
-        txn_rede_take(txn, entry, element, EVENT_REDE_PULL);
+        txn_rede_remove_delivered(txn, entry, element, EVENT_REDE_PULL);
     else
         txn_rede_finish(txn, entry, element, EVENT_REDE_ACK);
 }

@@ -88,6 +88,7 @@ void info_keyspace(struct report *report)
         size_t keys = keyspace_count_alive(ks, now);
         if (keys == 0) continue;
         report_line(report, "db%u:keys=%zu,expires=%zu,avg_ttl=%" PRId64, db, keys,
-                    keyspace_count_volatile(ks, now), mean_ttl(ks, &store->random, report->now));
+                    keyspace_count_volatile_alive(ks, now),
+                    mean_ttl(ks, &store->random, report->now));
     }
 }

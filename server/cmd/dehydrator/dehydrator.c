@@ -158,7 +158,8 @@ static void cmd_rede_pull(struct call *call)
     struct element *element = find_element(entry, call->argv[2]);
     reply_payload(call, element);
 
-    if (!forget && element != NULL) txn_rede_take(call->txn, entry, element, EVENT_REDE_PULL);
+    if (!forget && element != NULL)
+        txn_rede_remove_delivered(call->txn, entry, element, EVENT_REDE_PULL);
     if (!forget || entry == NULL) return;
     /* Forget before the element goes, so that the key is there for both. */
     txn_rede_forget(call->txn, entry, call->argv[2]);

@@ -77,7 +77,7 @@ static void note_deliveries(struct call *call, struct entry *entry, size_t count
     const struct policy *policy = find_rate(call);
     if (policy == NULL || count == 0) return;
     rate_allows(call, entry, &next);
-    txn_rede_set_next(call->txn, entry, policy_rate_after(policy, next, count));
+    txn_rede_set_next_delivery(call->txn, entry, policy_rate_after(policy, next, count));
 }
 
 /* When an element of the key may be delivered next; 0: not before a change of the key. */

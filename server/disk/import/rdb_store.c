@@ -131,7 +131,7 @@ bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool f
     for (unsigned db = 0; db < store->database_count && !functions_only; db++) {
         const struct keyspace *ks = store_database(store, db);
         if (keyspace_count(ks) == 0 || writing->file.failed) continue;
-        rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_volatile(ks));
+        rdb_file_database(&writing->file, ks->db, keyspace_count(ks), keyspace_count_volatile(ks));
         keyspace_each(ks, write_key, writing);
     }
     bool good = rdb_file_end(&writing->file);

@@ -108,11 +108,11 @@ START_TEST(deadline_round_trips_for_every_type)
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
             keyspace_set_deadline(&keys, entry, instants[i]);
             ck_assert_int_eq(entry_expires_at(&keys, entry), instants[i]);
-            ck_assert_uint_eq(keyspace_volatile(&keys), 1);
+            ck_assert_uint_eq(keyspace_count_volatile(&keys), 1);
             keyspace_check(&keys);
             keyspace_set_deadline(&keys, entry, NEVER);
             ck_assert_int_eq(entry_expires_at(&keys, entry), NEVER);
-            ck_assert_uint_eq(keyspace_volatile(&keys), 0);
+            ck_assert_uint_eq(keyspace_count_volatile(&keys), 0);
             ck_assert_int_eq(keyspace_next_due(&keys).at, object_next_due(&entry->object).at);
             end();
         }
@@ -150,7 +150,7 @@ static void replace(enum type from, enum type to, msec at)
     ck_assert_int_eq(entry->object.type, to);
     ck_assert_int_eq(entry_expires_at(&keys, entry), at);
     ck_assert_uint_eq(entry->accessed, 42);
-    ck_assert_uint_eq(keyspace_volatile(&keys), at != NEVER);
+    ck_assert_uint_eq(keyspace_count_volatile(&keys), at != NEVER);
     msec inside = object_next_due(&entry->object).at, death = due_at_expiry(at).at;
     ck_assert_int_eq(keyspace_next_due(&keys).at, inside < death ? inside : death);
     end();
@@ -208,7 +208,7 @@ START_TEST(volatile_key_is_found_among_many_others)
     keyspace_set_deadline(&keys, only, SETS);
     ck_assert_ptr_eq(keyspace_random_volatile(&keys, always, &lot), only);
     ck_assert_ptr_eq(keyspace_first_volatile(&keys), only);
-    ck_assert_uint_eq(keyspace_volatile(&keys), 1);
+    ck_assert_uint_eq(keyspace_count_volatile(&keys), 1);
     ck_assert_uint_eq(keyspace_count_expiring(&keys), SETS + 1);
     end();
 }
@@ -309,7 +309,7 @@ static void add_overdue(int strings, int sets)
 static void ck_counts(msec now, size_t alive, size_t volatile_keys)
 {
     ck_assert_uint_eq(keyspace_count_alive(&keys, now), alive);
-    ck_assert_uint_eq(keyspace_count_volatile(&keys, now), volatile_keys);
+    ck_assert_uint_eq(keyspace_count_volatile_alive(&keys, now), volatile_keys);
 }
 
 START_TEST(counts_visit_no_hidden_key)

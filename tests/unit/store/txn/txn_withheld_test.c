@@ -218,7 +218,7 @@ START_TEST(a_dehydrator_that_is_over_is_hidden)
         struct entry *entry = txn_create(txn, text("k"), TYPE_DEHYDRATOR);
         if (kept == 0) txn_rede_pause(txn, entry, 1000005);
         if (kept == 1) txn_rede_remember(txn, entry, text("id"), 1000005);
-        if (kept == 2) txn_rede_set_next(txn, entry, INT64_C(1000004999));
+        if (kept == 2) txn_rede_set_next_delivery(txn, entry, INT64_C(1000004999));
         world_commit(&world);
         world_forget(&world);
         for (world.now = 1000006; world.now >= 1000004; world.now--) {
