@@ -43,7 +43,7 @@ LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
 BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANITIZE)
-COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(SUITE) -MMD -MP
+COMPILE = $(CC) $(BASE) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(OF_UNIT) -MMD -MP
 LINK = $(call say,LD )mkdir -p $(@D) && $(CC) $(BASE) $(CFLAGS) $(LDFLAGS) $(PARTS) -o $@ $(filter %.o,$^)
 MALLOC_LIBS = $(if $(filter jemalloc,$(MALLOC)),-ljemalloc)
 # Debian builds cjson for Lua 5.1; it finds Lua's functions in LuaJIT, which has the same interface.
@@ -111,8 +111,8 @@ $(B)/.complete: # names what is missing, before the compiler fails at it
 
 # Tests and tools are linked without link-time optimization. It also does not see symbols of .incbin.
 $(B)/obj/tests/%.o $(B)/obj/tools/%.o $(B)/obj/server/http/page_files.o: LTO =
-$(B)/obj/tests/unit/%.o: CFLAGS += -O0 -U_FORTIFY_SOURCE # to optimize them costs more than it saves
-$(B)/obj/tests/unit/%.o: SUITE = -Dtest_suite=$(subst /,_,$*)
+UNIT_CFLAGS ?= -O0 -U_FORTIFY_SOURCE # to optimize them costs more than it saves
+$(B)/obj/tests/unit/%.o: OF_UNIT = $(UNIT_CFLAGS) -Dtest_suite=$(subst /,_,$*)
 $(B)/obj/server/http/page_files.o: $(wildcard server/http/page/*)
 
 $(foreach l,proto conf store,$(eval $(B)/lib$l.a: $(call obj,$(filter-out store/base/% store/mem/%,$(filter $l/%,$(LIB_SRC))))))
@@ -224,13 +224,12 @@ unit:
 # ---- reviewing ----
 
 objects: $(call obj,$(ALL_SRC)) ; @:
-# gcc gives some warnings only with the options that packages are built with, clang all without optimizing.
+# gcc gives some warnings only with the options that packages are built with, and in tests only if it optimizes them.
 lint:
 	@tools/deps build unit lint tidy
-	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc CFLAGS="$(CFLAGS)" LTO= WERROR=-Werror \
+	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc CFLAGS="$(CFLAGS) -g0" UNIT_CFLAGS= LTO= WERROR=-Werror \
 	    CPPFLAGS="$(CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" objects \
 	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
-	@$(MAKE) $(PARALLEL) -s B=build/lint/clang CC=clang CFLAGS=-O0 WERROR=-Werror objects
 	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
 	/usr/bin/python3 tools/lint/tree.py && tools/lint/paths.py
 	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
@@ -239,11 +238,11 @@ lint:
 	build/lint/gcc/tools/command_reference --json | tools/clients/generate --check
 	@$(LOCKED) $(MAKE) $(PARALLEL) all
 	tools/lint/install
-	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
+	@tools/lint/tidy.py $(ALL_SRC)
 
 tidy:
 	@tools/deps build tidy
-	@tools/lint/tidy.py $(filter-out tests/%,$(ALL_SRC))
+	@tools/lint/tidy.py $(ALL_SRC)
 
 compile_commands.json:
 	tools/compile_commands "$(CC) $(filter-out $(LTO),$(BASE)) $(WARNINGS) $(CPPFLAGS) $(CFLAGS)" $(ALL_SRC) > $@
