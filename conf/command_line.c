@@ -10,10 +10,10 @@
 enum { COMMON_MAX = 32, TERM_SIZE = 96, TEXT_SIZE = 256, CHECK_CONFIG = 256 };
 
 const char *const command_line_common[] = {
-    "bind",        "port",      "tls-port",         "unixsocket", "requirepass",
-    "maxclients",  "maxmemory", "maxmemory-policy", "dir",        "appendonly",
-    "appendfsync", "save",      "import",           "daemonize",  "supervised",
-    "logfile",     "loglevel",  "metrics-port",     NULL,
+    "bind",        "port",      "tls-port",         "unixsocket",   "requirepass",
+    "maxclients",  "maxmemory", "maxmemory-policy", "dir",          "appendonly",
+    "appendfsync", "save",      "import",           "until",        "daemonize",
+    "supervised",  "logfile",   "loglevel",         "metrics-port", NULL,
 };
 
 static const char *const forms[] = {

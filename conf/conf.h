@@ -141,11 +141,13 @@ struct conf {
     char *appenddirname, *appendfilename;
     bool aof_load_truncated;
     int64_t rewrite_percentage, rewrite_min_size;
-    char *save; /* "seconds changes ..." */
+    char *journal_keep; /* conf_read_span */
+    char *save;         /* "seconds changes ..." */
     char *dbfilename;
     bool rdbcompression, stop_writes_on_bgsave_error;
     bool restore_paused;
     char *import;
+    char *until; /* conf_read_instant */
     char *import_skip;
     bool import_skip_unsupported;
     /* process */

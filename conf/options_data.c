@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/times.h"
+
 #define AT(member) offsetof(struct conf, member)
 
 static const struct conf_choice fsync_policies[] = {
@@ -29,6 +31,22 @@ static const char *check_save(const char *value)
         at = *end == ' ' ? end + 1 : end;
     }
     return words % 2 == 0 ? NULL : "Invalid save parameters";
+}
+
+static const char *check_span(const char *value)
+{
+    msec span;
+    return conf_read_span(value, &span)
+               ? NULL
+               : "must be a number of milliseconds, or a number followed by ms, s, m, h or d";
+}
+
+static const char *check_instant(const char *value)
+{
+    msec at;
+    return *value == '\0' || conf_read_instant(value, &at)
+               ? NULL
+               : "must be milliseconds since 1970, or an instant in UTC like 2026-11-29T03:00:00Z";
 }
 
 static const char *check_file_name(const char *value)
@@ -175,6 +193,14 @@ static const struct conf_option options[] = {
            "Never rewrite the journal automatically while it is smaller than this.",
            .type = CONF_MEMORY, .offset = AT(rewrite_min_size), .max = INT64_MAX, .preset = "64mb",
            .live = true, .section = "persistence"),
+    OPTION("journal-keep",
+           "Keep the bases and journals that a rewrite has replaced for this long, so that --until "
+           "can\n"
+           "start from any point in that time: a number of milliseconds, or a number followed by "
+           "ms, s,\n"
+           "m, h or d. 0: delete them at once. INFO shows their size (aof_kept_size).",
+           .type = CONF_TEXT, .offset = AT(journal_keep), .preset = "0", .live = true,
+           .check = check_span, .section = "persistence"),
     OPTION("save",
            "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
            "and at least this many changes have been made since. \"\": only by SAVE and BGSAVE.\n"
@@ -198,6 +224,13 @@ static const struct conf_option options[] = {
            "Redis data to import if there is no data yet: an RDB file, an AOF, a manifest, or a\n"
            "directory with one of these. The files are not changed.",
            .type = CONF_TEXT, .offset = AT(import), .preset = "", .section = "persistence"),
+    OPTION("until",
+           "Import the data as it was at this instant: milliseconds since 1970, or "
+           "2026-11-29T03:00:00Z.\n"
+           "For the command line, together with import, which names the data folder of another\n"
+           "expired, and a dir without data. See journal-keep.",
+           .type = CONF_TEXT, .offset = AT(until), .preset = "", .unlisted = true,
+           .check = check_instant, .section = "persistence"),
     OPTION("restore-paused",
            "Pause all dehydrators (REDE.PAUSE) if a start loads a snapshot or an import and not\n"
            "the journal, so that nothing is delivered before you have looked at it.\n"

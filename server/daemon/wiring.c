@@ -362,6 +362,9 @@ bool wiring_make(struct parts *parts)
     bool good = persist_start(parts->persist, why, sizeof(why));
     parts->engine.loading = false;
     if (!good) return lifecycle_fail(parts, "%s", why);
+    /* It has had its effect, and CONFIG REWRITE must not put it into the file. */
+    const char *refused;
+    conf_set(&parts->conf, conf_find("until"), "", &refused);
     replication_start(parts->replication);
     set_policies(parts);
     hush_leases(parts);

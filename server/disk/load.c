@@ -10,11 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conf/times.h"
 #include "server/base/log.h"
 #include "server/disk/data_folder.h"
 #include "server/disk/format/base.h"
 #include "server/disk/format/file_kind.h"
 #include "server/disk/format/record.h"
+#include "server/disk/format/snapshot_file.h"
 #include "server/disk/import/import.h"
 #include "server/disk/journal.h"
 #include "store/mem/mem.h"
@@ -138,22 +140,23 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail_load(load, "%s can't be opened: %s", path, strerror(errno));
     struct replay_progress progress = progress_of(load);
-    struct replay_file file;
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, load->store, clock_now(load->w->clock));
     replay->marks = load->marks;
     replay->synced = load->synced;
     replay->before = load->before;
     replay->listed = load->listed;
-    replay_records(replay, fd, &progress, &file);
+    replay->until = load->until;
+    replay_records(replay, fd, &progress, &load->segment);
+    const struct replay_file *file = &load->segment;
     load->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
     close(fd);
-    load->end = (struct journal_end){ file.good, file.sum, file.id };
-    if (load->listed != 0 && file.id != 0 && file.id != load->listed)
+    load->end = (struct journal_end){ file->good, file->sum, file->id };
+    if (load->listed != 0 && file->id != 0 && file->id != load->listed)
         return fail_other_file(load, path);
-    return check_segment_end(load, path, is_last, &file);
+    return check_segment_end(load, path, is_last, file);
 }
 
 /* As in Redis, only the last file may be torn. */
@@ -262,30 +265,130 @@ static void count_total(const struct manifest *manifest, struct progress *load)
             load->total += (uint64_t)stat_of.st_size;
 }
 
-static bool load_manifest(struct load *load, const struct manifest *manifest)
+static bool load_listed(struct load *load, const struct manifest *manifest,
+                        const struct manifest_file *file, bool is_last)
 {
     char path[DISK_PATH_MAX];
+    int error = manifest_file_path(manifest, file, path);
+    if (error != 0) return fail_load(load, "%s: %s", file->name, strerror(error));
+    /* A base of this server always has a header; a base of Redis in AOF format may be empty. */
+    if (file->type == MANIFEST_BASE && !load->imports && file_kind(path) == FILE_EMPTY)
+        return fail_load(load, "%s is damaged at byte 0: it is empty", path);
+    if (!manifest_is_listed_base(file, path)) return fail_other_file(load, path);
+    load->synced = file->synced;
+    load->listed = file->id;
+    return load_file(load, path, is_last);
+}
+
+static bool load_manifest(struct load *load, const struct manifest *manifest)
+{
     load->dir = manifest->dir;
     if (load->progress != NULL) count_total(manifest, load->progress);
     size_t first_torn = manifest_first_torn(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
-        int error = manifest_file_path(manifest, &manifest->files[i], path);
-        if (error != 0) return fail_load(load, "%s: %s", manifest->files[i].name, strerror(error));
-        /* A base of this server always has a header; a base of Redis in AOF format may be empty. */
-        if (manifest->files[i].type == MANIFEST_BASE && !load->imports &&
-            file_kind(path) == FILE_EMPTY)
-            return fail_load(load, "%s is damaged at byte 0: it is empty", path);
-        if (!manifest_is_listed_base(&manifest->files[i], path)) return fail_other_file(load, path);
-        load->synced = manifest->files[i].synced;
-        load->listed = manifest->files[i].id;
-        if (!load_file(load, path, i >= first_torn)) return false;
+        if (!load_listed(load, manifest, &manifest->files[i], i >= first_torn)) return false;
         if (manifest->files[i].type == MANIFEST_BASE)
             load->base_bytes = load->loaded;
         else if (i + 1 < manifest->count)
             load->segments_bytes = load->loaded - load->base_bytes;
     }
     return true;
+}
+
+/* ---- a point in time ------------------------------------------------------------------------- */
+
+static bool is_base(const struct manifest_file *file)
+{
+    return file->type == MANIFEST_BASE || file->kept == MANIFEST_BASE;
+}
+
+/* Finds the last base that was made no later than `until`, before any that was made later. */
+static bool find_base_before(struct load *load, const struct manifest *manifest, size_t *found)
+{
+    char path[DISK_PATH_MAX], from[CONF_INSTANT_MAX], to[CONF_INSTANT_MAX];
+    const struct manifest_file *file;
+    msec first = -1;
+    *found = manifest->count;
+    for (size_t i = 0; (file = manifest_in_order(manifest, i)) != NULL; i++) {
+        if (!is_base(file) || manifest_file_path(manifest, file, path) != 0) continue;
+        msec made = snapshot_made_at(path);
+        if (made < 0) continue; /* it has expired, and its line has not been removed yet */
+        if (first < 0) first = made;
+        if (made > load->until) break;
+        *found = i;
+    }
+    if (*found < manifest->count) return true;
+    if (first < 0) return fail_load(load, "%s has no base that can be read", manifest->dir);
+    return fail_load(load,
+                     "%s is before the first base in %s, which was made at %s. Use an instant from "
+                     "there on",
+                     conf_print_instant(load->until, to), manifest->dir,
+                     conf_print_instant(first, from));
+}
+
+/* Loads the base before the instant, and the segments that continue it up to the first record that
+ * was made later. */
+static bool load_point(struct load *load, const struct manifest *manifest)
+{
+    char to[CONF_INSTANT_MAX], from[CONF_INSTANT_MAX], made[CONF_INSTANT_MAX], path[DISK_PATH_MAX];
+    size_t at;
+    if (!find_base_before(load, manifest, &at)) return false;
+    const struct manifest_file *file = manifest_in_order(manifest, at);
+    if (manifest_file_path(manifest, file, path) != 0) return false;
+    msec base = snapshot_made_at(path), last = base;
+    uint64_t records = 0;
+    size_t first_torn = manifest_first_torn(manifest);
+    const char *undated = NULL;
+    log_line(LOG_NOTICE, "Loading the data as of %s, from %s of %s",
+             conf_print_instant(load->until, to), path, conf_print_instant(base, made));
+    if (!load_listed(load, manifest, file, false)) return false;
+
+    load->segment.end = REPLAY_WHOLE;
+    const struct manifest_file *hole = NULL;
+    while (hole == NULL && load->segment.end != REPLAY_STOPPED &&
+           (file = manifest_in_order(manifest, ++at)) != NULL) {
+        const struct manifest_file *next = manifest_in_order(manifest, at + 1);
+        if (is_base(file)) {
+            if (file->anew) hole = file;
+            continue;
+        }
+        bool ends_here = next == NULL || (is_base(next) && next->anew);
+        bool is_last =
+            file->type == MANIFEST_SEGMENT ? file >= &manifest->files[first_torn] : ends_here;
+        if (!load_listed(load, manifest, file, is_last)) return false;
+        const struct replay_file *segment = &load->segment;
+        bool is_dated = segment->records > segment->undated;
+        records += segment->records;
+        if (is_dated) last = segment->last;
+        undated = is_dated ? NULL : segment->records > 0 ? file->name : undated;
+    }
+
+    if (undated != NULL)
+        return fail_load(load,
+                         "can't tell which changes in %s/%s were made until %s: an earlier version "
+                         "wrote them without instants. Use an instant up to %s",
+                         manifest->dir, undated, to, made);
+    if (hole != NULL && last < load->until && manifest_file_path(manifest, hole, path) == 0)
+        return fail_load(load,
+                         "%s is in a hole of the journal, from %s to %s: the journal was off, its "
+                         "disk had failed, or the data was replaced. Use an instant outside of it",
+                         to, conf_print_instant(last, made),
+                         conf_print_instant(snapshot_made_at(path), from));
+    if (load->segment.end == REPLAY_STOPPED)
+        log_line(LOG_NOTICE, "Replayed %" PRIu64 " record%s; the next one was made at %s", records,
+                 log_plural(records), conf_print_instant(load->segment.beyond, from));
+    else
+        log_line(LOG_NOTICE, "Replayed %" PRIu64 " record%s, all that there are", records,
+                 log_plural(records));
+    return true;
+}
+
+static bool load_until(struct load *load, const struct manifest *manifest)
+{
+    load->dir = manifest->dir;
+    count_total(manifest, load->progress);
+    return load_point(load, manifest);
 }
 
 /* Changes none of the imported files, so that going back to Redis stays possible. */
@@ -305,21 +408,38 @@ static bool load_import(struct load *load)
     load->cuts_torn_end = false;
     bool may_be_list = kind == FILE_LIST || kind == FILE_MANIFEST || kind == FILE_UNKNOWN;
     if (!may_be_list || !data_folder_load_manifest(&manifest, path, &found, reason)) {
+        if (load->until != NEVER)
+            return fail_load(load, "until needs the data folder of an expired, and %s is none",
+                             path);
         if (stat(path, &stat_of) == 0) load->progress->total = (uint64_t)stat_of.st_size;
         return load_file(load, path, true);
     }
-    bool good = found == MANIFEST_BAD ? fail_load(load, "%s can't be imported: %s", path, reason)
-                                      : load_manifest(load, &manifest);
+    bool good;
+    if (found == MANIFEST_BAD)
+        good = fail_load(load, "%s can't be imported: %s", path, reason);
+    else if (load->until == NEVER)
+        good = load_manifest(load, &manifest);
+    else if (found == MANIFEST_FOREIGN)
+        good = fail_load(load, "until needs the data folder of an expired, and %s is Redis'", path);
+    else
+        good = load_until(load, &manifest);
     manifest_drop(&manifest);
     return good;
 }
 
-static void note_no_import(const struct conf *conf)
+static bool skip_import(struct load *load)
 {
+    const struct conf *conf = load->w->conf;
+    if (load->until != NEVER)
+        return fail_load(load,
+                         "%s already has data, and until needs a dir without data. Set another "
+                         "dir, or start with this data, without until",
+                         conf->dir);
     if (conf->import[0] != '\0')
         log_line(LOG_NOTICE,
                  "Not importing %s: dir already has data. Imports go into a dir without data",
                  conf->import);
+    return true;
 }
 
 /* Before a journal begins with the data: a crash must not leave the data as it was in the files. */
@@ -367,7 +487,7 @@ static bool load_without_journal(struct load *load)
     enum file_kind kind = file_kind(conf->dbfilename);
     switch (kind) {
     case FILE_SNAPSHOT:
-        note_no_import(conf);
+        if (!skip_import(load)) return false;
         if (stat(conf->dbfilename, &stat_of) == 0)
             load->progress->total = (uint64_t)stat_of.st_size;
         return load_file(load, conf->dbfilename, true) && end_restore(load);
@@ -386,11 +506,31 @@ static bool load_without_journal(struct load *load)
     return true;
 }
 
+/* Reads the option and checks what does not depend on files. */
+static bool take_until(struct load *load)
+{
+    const struct conf *conf = load->w->conf;
+    char text[CONF_INSTANT_MAX], now[CONF_INSTANT_MAX];
+    load->until = NEVER;
+    if (conf->until[0] == '\0') return true;
+    if (!conf_read_instant(conf->until, &load->until))
+        return fail_load(load, "until: '%s' is not an instant", conf->until);
+    if (conf->import[0] == '\0')
+        return fail_load(load, "until needs import: the data folder of an expired, which is read "
+                               "and not changed");
+    if (load->until > clock_now(load->w->clock))
+        return fail_load(load, "until: %s is in the future. It is %s now",
+                         conf_print_instant(load->until, text),
+                         conf_print_instant(clock_now(load->w->clock), now));
+    return true;
+}
+
 bool load_at_start(struct load *load)
 {
     const struct conf *conf = load->w->conf;
     char why[MANIFEST_WHY_MAX];
     load->cuts_torn_end = true;
+    if (!take_until(load)) return false;
     if (!conf->appendonly) return load_without_journal(load);
     enum manifest_found found = data_folder_find_journal(conf, load->manifest, why);
     if (found == MANIFEST_BAD) return fail_load(load, "%s", why);
@@ -399,17 +539,19 @@ bool load_at_start(struct load *load)
     if (found == MANIFEST_NONE || (blank && conf->import[0] != '\0'))
         return load_without_journal(load);
     if (blank) data_folder_note_redis(conf);
-    note_no_import(conf);
+    if (!skip_import(load)) return false;
     if (manifest_last_segment(load->manifest) != 0) load->journal = LOAD_LISTED_JOURNAL;
     return load_manifest(load, load->manifest);
 }
 
 bool load_journal_again(struct load *load)
 {
+    load->until = NEVER;
     return load_manifest(load, load->manifest);
 }
 
 bool load_snapshot_again(struct load *load, const char *path)
 {
+    load->until = NEVER;
     return load_file(load, path, true);
 }

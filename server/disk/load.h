@@ -5,6 +5,7 @@
 #define SERVER_DISK_LOAD_H
 
 #include "server/disk/format/manifest.h"
+#include "server/disk/format/replay.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"
 #include "server/disk/persist.h"
@@ -34,10 +35,12 @@ struct load {
     struct journal_end before;   /* of the segment before it; length 0 if there is none */
 
     /* private */
-    const char *dir;    /* of the manifest that is being loaded */
-    uint64_t synced;    /* bytes of the next file that were synced, or 0 if unknown */
-    uint32_t listed;    /* the ID of the next file that the manifest lists, or 0 if unknown */
-    bool cuts_torn_end; /* cut off a torn end in the file itself */
+    const char *dir; /* of the manifest that is being loaded */
+    uint64_t synced; /* bytes of the next file that were synced, or 0 if unknown */
+    uint32_t listed; /* the ID of the next file that the manifest lists, or 0 if unknown */
+    msec until;      /* stop before the first record made after it; NEVER: load all */
+    struct replay_file segment; /* the last one that was loaded */
+    bool cuts_torn_end;         /* cut off a torn end in the file itself */
 };
 
 /* Loads what a start must load. On failure, returns false with the reason in `why`. */

@@ -338,6 +338,12 @@ static void update_journal_report(struct persist *persist)
     struct journal_report report = journal_report(persist->journal);
     persist->report.journal_bytes =
         persist->segments_bytes + report.segment_length + persist->report.base_bytes;
+    if (!rewrite_has_thread(persist->rewrite)) {
+        const struct manifest_kept *kept = &rewrite_manifest(persist->rewrite)->kept;
+        persist->report.kept_files = kept->files;
+        persist->report.kept_bytes = kept->bytes;
+        persist->report.reachable_since = kept->since;
+    }
     persist->report.journal_waiting = report.waiting;
     persist->report.late_syncs = report.late_syncs;
     persist->report.syncs = report.syncs;

@@ -156,6 +156,10 @@ struct persist_report {
     int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
+    /* Files that bases replaced and that are kept. reachable_since: the first instant that a start
+     * with `until` can reach, or -1. */
+    uint64_t kept_files, kept_bytes;
+    msec reachable_since;
     uint64_t journal_waiting, late_syncs;
     bool sync_running;
     size_t buffer_bytes; /* memory of data that waits to be written */

@@ -61,8 +61,8 @@ static int list_base(void *ctx)
     struct rewrite *rewrite = ctx;
     int error = rewrite->restarts ? make_segment(rewrite) : 0;
     if (error != 0) return error;
-    return manifest_put_base(&rewrite->manifest, rewrite->base_seq, rewrite->next.seq,
-                             rewrite->next.id);
+    return (rewrite->restarts ? manifest_put_anew : manifest_put_base)(
+        &rewrite->manifest, rewrite->base_seq, rewrite->next.seq, rewrite->next.id);
 }
 
 static int sweep(void *ctx)
@@ -112,6 +112,7 @@ static bool is_step(enum rewrite_state state)
 static void begin_step(struct rewrite *rewrite, enum rewrite_state state, int (*run)(void *ctx))
 {
     rewrite->state = state;
+    rewrite->manifest.keep_from = rewrite->w.keep_from(rewrite->w.ctx);
     file_job_begin(rewrite->files, run, rewrite);
 }
 
@@ -257,6 +258,13 @@ bool rewrite_begin(struct rewrite *rewrite, struct journal *journal)
     return true;
 }
 
+bool rewrite_begin_sweep(struct rewrite *rewrite)
+{
+    if (rewrite->state != REWRITE_IDLE) return false;
+    begin_step(rewrite, REWRITE_SWEEP, sweep);
+    return true;
+}
+
 /* To BASE, which will hold all changes so far. */
 static void begin_base(struct rewrite *rewrite)
 {
@@ -389,7 +397,8 @@ static int write_now(struct rewrite *rewrite, const struct rewrite_now *now, str
     if (error == 0) error = make_segment(rewrite);
     if (rewrite->next.id == 0) rewrite->next.id = segment_id_new();
     if (error != 0) return error;
-    return (now->blank && size->keys == 0 ? manifest_begin : manifest_put_base)(
+    rewrite->manifest.keep_from = rewrite->w.keep_from(rewrite->w.ctx);
+    return (now->blank && size->keys == 0 ? manifest_begin : manifest_put_anew)(
         &rewrite->manifest, rewrite->base_seq, rewrite->next.seq, rewrite->next.id);
 }
 
@@ -420,6 +429,7 @@ int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now)
 
 void rewrite_sweep_now(struct rewrite *rewrite)
 {
+    rewrite->manifest.keep_from = rewrite->w.keep_from(rewrite->w.ctx);
     log_sweep(manifest_sweep(&rewrite->manifest));
 }
 

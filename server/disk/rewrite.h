@@ -21,6 +21,7 @@
  *
  *     IDLE --rewrite_begin_try--> TRY --take_step--> TRIED --rewrite_end_try--> IDLE
  *     IDLE --rewrite_begin_note--> NOTE --take_step--> IDLE
+ *     IDLE --rewrite_begin_sweep--> SWEEP
  *
  * What holds in each:
  *
@@ -37,8 +38,8 @@
  *     LIST    T the thread lists the base, and after RESTART a new segment too
  *     LISTED  E a start would load the base. After RESTART the journal switches to the new segment,
  *               with all records kept, as soon as its last one is closed
- *     SWEEP   T the thread removes the files that the base replaced. The journal needs nothing
- *               more, so a snapshot may begin
+ *     SWEEP   T the thread removes the files that the base replaced, or later, once they are no
+ *               longer kept. The journal needs nothing more, so a snapshot may begin
  *     TRY     T the journal is off: the thread creates the folder and a segment, to see whether
  *               that is possible
  *     TRIED     the result was not used yet
@@ -85,6 +86,9 @@ struct rewrite_wiring {
     void (*failed)(void *ctx, const char *step, int error);
     /* Base and segment are in use. */
     void (*done)(void *ctx, const struct base_size *size);
+    /* The first instant that must stay within reach by files that a base replaced; NEVER: they are
+     * removed. */
+    msec (*keep_from)(void *ctx);
     /* The thread has ended a step. */
     void (*step_done)(void *ctx);
     void *ctx;
@@ -113,6 +117,8 @@ struct manifest *rewrite_manifest(struct rewrite *rewrite);
 /* Begins if the state is IDLE. If the journal needs a base, or can't be written, the base replaces
  * all of it. Returns false in another state. Borrows the journal until the rewrite ends. */
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
+/* Begins to remove files that are no longer kept. Returns false unless the state is IDLE. */
+bool rewrite_begin_sweep(struct rewrite *rewrite);
 /* In BASE: the child has ended. */
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "conf/times.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/loop.h"
@@ -23,6 +24,7 @@ enum {
     RETRY_MOST_USEC = 10 * 1000 * 1000,
     RARELY_USEC = 10 * 60 * 1000 * 1000,
     USEC_PER_SEC = 1000 * 1000,
+    SWEEP_REST = 60 * 1000, /* ms between two attempts to remove kept files */
 };
 
 #define SAVING    "Writing a snapshot"
@@ -66,6 +68,7 @@ struct saver {
     int64_t last_save_sec;
     int64_t rewritten_usec, rewrite_took_usec; /* end and duration of the last rewrite */
     struct persist_counts saves, rewrites;
+    msec swept_at;           /* when the last removal of kept files began outside a rewrite */
     struct progress at_task; /* keys that the child has written */
     bool saves_inline;
     struct progress at_save; /* keys, while saves_inline */
@@ -379,6 +382,26 @@ struct rewrite *saver_rewrite(struct saver *saver)
     return saver->rewrite;
 }
 
+static msec keep_from(void *ctx)
+{
+    const struct saver *saver = ctx;
+    msec span = 0;
+    conf_read_span(saver->conf->journal_keep, &span);
+    return span > 0 ? instant_moved(clock_now(saver->clock), -span) : NEVER;
+}
+
+/* Begins to remove kept files that are no longer needed. */
+static void sweep_kept(struct saver *saver)
+{
+    if (rewrite_state(saver->rewrite) != REWRITE_IDLE) return;
+    const struct manifest_kept *kept = &rewrite_manifest(saver->rewrite)->kept;
+    msec rested = clock_now(saver->clock) - saver->swept_at;
+    if (kept->files == 0 || kept->next > keep_from(saver) || (rested >= 0 && rested < SWEEP_REST))
+        return;
+    saver->swept_at = clock_now(saver->clock);
+    rewrite_begin_sweep(saver->rewrite);
+}
+
 void saver_drop_rewrite(struct saver *saver)
 {
     if (rewrite_drop(saver->rewrite)) cancel_child(saver);
@@ -460,6 +483,7 @@ struct saver *saver_new(const struct saver_wiring *wiring)
         .next_file = pass_next_file,
         .failed = rewrite_failed,
         .done = rewrite_done,
+        .keep_from = keep_from,
         .step_done = step_done,
         .ctx = saver,
     };
@@ -545,6 +569,7 @@ void saver_second(struct saver *saver, bool has_grown)
         saver->at_task.done = child_progress(saver->child).keys;
         progress_log(&saver->at_task, now);
     }
+    sweep_kept(saver);
     if (saver->retry.save || saver->retry.rewrite) return;
     if (save_is_due(saver)) saver->save_scheduled = true;
     /* Rewriting takes at most a tenth of the time, however fast the journal grows. */

@@ -62,6 +62,9 @@ static void read_journal(struct figures *figures, const struct persist_report *r
     figures->journal = report->journal;
     figures->journal_bytes = (double)report->journal_bytes;
     figures->journal_base_bytes = (double)report->base_bytes;
+    figures->journal_kept_files = (double)report->kept_files;
+    figures->journal_kept_bytes = (double)report->kept_bytes;
+    figures->journal_reachable_since = (double)report->reachable_since / 1e3;
     figures->journal_buffer = (double)report->journal_waiting;
     figures->journal_sync = of_usec(report->last_sync_usec);
     figures->journal_syncs = (double)report->syncs;
@@ -263,6 +266,12 @@ static const struct figure rows[] = {
     GAUGE(journal_bytes, "journal_size_bytes", "Size of the journal including its base."),
     GAUGE(journal_base_bytes, "journal_base_size_bytes",
           "Size of the base after the last rewrite."),
+    GAUGE(journal_kept_files, "journal_kept_files",
+          "Replaced bases and journals that journal-keep keeps."),
+    GAUGE(journal_kept_bytes, "journal_kept_size_bytes",
+          "Size of the replaced bases and journals that journal-keep keeps."),
+    GAUGE(journal_reachable_since, "journal_reachable_since_timestamp_seconds",
+          "Unix time of the first instant that a start with until can reach."),
     GAUGE(journal_buffer, "journal_buffer_bytes", "Size of the journal records not yet written."),
     GAUGE(journal_sync, "journal_last_sync_seconds", "How long the last sync took."),
     COUNTER(journal_syncs, "journal_syncs", "Syncs of the journal."),

@@ -26,6 +26,7 @@ struct figures {
     double with_deadline, overdue_keys, overdue_members;
     double next_deadline; /* infinite: no deadline */
     double policy_count, policies_pending;
+    double journal_kept_files, journal_kept_bytes, journal_reachable_since;
     double journal, journal_bytes, journal_base_bytes, journal_buffer, journal_sync, journal_syncs;
     double journal_syncs_late, journal_failures, journal_failing;
     double rewriting, rewrites, rewrites_failed;

@@ -75,6 +75,9 @@ void info_persistence(struct report *report)
     const struct info_row journal[] = {
         COUNT("aof_current_size", persist->journal_bytes),
         COUNT("aof_base_size", persist->base_bytes),
+        COUNT("aof_kept_files", persist->kept_files),
+        COUNT("aof_kept_size", persist->kept_bytes),
+        NUMBER("aof_reachable_since", persist->reachable_since),
         NEVER_ANY("aof_pending_rewrite"),
         COUNT("aof_buffer_length", persist->journal_waiting),
         COUNT("aof_pending_bio_fsync", persist->sync_running),

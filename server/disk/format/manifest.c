@@ -19,8 +19,9 @@
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix)
 {
-    *manifest =
-        (struct manifest){ .dir = manifest_copy_text(dir), .prefix = manifest_copy_text(prefix) };
+    *manifest = (struct manifest){ .dir = manifest_copy_text(dir),
+                                   .prefix = manifest_copy_text(prefix),
+                                   .keep_from = NEVER };
 }
 
 void manifest_drop(struct manifest *manifest)
@@ -342,17 +343,29 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t i
     return error;
 }
 
+/* How a new base follows the files listed so far. */
+enum follows { CONTINUES, ANEW, BLANK };
+
 static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id,
-                        bool blank)
+                        enum follows how)
 {
+    /* In the order of their data. */
+    static const enum manifest_type order[] = { MANIFEST_HISTORY, MANIFEST_BASE, MANIFEST_SEGMENT };
     struct manifest next = without_files(manifest);
-    next.blank = blank;
+    next.blank = how == BLANK;
     int error = add_new_base(&next, base);
-    for (size_t i = 0; i < manifest->count; i++) {
-        const struct manifest_file *file = &manifest->files[i];
-        bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
-        manifest_copy_file(&next, file);
-        if (!stays) next.files[next.count - 1].type = MANIFEST_HISTORY;
+    if (error == 0) next.files[0].anew = how != CONTINUES;
+    for (size_t pass = 0; pass < sizeof(order) / sizeof(order[0]); pass++) {
+        for (size_t i = 0; i < manifest->count; i++) {
+            const struct manifest_file *file = &manifest->files[i];
+            if (file->type != order[pass]) continue;
+            manifest_copy_file(&next, file);
+            bool stays = file->type == MANIFEST_SEGMENT && file->seq >= segment;
+            if (stays || file->type == MANIFEST_HISTORY) continue;
+            struct manifest_file *old = &next.files[next.count - 1];
+            old->type = MANIFEST_HISTORY;
+            if (manifest->keep_from != NEVER) old->kept = file->type;
+        }
     }
     if (error == 0 && manifest_last_segment(&next) == 0)
         error = add_new_segment(&next, segment, id);
@@ -363,12 +376,17 @@ static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segme
 
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id)
 {
-    return replace_base(manifest, base, segment, id, false);
+    return replace_base(manifest, base, segment, id, CONTINUES);
+}
+
+int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id)
+{
+    return replace_base(manifest, base, segment, id, ANEW);
 }
 
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id)
 {
-    return replace_base(manifest, base, segment, id, true);
+    return replace_base(manifest, base, segment, id, BLANK);
 }
 
 /* ---- what was synced ---- */
@@ -475,27 +493,84 @@ static int remove_leftovers(const struct manifest *manifest)
     return error;
 }
 
+/* When the base was made; -1: unknown. */
+static msec made_at(const struct manifest *manifest, const struct manifest_file *file)
+{
+    char path[DISK_PATH_MAX];
+    return manifest_file_path(manifest, file, path) == 0 ? snapshot_made_at(path) : -1;
+}
+
+/* Kept files with a lower index are not needed: those before the last base that was made no later
+ * than the first instant to reach, and those whose base was removed before a crash. */
+static size_t first_needed(const struct manifest *manifest)
+{
+    const struct manifest_file *base = manifest_base(manifest);
+    if (manifest->keep_from == NEVER) return manifest->count;
+    if (base != NULL && made_at(manifest, base) <= manifest->keep_from) return manifest->count;
+    size_t first = manifest->count;
+    for (size_t i = manifest->count; i-- > 0;) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->kept != MANIFEST_BASE || kind_of_file(manifest, file->name) == FILE_MISSING)
+            continue;
+        first = i;
+        msec made = made_at(manifest, file);
+        if (made >= 0 && made <= manifest->keep_from) break;
+    }
+    return first;
+}
+
 /* Deletes the files of history first, and then their lines, so that the manifest always lists the
- * files that are left to delete. */
+ * files that are left to delete, and so that kept files can be deleted on a full disk. */
 static int remove_history(struct manifest *manifest)
 {
     struct manifest next = without_files(manifest);
+    size_t needed = first_needed(manifest);
     int error = 0;
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
-        int failed = file->type == MANIFEST_HISTORY ? remove_file(manifest, file->name) : 0;
+        bool goes =
+            file->type == MANIFEST_HISTORY && (file->kept == MANIFEST_HISTORY || i < needed);
+        int failed = goes ? remove_file(manifest, file->name) : 0;
         error = first_error(error, failed);
-        if (file->type != MANIFEST_HISTORY || failed != 0) manifest_copy_file(&next, file);
+        if (!goes || failed != 0) manifest_copy_file(&next, file);
     }
     if (next.count < manifest->count) return first_error(error, save_manifest(manifest, &next));
     manifest_drop_files(&next);
     return error;
 }
 
+static void survey_kept(struct manifest *manifest)
+{
+    char path[DISK_PATH_MAX];
+    struct stat what;
+    struct manifest_kept *kept = &manifest->kept;
+    const struct manifest_file *base = manifest_base(manifest);
+    *kept = (struct manifest_kept){ .since = -1, .next = -1 };
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->kept == MANIFEST_HISTORY) continue;
+        kept->files++;
+        if (manifest_file_path(manifest, file, path) == 0 && stat(path, &what) == 0)
+            kept->bytes += (uint64_t)what.st_size;
+        if (file->kept != MANIFEST_BASE) continue;
+        if (kept->since < 0)
+            kept->since = made_at(manifest, file);
+        else if (kept->next < 0)
+            kept->next = made_at(manifest, file);
+    }
+    if (base != NULL && kept->since < 0)
+        kept->since = made_at(manifest, base);
+    else if (base != NULL && kept->next < 0)
+        kept->next = made_at(manifest, base);
+}
+
 int manifest_sweep(struct manifest *manifest)
 {
     int error = manifest_sync_again(manifest);
-    if (error != 0) return error;
-    error = remove_history(manifest);
-    return first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
+    if (error == 0) {
+        error = remove_history(manifest);
+        error = first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
+    }
+    survey_kept(manifest);
+    return error;
 }

@@ -7,6 +7,8 @@
  *     file NAME seq N type b ...    the base, at most one
  *     file NAME seq N type i ...    a segment; segments are in the order of growing N
  *     file NAME seq N type h ...    history: no longer needed, to be deleted
+ *     file NAME seq N type h kept b ...   history that is kept: it was the base
+ *     file NAME seq N type h kept i ...   the same, a segment
  *     # crc32c xxxxxxxx             the checksum of the lines before; without it, a manifest with
  *                                   our first line is damaged
  *
@@ -21,6 +23,13 @@
  *     header xxxxxxxx    of a base: the checksum of its header
  *     id xxxxxxxx        of a segment: the ID in its first record (segment_mark.h)
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
+ *     anew 1             of a base: it does not continue the segments before it in the list,
+ * because the data was replaced, or a part of the journal could not be written
+ *
+ * Kept files serve to start from a point in time. They are listed in the order of their data: a
+ * base, the segments that were written until the next base replaced them, that base, and so on up
+ * to the current base. So the segments behind any base continue it, up to a base with `anew`.
+ * Versions that know no kept files delete them.
  *
  * A line without such a pair, from an earlier version or a file written by hand, is not checked.
  *
@@ -46,6 +55,7 @@
 #include <stdint.h>
 
 #include "server/disk/format/disk.h"
+#include "store/base/instant.h"
 
 enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_SEGMENT = 'i', MANIFEST_HISTORY = 'h' };
 
@@ -55,18 +65,30 @@ struct manifest_file {
     char *name;
     uint64_t seq;
     enum manifest_type type;
+    enum manifest_type kept; /* of history that is kept: what it was; else MANIFEST_HISTORY */
+    bool anew;
     uint64_t synced; /* bytes of a segment that were synced, or 0 if unknown */
     uint32_t header; /* checksum of a base's header, or 0 if unknown */
     uint32_t id;     /* of a segment, or 0 if unknown */
     uint32_t after;  /* as it was read; each save computes it from the list */
 };
 
+struct manifest_kept {
+    size_t files;
+    uint64_t bytes;
+    msec since; /* when the first base that is left was made, which may be the current one; or -1 */
+    msec next;  /* the same of the second one: the files before it are kept for earlier instants */
+};
+
 struct manifest {
     char *dir, *prefix;          /* appenddirname's path, appendfilename */
     struct manifest_file *files; /* the base, history, segments in order */
     size_t count;
-    bool unsynced; /* the folder's sync failed: a crash may bring the old manifest back */
-    bool blank;    /* written by manifest_begin and not changed since */
+    bool unsynced;  /* the folder's sync failed: a crash may bring the old manifest back */
+    bool blank;     /* written by manifest_begin and not changed since */
+    msec keep_from; /* set by the caller: what is needed to reach instants from here on is kept; */
+                    /* NEVER at first: nothing is */
+    struct manifest_kept kept; /* found by the last sweep */
 };
 
 void manifest_init(struct manifest *manifest, const char *dir, const char *prefix);
@@ -85,6 +107,9 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
 uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
 size_t manifest_segments(const struct manifest *manifest);                  /* their number */
+/* The n-th file in the order of the data, from 0 on: kept history, the base, its segments. NULL:
+ * there are fewer. */
+const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n);
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
@@ -119,12 +144,15 @@ int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t 
 /* Adds a segment with this ID at the end of the data. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id);
 /* Replaces the data by this base and the segments from `segment` on, which is added, with this ID,
- * if it is new. All other files become history. */
+ * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
+/* The same for a base that does not continue the segments so far. */
+int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 /* The same for a start that found no data, which a comment in the manifest notes. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
-/* Deletes history and files left by a crash: temporary files, and bases and segments with our names
+/* Deletes history, but for files that are kept and needed to reach keep_from, and files left by a
+ * crash: temporary files, and bases and segments with our names
  * that the manifest does not list, except segments with records. Never deletes files that are not
  * ours. Do not call while a base is being written or a new segment is not yet added. 0, or the
  * first errno; it continues after errors. */

@@ -44,7 +44,9 @@ struct manifest_file *manifest_add_file(struct manifest *manifest, const char *n
     if (files == NULL) mem_exhausted(size);
     manifest->files = files;
     struct manifest_file *file = &manifest->files[manifest->count++];
-    *file = (struct manifest_file){ .name = manifest_copy_text(name), .seq = seq, .type = type };
+    *file = (struct manifest_file){
+        .name = manifest_copy_text(name), .seq = seq, .type = type, .kept = MANIFEST_HISTORY
+    };
     return file;
 }
 
@@ -54,6 +56,8 @@ void manifest_copy_file(struct manifest *manifest, const struct manifest_file *f
     copy->synced = file->synced;
     copy->header = file->header;
     copy->id = file->id;
+    copy->kept = file->kept;
+    copy->anew = file->anew;
 }
 
 bool manifest_lists_file(const struct manifest *manifest, const char *name)
@@ -67,6 +71,18 @@ const struct manifest_file *manifest_base(const struct manifest *manifest)
 {
     for (size_t i = 0; i < manifest->count; i++)
         if (manifest->files[i].type == MANIFEST_BASE) return &manifest->files[i];
+    return NULL;
+}
+
+const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n)
+{
+    static const enum manifest_type order[] = { MANIFEST_HISTORY, MANIFEST_BASE, MANIFEST_SEGMENT };
+    for (size_t pass = 0; pass < sizeof(order) / sizeof(order[0]); pass++)
+        for (size_t i = 0; i < manifest->count; i++) {
+            const struct manifest_file *file = &manifest->files[i];
+            bool has_data = file->type != MANIFEST_HISTORY || file->kept != MANIFEST_HISTORY;
+            if (file->type == order[pass] && has_data && n-- == 0) return file;
+        }
     return NULL;
 }
 
@@ -109,8 +125,9 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
 
 /* The fields of a line, before they are checked. */
 struct fields {
-    const char *name, *type;
+    const char *name, *type, *kept;
     uint64_t seq, synced;
+    bool anew;
     uint32_t header, id, after;
 };
 
@@ -142,10 +159,12 @@ static bool parse_pair(struct reading *reading, struct fields *fields, const cha
         fields->id = (uint32_t)strtoul(value, NULL, 16);
     } else if (strcasecmp(key, "after") == 0) {
         fields->after = (uint32_t)strtoul(value, NULL, 16);
-    } else if (strcasecmp(key, "type") == 0) {
+    } else if (strcasecmp(key, "anew") == 0) {
+        fields->anew = true;
+    } else if (strcasecmp(key, "type") == 0 || strcasecmp(key, "kept") == 0) {
         bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
         if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
-        fields->type = value;
+        *(strcasecmp(key, "type") == 0 ? &fields->type : &fields->kept) = value;
     }
     return true;
 }
@@ -171,6 +190,9 @@ static bool parse_words(struct reading *reading, const struct conf_words *words)
     file->header = fields.header;
     file->id = fields.id;
     file->after = fields.after;
+    file->anew = fields.anew;
+    if (type == MANIFEST_HISTORY && fields.kept != NULL)
+        file->kept = (enum manifest_type)fields.kept[0];
     return true;
 }
 
@@ -274,6 +296,8 @@ static void write_files(FILE *to, const struct manifest *manifest, enum manifest
         conf_word_write(to, file->name);
         fprintf(to, " seq %" PRIu64 " type %c", file->seq, (char)type);
         if (file->synced > 0) fprintf(to, " synced %" PRIu64, file->synced);
+        if (file->kept != MANIFEST_HISTORY) fprintf(to, " kept %c", (char)file->kept);
+        if (file->anew) fputs(" anew 1", to);
         if (file->header != 0) fprintf(to, " header %08" PRIx32, file->header);
         if (file->id != 0) fprintf(to, " id %08" PRIx32, file->id);
         if (type == MANIFEST_SEGMENT) {

@@ -103,6 +103,7 @@ struct replay_file {
     uint64_t undated; /* those of them before the first mark of an instant */
     msec first, last; /* instants of the first and last good record with one */
     bool set_back;    /* the clock was set back between good records */
+    msec beyond;      /* with REPLAY_STOPPED: the instant of the next record */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */
     char reason[REPLAY_ERROR_MAX];
 };

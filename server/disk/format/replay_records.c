@@ -453,6 +453,7 @@ static bool replay_record(struct reading *in)
     if (sum != written)
         return stop_bad(in, in->file->good + len,
                         "wrong checksum: computed %08" PRIx32 ", stored %08" PRIx32, sum, written);
+    in->file->beyond = in->next.last;
     if (in->next.known && in->next.last > in->replay->until)
         return stop_reading(in, REPLAY_STOPPED, in->file->good,
                             "the next record is of a later time");

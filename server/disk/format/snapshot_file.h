@@ -102,6 +102,9 @@ struct snapshot_fault {
  * to file, because the header contains the creation time. Any thread may call this. */
 uint32_t snapshot_header_sum(const char *path);
 
+/* The creation time in the file's header, -1 if that can't be read. Any thread may call this. */
+int64_t snapshot_made_at(const char *path);
+
 /* On failure, returns NULL with the error in `fault`. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);

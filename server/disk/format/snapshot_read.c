@@ -1,6 +1,7 @@
 /* snapshot_read: the reader of snapshot_file.h. Checks sizes and checksums before it uses a block.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,17 +75,29 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     return true;
 }
 
+/* Reads and closes the file. */
+static bool get_header(int fd, char header[SNAPSHOT_HEADER])
+{
+    struct snapshot_fault fault;
+    size_t got;
+    bool good =
+        disk_read(fd, header, SNAPSHOT_HEADER, 0, &got) == 0 && check_header(header, got, &fault);
+    disk_close(fd);
+    return good;
+}
+
 uint32_t snapshot_header_sum(const char *path)
 {
     char header[SNAPSHOT_HEADER];
-    struct snapshot_fault fault;
-    size_t got;
     int fd;
-    if (disk_open_to_read(path, &fd) != 0) return 0;
-    bool good =
-        disk_read(fd, header, sizeof(header), 0, &got) == 0 && check_header(header, got, &fault);
-    disk_close(fd);
-    return good ? get_u32(header + 68) : 0;
+    return disk_open_to_read(path, &fd) == 0 && get_header(fd, header) ? get_u32(header + 68) : 0;
+}
+
+int64_t snapshot_made_at(const char *path)
+{
+    char header[SNAPSHOT_HEADER];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && get_header(fd, header) ? (int64_t)get_u64(header + 24) : -1;
 }
 
 static bool read_file_header(struct snapshot_reader *reader, struct snapshot_fault *fault)

@@ -113,13 +113,14 @@ def a_page_without_a_program_or_with_two_fails():
 @own
 def every_page_is_tested_and_in_the_map():
     pages = sorted(file[:-3] for file in os.listdir(GUIDE) if file != "README.md")
-    equal(pages, sorted((*PAGES, "testing", "recipes")))  # test_testing_page.py and test_readme.py run these
+    # test_testing_page.py, test_readme.py and test_point_page.py run the others
+    equal(pages, sorted((*PAGES, "testing", "recipes", "point-in-time")))
     equal(sorted(re.findall(r"^\|.*\]\(([a-z-]+)\.md\)", text_of("README"), re.M)), pages)
 
 
 @own
 def every_link_has_a_file_and_a_heading():
-    for page in (*PAGES, "testing", "recipes", "README"):
+    for page in (*PAGES, "testing", "recipes", "point-in-time", "README"):
         for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
             path, _, anchor = target.partition("#")
             with open(os.path.join(GUIDE, path or page + ".md"), encoding="utf-8") as file:

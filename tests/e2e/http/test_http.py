@@ -29,6 +29,8 @@ SAME = {
     "expired_journal_size_bytes": "aof_current_size",
     "expired_journal_base_size_bytes": "aof_base_size",
     "expired_journal_buffer_bytes": "aof_buffer_length",
+    "expired_journal_kept_files": "aof_kept_files",
+    "expired_journal_kept_size_bytes": "aof_kept_size",
     "expired_journal_rewriting": "aof_rewrite_in_progress",
     "expired_journal_syncs_delayed_total": "aof_delayed_fsync",
     "expired_snapshot_saving": "rdb_bgsave_in_progress",

@@ -21,6 +21,7 @@ static struct {
     struct rewrite *rewrite;
     struct journal *journal; /* NULL: it is off */
     int fork_error;
+    msec keep_from;
 
     /* What the rewrite has told its caller. */
     unsigned forks, records_ended, next_files, done, steps_done;
@@ -72,6 +73,12 @@ static void done(void *ctx, const struct base_size *size)
     world.done++;
 }
 
+static msec keep_from(void *ctx)
+{
+    (void)ctx;
+    return world.keep_from;
+}
+
 static void step_done(void *ctx)
 {
     (void)ctx;
@@ -83,6 +90,7 @@ static void step_done(void *ctx)
 static void begin_off(void)
 {
     memset(&world, 0, sizeof(world));
+    world.keep_from = NEVER;
     disk_world_begin();
     world.loop = loop_new();
     world.store = store_new(1);
@@ -93,6 +101,7 @@ static void begin_off(void)
         .next_file = next_file,
         .failed = failed,
         .done = done,
+        .keep_from = keep_from,
         .step_done = step_done,
     };
     world.rewrite = rewrite_new(&wiring, disk_world_dir(), "j");
@@ -631,6 +640,40 @@ START_TEST(last_base_replaces_all_files)
 }
 END_TEST
 
+START_TEST(replaced_files_are_kept_until_a_later_sweep)
+{
+    begin();
+    world.keep_from = 0;
+    walk_to(REWRITE_IDLE, false);
+    ck_assert_uint_eq(rewrite_manifest(world.rewrite)->kept.files, 2);
+    ck_assert_uint_eq(listed(MANIFEST_HISTORY), 2);
+    ck_assert(rewrite_begin_sweep(world.rewrite));
+    ck_assert(!rewrite_begin_sweep(world.rewrite));
+    is_in(REWRITE_SWEEP);
+    step_ends();
+    ck_assert_uint_eq(listed(MANIFEST_HISTORY), 2);
+    world.keep_from = NEVER;
+    ck_assert(rewrite_begin_sweep(world.rewrite));
+    step_ends();
+    is_in(REWRITE_IDLE);
+    ck_assert_uint_eq(listed(MANIFEST_HISTORY), 0);
+    ck_assert_uint_eq(rewrite_manifest(world.rewrite)->kept.files, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_base_of_a_restart_begins_anew)
+{
+    begin();
+    world.keep_from = 0;
+    walk_to(REWRITE_IDLE, false);
+    ck_assert(!manifest_base(rewrite_manifest(world.rewrite))->anew);
+    walk_to(REWRITE_IDLE, true);
+    ck_assert(manifest_base(rewrite_manifest(world.rewrite))->anew);
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -655,6 +698,8 @@ Suite *test_suite(void)
         note_waits_for_the_sweep_and_marks_the_end,
         first_base_that_fails_leaves_nothing_open,
         last_base_replaces_all_files,
+        replaced_files_are_kept_until_a_later_sweep,
+        a_base_of_a_restart_begins_anew,
         NULL,
     };
     return suite_of("rewrite", tests);

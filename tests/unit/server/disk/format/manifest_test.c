@@ -143,6 +143,107 @@ START_TEST(a_base_may_come_with_a_segment_of_its_own)
 }
 END_TEST
 
+/* ---- kept files ---- */
+
+/* A base with a header, as if made at that instant. */
+static int put_real_base(uint64_t segment, msec made)
+{
+    char path[DISK_PATH_MAX];
+    uint64_t seq;
+    struct snapshot_writer *writer;
+    struct snapshot_options options = { .created = made };
+    struct snapshot_counts counts = { 0 };
+    int error = manifest_base_path(&manifest, path, &seq);
+    if (error == 0) error = snapshot_create(path, &options, &writer);
+    if (error == 0) error = snapshot_finish(writer, &counts);
+    return error != 0 ? error : manifest_put_base(&manifest, seq, segment, SEGMENT_ID);
+}
+
+/* Bases 1 to 3, made at 1000, 2000 and 3000, of which two are kept. */
+static void make_kept(void)
+{
+    manifest.keep_from = 0;
+    add_segment(1);
+    ck_assert_int_eq(put_real_base(1, 1000), 0);
+    add_segment(2);
+    ck_assert_int_eq(put_real_base(2, 2000), 0);
+    add_segment(3);
+    ck_assert_int_eq(put_real_base(3, 3000), 0);
+}
+
+START_TEST(replaced_files_are_kept_in_the_order_of_their_data)
+{
+    begin(PREFIX);
+    make_kept();
+    ck_assert_str_eq(shown(), "b3 h1 h1 h2 h2 i3");
+    struct manifest other;
+    manifest_init(&other, disk_world_dir(), PREFIX);
+    ck_assert_int_eq(manifest_load(&other, why), MANIFEST_LOADED);
+    static const enum manifest_type kept[] = {
+        MANIFEST_HISTORY, MANIFEST_BASE,    MANIFEST_SEGMENT,
+        MANIFEST_BASE,    MANIFEST_SEGMENT, MANIFEST_HISTORY
+    };
+    for (size_t i = 0; i < other.count; i++)
+        ck_assert_int_eq(other.files[i].kept, kept[i]);
+    manifest_drop(&other);
+    ck_assert_int_eq(manifest_sweep(&manifest), 0);
+    ck_assert_uint_eq(manifest.kept.files, 4);
+    ck_assert_int_eq(manifest.kept.since, 1000);
+    ck_assert_int_eq(manifest.kept.next, 2000);
+    end();
+}
+END_TEST
+
+START_TEST(a_base_that_begins_anew_stays_marked)
+{
+    begin(PREFIX);
+    make_kept();
+    ck_assert_int_eq(manifest_put_anew(&manifest, 4, 4, SEGMENT_ID), 0);
+    struct manifest other;
+    manifest_init(&other, disk_world_dir(), PREFIX);
+    ck_assert_int_eq(manifest_load(&other, why), MANIFEST_LOADED);
+    for (size_t i = 0; i < other.count; i++)
+        ck_assert_int_eq(other.files[i].anew, other.files[i].type == MANIFEST_BASE);
+    manifest_drop(&other);
+    end();
+}
+END_TEST
+
+START_TEST(kept_files_go_once_a_later_base_reaches_the_first_instant)
+{
+    static const struct {
+        msec from;
+        const char *left;
+    } steps[] = { { 1999, "b3 h1 h1 h2 h2 i3" },
+                  { 2000, "b3 h2 h2 i3" },
+                  { 2999, "b3 h2 h2 i3" },
+                  { 3000, "b3 i3" } };
+    begin(PREFIX);
+    make_kept();
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        manifest.keep_from = steps[i].from;
+        ck_assert_int_eq(manifest_sweep(&manifest), 0);
+        ck_assert_str_eq(shown(), steps[i].left);
+    }
+    ck_assert(!disk_world_has(PREFIX ".2.incr.aof"));
+    ck_assert_int_eq(manifest.kept.since, 3000);
+    ck_assert_int_eq(manifest.kept.next, -1);
+    end();
+}
+END_TEST
+
+START_TEST(lines_of_kept_files_that_a_crash_removed_go_too)
+{
+    begin(PREFIX);
+    make_kept();
+    ck_assert_int_eq(disk_remove(disk_world_path(PREFIX ".1.base.exp")), 0);
+    ck_assert_int_eq(manifest_sweep(&manifest), 0);
+    ck_assert_str_eq(shown(), "b3 h2 h2 i3");
+    ck_assert(!disk_world_has(PREFIX ".1.incr.aof"));
+    end();
+}
+END_TEST
+
 START_TEST(names_with_spaces_and_quotes_are_read_back)
 {
     static const char *const prefixes[] = { "my file.aof", "a\"b\\c",     "tab\there", "'",
@@ -598,6 +699,10 @@ Suite *test_suite(void)
         a_folder_that_is_not_there_is_a_first_start,
         a_rewrite_keeps_the_new_base_and_segments_since_it_began,
         a_base_may_come_with_a_segment_of_its_own,
+        replaced_files_are_kept_in_the_order_of_their_data,
+        a_base_that_begins_anew_stays_marked,
+        kept_files_go_once_a_later_base_reaches_the_first_instant,
+        lines_of_kept_files_that_a_crash_removed_go_too,
         names_with_spaces_and_quotes_are_read_back,
         a_manifest_of_redis_is_read,
         comments_other_pairs_and_any_order_of_words_are_read,

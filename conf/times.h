@@ -1,0 +1,22 @@
+/* times: reads the spans and instants of options. */
+#ifndef CONF_TIMES_H
+#define CONF_TIMES_H
+
+#include <stdbool.h>
+
+#include "store/base/instant.h"
+
+/* A span, as in policies: a number of milliseconds, or a number followed by ms, s, m, h or d; at
+ * most a hundred years. Returns false for another text. */
+bool conf_read_span(const char *text, msec *span);
+
+/* An instant: milliseconds since 1970, or RFC 3339 in UTC: 2026-11-29T03:00:00Z, whose seconds may
+ * have a fraction, of which the milliseconds count. Returns false for another text. */
+bool conf_read_instant(const char *text, msec *at);
+
+enum { CONF_INSTANT_MAX = 40 };
+/* Prints an instant in UTC, with milliseconds, so that conf_read_instant can read it; returns
+ * `text`. */
+const char *conf_print_instant(msec at, char text[CONF_INSTANT_MAX]);
+
+#endif
