@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conf/times.h"
 #include "server/base/version.h"
 #include "server/disk/format/record.h"
 #include "store/mem/mem.h"
@@ -30,6 +31,11 @@ struct check {
     struct journal_end before; /* of the file before in the set; zeros: not a journal, or damaged */
     bool cut_set;  /* a journal of this set was cut, so the next ones no longer continue it */
     bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
+    struct points {
+        bool known;    /* of the files so far, instants from `from` to `to` can be reached */
+        bool is_ended; /* ... and those behind them can not, before the next base */
+        msec from, to;
+    } points;
     enum verdict worst;
     uint64_t files, bytes, commands, records, counts[UNREADABLE + 1], fixed;
 };
@@ -92,6 +98,61 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     disk_close(fd);
 }
 
+/* ---- points in time -------------------------------------------------------------------------- */
+
+static void print_instants(const char *what, msec from, msec to)
+{
+    char first[CONF_INSTANT_MAX], last[CONF_INSTANT_MAX];
+    printf("%s from %s to %s", what, conf_print_instant(from, first), conf_print_instant(to, last));
+}
+
+static void end_points(struct check *check)
+{
+    if (check->points.known) {
+        print_instants("points in time:", check->points.from, check->points.to);
+        putchar('\n');
+    }
+    check->points = (struct points){ 0 };
+}
+
+static void begin_points(struct check *check, msec from, msec to)
+{
+    end_points(check);
+    check->points = (struct points){ .known = true, .from = from, .to = to };
+}
+
+/* Which instants does a start with `until` reach with this file and those before it? */
+static void note_points(struct check *check, const struct data_file *file,
+                        const struct judgement *found)
+{
+    struct points *points = &check->points;
+    const struct replay_file *journal = &found->journal;
+    if (file->kind == DATA_SNAPSHOT && file->is_named && found->verdict == WHOLE) {
+        msec made = found->info.created;
+        if (!points->known || points->is_ended || file->is_anew) begin_points(check, made, made);
+        if (made > points->to) points->to = made;
+    } else if (file->kind == DATA_JOURNAL && points->known && journal->records > 0) {
+        bool is_dated = journal->records > journal->undated;
+        if (is_dated && (journal->undated > 0 || points->is_ended))
+            begin_points(check, journal->first, journal->first);
+        if (is_dated && journal->last > points->to) points->to = journal->last;
+        if (!is_dated) points->is_ended = true;
+    }
+    if (found->verdict > TORN) points->is_ended = true;
+}
+
+static void print_changes(const struct replay_file *journal)
+{
+    if (journal->records > journal->undated) {
+        print_instants("  changes", journal->first, journal->last);
+        if (journal->set_back) fputs("; the clock was set back in between", stdout);
+        putchar('\n');
+    }
+    if (journal->undated > 0)
+        printf("  %" PRIu64 " records without an instant, of an earlier version\n",
+               journal->undated);
+}
+
 /* ---- repairing ------------------------------------------------------------------------------- */
 
 static bool cut_at(const struct data_file *file, uint64_t at)
@@ -122,7 +183,7 @@ static bool cut_at(const struct data_file *file, uint64_t at)
 static bool repair(struct check *check, const struct data_file *file, const struct judgement *found)
 {
     uint64_t first_line = strlen(RECORD_FIRST_LINE);
-    if (!check->fix || file->kind != DATA_JOURNAL) return false;
+    if (!check->fix || file->kind != DATA_JOURNAL || file->is_kept) return false;
     if (check->cut_set) {
         puts("  continues the file before it, which was cut");
         /* It no longer fits, so it is emptied. */
@@ -162,17 +223,19 @@ static void check_file(struct check *check, const struct data_file *file)
 {
     if (check->files == 0 || file->set != check->set) {
         end_store(check);
+        end_points(check);
         check->set = file->set;
         check->cut_set = check->unjudged = false;
         check->before = (struct journal_end){ 0 };
         if (check->deep) check->store = store_new(DATABASES_MAX);
     }
     struct judgement found;
-    judge_file(file, check->unjudged ? NULL : check->store, check->now, &check->before, &found);
+    bool is_loaded = !check->unjudged && !file->is_kept;
+    judge_file(file, is_loaded ? check->store : NULL, check->now, &check->before, &found);
     check->before = found.end;
 
     show_path(stdout, file->path);
-    fputs("\n  ", stdout);
+    fputs(file->is_kept ? "\n  kept " : "\n  ", stdout);
     switch (file->kind) {
     case DATA_MANIFEST: puts("manifest"); break;
     case DATA_SNAPSHOT: print_snapshot(&found); break;
@@ -180,6 +243,7 @@ static void check_file(struct check *check, const struct data_file *file)
         printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n",
                found.journal.good > 0 ? ", version 1" : "", found.size, found.journal.records,
                found.commands);
+        print_changes(&found.journal);
         break;
     case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
     case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
@@ -189,7 +253,8 @@ static void check_file(struct check *check, const struct data_file *file)
 
     print_verdict(file, &found);
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
-    if (is_foreign || found.verdict > TORN) check->unjudged = true;
+    if (is_foreign || (found.verdict > TORN && !file->is_kept)) check->unjudged = true;
+    note_points(check, file, &found);
     bool is_fixed = repair(check, file, &found);
     check->files++;
     check->bytes += found.size;
@@ -206,6 +271,7 @@ static int check_all(struct check *check, const struct data_files *all)
     for (size_t i = 0; i < all->count; i++)
         check_file(check, &all->files[i]);
     end_store(check);
+    end_points(check);
 
     printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " commands: "
            "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",

@@ -123,7 +123,7 @@ static int load(struct export *export, const char *path)
         fail(EXIT_UNREADABLE, "%s", found ? "no data files found" : strerror(errno));
     unsigned set = choose_set(&all);
     for (size_t i = 0; i < all.count; i++) {
-        if (all.files[i].set != set) continue;
+        if (all.files[i].set != set || all.files[i].is_kept) continue;
         int one = load_file(export->store, &all.files[i], export->now, &end);
         if (one > status) status = one;
     }

@@ -75,14 +75,17 @@ static struct data_file *add_file(struct data_files *all, const char *path)
 static void add_parts(struct data_files *all, const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
-    size_t first_torn = manifest_first_torn(manifest);
-    for (size_t i = 0; i < manifest->count; i++) {
-        const struct manifest_file *part = &manifest->files[i];
-        if (part->type == MANIFEST_HISTORY || manifest_file_path(manifest, part, path) != 0)
-            continue;
+    size_t first_torn = manifest_first_torn(manifest), place;
+    const struct manifest_file *part;
+    for (place = 0; (part = manifest_in_order(manifest, place)) != NULL; place++) {
+        const struct manifest_file *next = manifest_in_order(manifest, place + 1);
+        if (manifest_file_path(manifest, part, path) != 0) continue;
         struct data_file *file = add_file(all, path);
         file->is_named = true;
-        file->is_last = i >= first_torn;
+        file->is_kept = part->type == MANIFEST_HISTORY;
+        file->is_anew = part->anew;
+        file->is_last =
+            file->is_kept ? next != NULL && next->anew : part >= &manifest->files[first_torn];
         file->synced = part->synced;
         file->id = part->id;
         file->is_other = !manifest_is_listed_base(part, path);

@@ -61,7 +61,9 @@ const struct usage usages_check = {
     .about = "Checks the files that the daemon would load: a data folder (all manifests in it and "
              "in its subfolders, the files that they list, and all snapshots in it), a manifest, a "
              "snapshot or a journal. Prints for each file its kind, size, time of creation and "
-             "state.",
+             "state; for a journal, when its first and last change were made; for a folder, the "
+             "points in time that a start with --until can reach. Also checks the files that "
+             "journal-keep keeps, but neither loads nor repairs them.",
     .options = check_options,
     .sections = check_sections,
     .wrong = EXIT_UNREADABLE,

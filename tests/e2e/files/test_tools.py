@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import NOON, ROOT, Daemon, die_with_parent, equal, folder, main, oracle, own, wait_for
@@ -292,6 +293,43 @@ def files_that_are_not_data_have_their_own_exit_status():
     for name in ("expired-check", "expired-export"):
         status, said, err = tool(name, "--help")
         assert status == 0 and said.startswith(b"Usage: " + name.encode()) and not err, said
+
+
+def instant(msec):
+    seconds, rest = divmod(msec, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03}Z"
+
+
+@own
+def kept_files_and_points_in_time_are_listed():
+    with Daemon("--clock", "stepped", "--appendonly", "yes", "--journal-keep", "1h") as daemon:
+        with daemon.redis() as client:
+            client.set("a", "1")
+            daemon.step(5000)
+            client.set("b", "2")
+            client.execute_command("BGREWRITEAOF")
+            assert wait_for(lambda: client.info("persistence")["aof_kept_files"] == 2)
+            daemon.step(1000)
+            client.set("c", "3")
+            began = daemon.clock() - 6000
+            daemon.kill()
+        status, report = check("--deep", daemon.dir)
+        equal(status, WHOLE, report)
+        assert re.search(r"1\.base\.exp\n  kept snapshot, ", report), report
+        assert re.search(r"1\.incr\.aof\n  kept journal, .*: 2 records, .*\n"
+                         rf"  changes from {instant(began)} to {instant(began + 5000)}\n", report), report
+        assert f"\npoints in time: from {instant(began)} to {instant(began + 6000)}\n" in report, report
+        assert "\ntotal: 3 keys," in report, report
+        path = os.path.join(daemon.dir, "appendonlydir", "appendonly.aof.1.incr.aof")
+        with open(path, "r+b") as file:
+            file.seek(60)
+            file.write(b"x")
+        status, report = check("--deep", "--fix", "--cut-at-damage", daemon.dir)
+        equal(status, DAMAGED, report)
+        assert "\ntotal: 3 keys," in report and "  cut at" not in report, report
+        assert f"points in time: from {instant(began + 5000)} to {instant(began + 6000)}\n" in report, report
+        status, out, _ = tool("expired-export", "--text", daemon.dir)
+        equal((status, out.count(b"SET")), (0, 3), out)
 
 
 # --- expired-export ----------------------------------------------------------------------------
