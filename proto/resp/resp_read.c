@@ -152,24 +152,6 @@ static enum resp_status read_header(struct resp_reader *reader, const char *inpu
     return RESP_REQUEST;
 }
 
-static enum resp_status read_multibulk_header(struct resp_reader *reader, const char *input,
-                                              size_t len, const struct resp_limits *limits)
-{
-    struct header header;
-    enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
-    if (status == RESP_MALFORMED) return malformed(reader, "too big mbulk count string");
-    if (status != RESP_REQUEST) return status;
-
-    int64_t most = limits->anonymous || limits->max_args > INT32_MAX ? INT32_MAX : limits->max_args;
-    int64_t most_anon = limits->max_args < MAX_ARGS_ANON ? limits->max_args : MAX_ARGS_ANON;
-    if (!header.good || header.value > most) return malformed(reader, "invalid multibulk length");
-    if (limits->anonymous && header.value > most_anon)
-        return malformed(reader, "unauthenticated multibulk length");
-    reader->parsed = header.size;
-    reader->args_expected = header.value > 0 ? header.value : 0;
-    return RESP_REQUEST;
-}
-
 static enum resp_status read_bulk_header(struct resp_reader *reader, const char *input, size_t len,
                                          const struct resp_limits *limits)
 {
@@ -291,8 +273,18 @@ static enum resp_status begin_multibulk(struct resp_reader *reader, const char *
         reader->parsed = header;
         reader->args_expected = (int64_t)count;
     } else {
-        enum resp_status status = read_multibulk_header(reader, input, len, limits);
+        struct header line;
+        enum resp_status status = read_header(reader, input, len, limits->max_line, &line);
+        if (status == RESP_MALFORMED) return malformed(reader, "too big mbulk count string");
         if (status != RESP_REQUEST) return status;
+        int64_t most =
+            limits->anonymous || limits->max_args > INT32_MAX ? INT32_MAX : limits->max_args;
+        int64_t most_anon = limits->max_args < MAX_ARGS_ANON ? limits->max_args : MAX_ARGS_ANON;
+        if (!line.good || line.value > most) return malformed(reader, "invalid multibulk length");
+        if (limits->anonymous && line.value > most_anon)
+            return malformed(reader, "unauthenticated multibulk length");
+        reader->parsed = line.size;
+        reader->args_expected = line.value > 0 ? line.value : 0;
     }
     /* Make room for the announced arguments, up to TRUSTED_ARGS. */
     int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "store/base/bytes.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 
@@ -70,49 +71,6 @@ static enum resp_reply_status take_blob(struct walk *walk, struct resp_node *nod
     return REPLY_WHOLE;
 }
 
-/* The line was a count: opens the aggregate. */
-static enum resp_reply_status open_aggregate(struct walk *walk, struct resp_node *node)
-{
-    int64_t count;
-    if (!number_parse_int64(node->text, node->len, &count)) return REPLY_MALFORMED;
-    if (count == -1 && node->type == REPLY_ARRAY) return as_null(node);
-    if (count < 0 || count > INT64_MAX / 2 || walk->depth == MAX_DEPTH) return REPLY_MALFORMED;
-    if (node->type == REPLY_MAP || node->type == REPLY_ATTRIBUTE) count *= 2;
-    node->number = count;
-    node->text = NULL;
-    node->len = 0;
-    walk->missing[++walk->depth] = (uint64_t)count;
-    return REPLY_WHOLE;
-}
-
-static enum resp_reply_status take_double(struct resp_node *node)
-{
-    const char *text = node->text + (node->len > 0 && node->text[0] == '-');
-    size_t len = (size_t)(node->text + node->len - text);
-    if (len == strlen("nan") && memcmp(text, "nan", len) == 0) {
-        node->real = (double)NAN;
-        return REPLY_WHOLE;
-    }
-    return number_parse_double(node->text, node->len, &node->real) ? REPLY_WHOLE : REPLY_MALFORMED;
-}
-
-static enum resp_reply_status take_integer(struct resp_node *node)
-{
-    bool good = number_parse_int64(node->text, node->len, &node->number);
-    node->text = NULL;
-    node->len = 0;
-    return good ? REPLY_WHOLE : REPLY_MALFORMED;
-}
-
-static enum resp_reply_status take_bool(struct resp_node *node)
-{
-    if (node->len != 1 || (node->text[0] != 't' && node->text[0] != 'f')) return REPLY_MALFORMED;
-    node->number = node->text[0] == 't';
-    node->text = NULL;
-    node->len = 0;
-    return REPLY_WHOLE;
-}
-
 static bool type_of(char byte, enum resp_reply_type *type)
 {
     switch (byte) {
@@ -137,18 +95,41 @@ static bool type_of(char byte, enum resp_reply_type *type)
 
 static enum resp_reply_status take_value(struct walk *walk, char byte, struct resp_node *node)
 {
+    int64_t count;
+    bool good;
     switch (node->type) {
     case REPLY_STATUS:
     case REPLY_BIGNUM: return REPLY_WHOLE;
     case REPLY_ERROR: return byte == '!' ? take_blob(walk, node) : REPLY_WHOLE;
     case REPLY_NULL: return node->len == 0 ? as_null(node) : REPLY_MALFORMED;
-    case REPLY_INTEGER: return take_integer(node);
-    case REPLY_DOUBLE: return take_double(node);
-    case REPLY_BOOL: return take_bool(node);
     case REPLY_BULK:
     case REPLY_VERBATIM: return take_blob(walk, node);
-    default: return open_aggregate(walk, node);
+    case REPLY_DOUBLE: {
+        bool is_negative = node->len > 0 && node->text[0] == '-';
+        if (bytes_equal(bytes_of(node->text + is_negative, node->len - is_negative), LIT("nan"))) {
+            node->real = (double)NAN;
+            return REPLY_WHOLE;
+        }
+        good = number_parse_double(node->text, node->len, &node->real);
+        return good ? REPLY_WHOLE : REPLY_MALFORMED;
     }
+    case REPLY_INTEGER: good = number_parse_int64(node->text, node->len, &node->number); break;
+    case REPLY_BOOL:
+        good = node->len == 1 && (node->text[0] == 't' || node->text[0] == 'f');
+        node->number = good && node->text[0] == 't';
+        break;
+    default: /* an aggregate: the line was its count */
+        if (!number_parse_int64(node->text, node->len, &count)) return REPLY_MALFORMED;
+        if (count == -1 && node->type == REPLY_ARRAY) return as_null(node);
+        if (count < 0 || count > INT64_MAX / 2 || walk->depth == MAX_DEPTH) return REPLY_MALFORMED;
+        if (node->type == REPLY_MAP || node->type == REPLY_ATTRIBUTE) count *= 2;
+        node->number = count;
+        walk->missing[++walk->depth] = (uint64_t)count;
+        good = true;
+    }
+    node->text = NULL;
+    node->len = 0;
+    return good ? REPLY_WHOLE : REPLY_MALFORMED;
 }
 
 static enum resp_reply_status take_node(struct walk *walk)
