@@ -20,17 +20,6 @@ struct node {
     int64_t port, tls_port, reached; /* 0: none; reached: the one of the two for this client */
 };
 
-/* The address and port of "127.0.0.1:6379" or "[::1]:6379". */
-static int64_t split_address(const char *text, char ip[IP_MAX])
-{
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL) return 0;
-    bool bracketed = text[0] == '[' && colon[-1] == ']';
-    const char *from = text + bracketed, *end = colon - bracketed;
-    snprintf(ip, IP_MAX, "%.*s", (int)(end - from), from);
-    return strtoll(colon + 1, NULL, 10);
-}
-
 static struct node describe(const struct call *call)
 {
     const struct cluster_context *context = call->context;
@@ -42,8 +31,16 @@ static struct node describe(const struct call *call)
                          .tls_port = conf->tls_port };
     struct client_info info;
     int64_t local = 0;
-    if (clients_info(call->session, &info) && !info.unix_socket)
-        local = split_address(info.local, node.ip);
+    if (clients_info(call->session, &info) && !info.unix_socket) {
+        /* "127.0.0.1:6379" or "[::1]:6379" */
+        const char *colon = strrchr(info.local, ':');
+        if (colon != NULL) {
+            bool bracketed = info.local[0] == '[' && colon[-1] == ']';
+            const char *from = info.local + bracketed, *end = colon - bracketed;
+            snprintf(node.ip, sizeof(node.ip), "%.*s", (int)(end - from), from);
+            local = strtoll(colon + 1, NULL, 10);
+        }
+    }
     bool over_tls = conf->tls_port > 0 && (conf->port == 0 || local == conf->tls_port);
     if (conf->cluster_announce_ip[0] != '\0')
         snprintf(node.ip, sizeof(node.ip), "%s", conf->cluster_announce_ip);

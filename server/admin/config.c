@@ -148,19 +148,6 @@ static bool find_options(struct call *call, struct change *changes, int count)
     return true;
 }
 
-/* DIFFERS: Redis accepts a zero byte in a password and truncates other options there.
- * (doc/differs.md) */
-static bool set_one(struct conf *conf, const struct conf_option *option, struct bytes word,
-                    const char **why)
-{
-    *why = "a zero byte in a value";
-    if (has_zero_byte(word)) return false;
-    char *value = c_string_of(word);
-    bool done = conf_set(conf, option, value, why);
-    mem_free(value);
-    return done;
-}
-
 static void put_back(struct conf *conf, const struct change *changes, int count)
 {
     const char *ignored;
@@ -168,12 +155,17 @@ static void put_back(struct conf *conf, const struct change *changes, int count)
         conf_set(conf, changes[count].option, changes[count].value, &ignored);
 }
 
+/* DIFFERS: Redis accepts a zero byte in a password and truncates other options there.
+ * (doc/differs.md) */
 static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
-        char *old = conf_get(conf, changes[i].option);
-        const char *why;
-        if (set_one(conf, changes[i].option, call->argv[3 + 2 * i], &why)) {
+        struct bytes word = call->argv[3 + 2 * i];
+        char *old = conf_get(conf, changes[i].option), *value = c_string_of(word);
+        const char *why = "a zero byte in a value";
+        bool done = !has_zero_byte(word) && conf_set(conf, changes[i].option, value, &why);
+        mem_free(value);
+        if (done) {
             changes[i].value = old;
             continue;
         }
@@ -189,22 +181,6 @@ bool config_apply(const struct config_context *context)
 {
     notify_set_flags(context->notify, context->conf->notify_keyspace_events);
     return context->changed(context->ctx);
-}
-
-/* Rereads certificates and keys if a tls option was set, even to its old value. If they don't work,
- * all options are restored. */
-static bool apply_tls(struct call *call, const struct change *changes, int count)
-{
-    const struct config_context *context = call->context;
-    const struct conf_option *option = NULL;
-    for (int i = 0; i < count && option == NULL; i++)
-        if (strncmp(changes[i].option->name, "tls-", 4) == 0) option = changes[i].option;
-    struct tls *tls = clients_tls(context->clients);
-    char why[TLS_WHY_SIZE];
-    if (option == NULL || tls == NULL || tls_reload(tls, why, sizeof(why))) return true;
-    put_back(context->conf, changes, count);
-    fail_change(call, option, why);
-    return false;
 }
 
 static bool try_to_apply(const struct config_context *context, const struct change *changes,
@@ -227,23 +203,34 @@ static void undo(const struct config_context *context, const struct change *chan
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
 }
 
-/* Some options, such as ports, may fail to take effect. Then all options are restored. */
-static bool apply_or_undo(struct call *call, const struct change *changes, int count)
-{
-    struct config_fault fault;
-    if (try_to_apply(call->context, changes, count, &fault)) return true;
-    undo(call->context, changes, count);
-    fail_change(call, fault.option, fault.text);
-    return false;
-}
-
-/* The journal may fail to start. Then all options are restored, and the other ones applied again.
- */
+/* What can't take effect is undone: all options are restored. */
 static bool apply(struct call *call, const struct change *changes, int count)
 {
-    if (config_apply(call->context)) return true;
-    undo(call->context, changes, count);
-    config_apply(call->context);
+    const struct config_context *context = call->context;
+    /* Reread certificates and keys if a tls option was set, even to its old value. */
+    const struct conf_option *option = NULL;
+    for (int i = 0; i < count && option == NULL; i++)
+        if (strncmp(changes[i].option->name, "tls-", 4) == 0) option = changes[i].option;
+    struct tls *tls = clients_tls(context->clients);
+    char why[TLS_WHY_SIZE];
+    if (option != NULL && tls != NULL && !tls_reload(tls, why, sizeof(why))) {
+        put_back(context->conf, changes, count);
+        fail_change(call, option, why);
+        return false;
+    }
+
+    /* Ports may be in use, for example. */
+    struct config_fault fault;
+    if (!try_to_apply(context, changes, count, &fault)) {
+        undo(context, changes, count);
+        fail_change(call, fault.option, fault.text);
+        return false;
+    }
+
+    /* The journal may fail to start. Then the old options are applied again. */
+    if (config_apply(context)) return true;
+    undo(context, changes, count);
+    config_apply(context);
     return fail(call, ERR_NO_JOURNAL);
 }
 
@@ -272,8 +259,7 @@ static void cmd_config_set(struct call *call)
     int count = (call->argc - 2) / 2;
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;
-    bool done = set_all(call, context->conf, changes, count) && apply_tls(call, changes, count) &&
-                apply_or_undo(call, changes, count) && apply(call, changes, count);
+    bool done = set_all(call, context->conf, changes, count) && apply(call, changes, count);
     for (int i = 0; i < count; i++)
         free(changes[i].value);
     if (!done) return;

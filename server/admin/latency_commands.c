@@ -120,20 +120,6 @@ static void cmd_latency_doctor(struct call *call)
 
 enum { BUCKETS_MAX = 40 };
 
-/* The powers of two at which the cumulative count grows. */
-static unsigned find_bounds(const struct histogram *spans, uint64_t *bounds)
-{
-    unsigned count = 0;
-    uint64_t seen = 0;
-    for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->total; i++) {
-        uint64_t upto = histogram_up_to(spans, INT64_C(1) << i);
-        if (upto == seen) continue;
-        seen = upto;
-        bounds[count++] = UINT64_C(1) << i;
-    }
-    return count;
-}
-
 struct histograms {
     struct call *call;
     size_t count;
@@ -167,8 +153,14 @@ static void visit_histogram(void *ctx, struct command_ref ref)
         resp_bulk_text(all->call->out, "calls");
         resp_integer(all->call->out, (int64_t)ref.stats->calls);
         resp_bulk_text(all->call->out, "histogram_usec");
-        uint64_t bounds[BUCKETS_MAX];
-        unsigned count = find_bounds(spans, bounds);
+        uint64_t bounds[BUCKETS_MAX], seen = 0;
+        unsigned count = 0;
+        for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->total; i++) {
+            uint64_t upto = histogram_up_to(spans, INT64_C(1) << i);
+            if (upto == seen) continue;
+            seen = upto;
+            bounds[count++] = UINT64_C(1) << i;
+        }
         resp_map(all->call->out, count);
         for (unsigned i = 0; i < count; i++) {
             resp_integer(all->call->out, (int64_t)bounds[i]);

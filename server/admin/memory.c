@@ -26,58 +26,10 @@ static void cmd_memory_usage(struct call *call)
         resp_integer(call->out, (int64_t)entry_bytes(entry));
 }
 
-/* For a figure of Redis Cluster. */
-static void reply_nothing(struct call *call, const char *name)
-{
-    reply_named_count(call, name, 0);
-}
-
 static void reply_ratio(struct call *call, const char *name, double value)
 {
     resp_bulk_text(call->out, name);
     resp_double(call->out, value);
-}
-
-static void reply_databases(struct call *call, const struct store *store)
-{
-    for (unsigned db = 0; db < store->database_count; db++) {
-        char name[32];
-        struct memory_of_keys one = memory_of_keys(store_database(store, db));
-        if (one.keys == 0) continue;
-        snprintf(name, sizeof(name), "db.%u", db);
-        resp_bulk_text(call->out, name);
-        resp_map(call->out, 3);
-        reply_named_count(call, "overhead.hashtable.main", one.tables);
-        reply_named_count(call, "overhead.hashtable.expires", one.deadlines);
-        reply_nothing(call, "overhead.hashtable.slot-to-keys");
-    }
-}
-
-static void reply_parts(struct call *call, const struct memory_figures *figures)
-{
-    const struct script_report *scripts = &figures->scripts;
-    reply_named_count(call, "peak.allocated", figures->peak);
-    reply_named_count(call, "total.allocated", figures->used);
-    reply_named_count(call, "startup.allocated", figures->startup);
-    reply_named_count(call, "replication.backlog", figures->backlog);
-    reply_named_count(call, "clients.slaves", figures->replicas);
-    reply_named_count(call, "clients.normal", figures->clients);
-    reply_nothing(call, "cluster.links");
-    reply_named_count(call, "aof.buffer", figures->journal);
-    reply_named_count(call, "lua.caches", scripts->lua_bytes + scripts->script_bytes);
-    reply_named_count(call, "functions.caches", scripts->function_bytes);
-}
-
-static void reply_data(struct call *call, const struct memory_figures *figures)
-{
-    size_t keys = figures->keys.keys;
-    size_t gained = figures->used > figures->startup ? figures->used - figures->startup : 0;
-    reply_named_count(call, "overhead.total", figures->overhead);
-    reply_named_count(call, "keys.count", keys);
-    reply_named_count(call, "keys.bytes-per-key", keys > 0 ? gained / keys : 0);
-    reply_named_count(call, "dataset.bytes", figures->dataset);
-    reply_ratio(call, "dataset.percentage", figures->dataset_percent);
-    reply_ratio(call, "peak.percentage", 100 * memory_ratio(figures->used, figures->peak));
 }
 
 /* By how much one figure exceeds another one: as a ratio, and in bytes, which may be negative. */
@@ -90,33 +42,60 @@ static void reply_excess(struct call *call, const char *name, size_t value, size
     reply_named_count(call, field, value - above);
 }
 
-static void reply_allocators(struct call *call, const struct memory_figures *figures)
+static void cmd_memory_stats(struct call *call)
 {
-    const struct mem_allocators *all = &figures->allocators;
+    enum { AREAS = 10, DATA = 6, ALLOCATORS = 11 };
+    const struct memory_context *context = call->context;
+    const struct store *store = context->store;
+    struct memory_figures figures;
+    memory_figures(context, &figures);
+    size_t databases = 0;
+    for (unsigned db = 0; db < store->database_count; db++)
+        databases += keyspace_count(store_database(store, db)) > 0;
+    resp_map(call->out, AREAS + databases + DATA + ALLOCATORS);
+
+    const struct script_report *scripts = &figures.scripts;
+    reply_named_count(call, "peak.allocated", figures.peak);
+    reply_named_count(call, "total.allocated", figures.used);
+    reply_named_count(call, "startup.allocated", figures.startup);
+    reply_named_count(call, "replication.backlog", figures.backlog);
+    reply_named_count(call, "clients.slaves", figures.replicas);
+    reply_named_count(call, "clients.normal", figures.clients);
+    reply_named_count(call, "cluster.links", 0); /* as without Redis Cluster */
+    reply_named_count(call, "aof.buffer", figures.journal);
+    reply_named_count(call, "lua.caches", scripts->lua_bytes + scripts->script_bytes);
+    reply_named_count(call, "functions.caches", scripts->function_bytes);
+
+    for (unsigned db = 0; db < store->database_count; db++) {
+        char name[32];
+        struct memory_of_keys one = memory_of_keys(store_database(store, db));
+        if (one.keys == 0) continue;
+        snprintf(name, sizeof(name), "db.%u", db);
+        resp_bulk_text(call->out, name);
+        resp_map(call->out, 3);
+        reply_named_count(call, "overhead.hashtable.main", one.tables);
+        reply_named_count(call, "overhead.hashtable.expires", one.deadlines);
+        reply_named_count(call, "overhead.hashtable.slot-to-keys", 0);
+    }
+
+    size_t keys = figures.keys.keys;
+    size_t gained = figures.used > figures.startup ? figures.used - figures.startup : 0;
+    reply_named_count(call, "overhead.total", figures.overhead);
+    reply_named_count(call, "keys.count", keys);
+    reply_named_count(call, "keys.bytes-per-key", keys > 0 ? gained / keys : 0);
+    reply_named_count(call, "dataset.bytes", figures.dataset);
+    reply_ratio(call, "dataset.percentage", figures.dataset_percent);
+    reply_ratio(call, "peak.percentage", 100 * memory_ratio(figures.used, figures.peak));
+
+    const struct mem_allocators *all = &figures.allocators;
     reply_named_count(call, "allocator.allocated", all->allocated);
     reply_named_count(call, "allocator.active", all->active);
     reply_named_count(call, "allocator.resident", all->resident);
     reply_excess(call, "allocator-fragmentation", all->active, all->allocated);
     reply_excess(call, "allocator-rss", all->resident, all->active);
-    reply_excess(call, "rss-overhead", figures->resident, all->resident);
-    reply_ratio(call, "fragmentation", memory_ratio(figures->resident, figures->used));
-    reply_named_count(call, "fragmentation.bytes", figures->resident - figures->used);
-}
-
-static void cmd_memory_stats(struct call *call)
-{
-    enum { PARTS = 10, DATA = 6, ALLOCATORS = 11 };
-    const struct memory_context *context = call->context;
-    struct memory_figures figures;
-    memory_figures(context, &figures);
-    size_t databases = 0;
-    for (unsigned db = 0; db < context->store->database_count; db++)
-        databases += keyspace_count(store_database(context->store, db)) > 0;
-    resp_map(call->out, PARTS + databases + DATA + ALLOCATORS);
-    reply_parts(call, &figures);
-    reply_databases(call, context->store);
-    reply_data(call, &figures);
-    reply_allocators(call, &figures);
+    reply_excess(call, "rss-overhead", figures.resident, all->resident);
+    reply_ratio(call, "fragmentation", memory_ratio(figures.resident, figures.used));
+    reply_named_count(call, "fragmentation.bytes", figures.resident - figures.used);
 }
 
 /* Ratios are reported above HIGH_RATIO, and not at all if less than SMALL_BYTES are in use. */

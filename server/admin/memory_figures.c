@@ -10,18 +10,6 @@ struct memory_of_keys memory_of_keys(const struct keyspace *ks)
                                     keyspace_count(ks) };
 }
 
-static struct memory_of_keys total_of_keys(const struct store *store)
-{
-    struct memory_of_keys total = { 0 };
-    for (unsigned db = 0; db < store->database_count; db++) {
-        struct memory_of_keys one = memory_of_keys(store_database(store, db));
-        total.tables += one.tables;
-        total.deadlines += one.deadlines;
-        total.keys += one.keys;
-    }
-    return total;
-}
-
 static size_t parts_of(const struct memory_figures *figures)
 {
     const struct script_report *scripts = &figures->scripts;
@@ -37,24 +25,26 @@ static void add_replica(void *ctx, const struct replica_info *replica)
     if (clients_info(replica->session, &client)) *bytes += client.memory;
 }
 
-static void measure_replicas(const struct memory_context *context, struct memory_figures *figures)
-{
-    if (context->replication == NULL) return;
-    const struct replicas *replicas = replication_replicas(context->replication);
-    figures->replicas = 0;
-    replicas_each(replicas, add_replica, &figures->replicas);
-    figures->backlog = backlog_bytes(replication_backlog(context->replication));
-    figures->copies = replicas_report(replicas).bytes;
-}
-
 static void measure_parts(const struct memory_context *context, struct memory_figures *figures)
 {
-    measure_replicas(context, figures);
+    if (context->replication != NULL) {
+        const struct replicas *replicas = replication_replicas(context->replication);
+        figures->replicas = 0;
+        replicas_each(replicas, add_replica, &figures->replicas);
+        figures->backlog = backlog_bytes(replication_backlog(context->replication));
+        figures->copies = replicas_report(replicas).bytes;
+    }
     figures->clients = clients_bytes(context->clients);
     figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
     if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
     if (context->scripting != NULL) figures->scripts = script_report(context->scripting);
-    figures->keys = total_of_keys(context->store);
+    figures->keys = (struct memory_of_keys){ 0 };
+    for (unsigned db = 0; db < context->store->database_count; db++) {
+        struct memory_of_keys one = memory_of_keys(store_database(context->store, db));
+        figures->keys.tables += one.tables;
+        figures->keys.deadlines += one.deadlines;
+        figures->keys.keys += one.keys;
+    }
 }
 
 size_t memory_figures_at_start(const struct memory_context *context)

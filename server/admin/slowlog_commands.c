@@ -6,20 +6,6 @@
 
 enum { SHOWN = 10 };
 
-static void reply_slow_call(struct call *call, const struct slow_call *slow, bool with_blocked)
-{
-    resp_array(call->out, with_blocked ? 7 : 6);
-    resp_integer(call->out, (int64_t)slow->id);
-    resp_integer(call->out, slow->at_sec);
-    resp_integer(call->out, slow->usec);
-    resp_array(call->out, (size_t)slow->argc);
-    for (int i = 0; i < slow->argc; i++)
-        reply_bytes(call, blob_view(slow->argv[i]));
-    reply_bytes(call, blob_view(slow->peer));
-    reply_bytes(call, blob_view(slow->name));
-    if (with_blocked) resp_integer(call->out, slow->blocked_usec);
-}
-
 static void cmd_slowlog_get(struct call *call)
 {
     const struct observer *observer = call->context;
@@ -34,8 +20,18 @@ static void cmd_slowlog_get(struct call *call)
     if (wanted >= 0 && (uint64_t)wanted < count) count = (size_t)wanted;
     resp_array(call->out, count);
     const struct slow_call *slow = slowlog_newest(observer->slowlog);
-    for (; count > 0; count--, slow = slow->older)
-        reply_slow_call(call, slow, with_blocked);
+    for (; count > 0; count--, slow = slow->older) {
+        resp_array(call->out, with_blocked ? 7 : 6);
+        resp_integer(call->out, (int64_t)slow->id);
+        resp_integer(call->out, slow->at_sec);
+        resp_integer(call->out, slow->usec);
+        resp_array(call->out, (size_t)slow->argc);
+        for (int i = 0; i < slow->argc; i++)
+            reply_bytes(call, blob_view(slow->argv[i]));
+        reply_bytes(call, blob_view(slow->peer));
+        reply_bytes(call, blob_view(slow->name));
+        if (with_blocked) resp_integer(call->out, slow->blocked_usec);
+    }
 }
 
 static void cmd_slowlog_len(struct call *call)

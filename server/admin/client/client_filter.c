@@ -78,38 +78,12 @@ static struct bytes view_or_none(const struct blob *blob)
     return blob != NULL ? blob_view(blob) : (struct bytes){ .data = NULL };
 }
 
-/* The address without its port. */
-static struct bytes ip_of(const char *peer)
-{
-    const char *colon = strrchr(peer, ':');
-    return bytes_of(peer, colon != NULL ? (size_t)(colon - peer) : strlen(peer));
-}
-
-/* The texts that are compared as a whole; data NULL: there is none. */
-static struct bytes text_of(const struct client_info *info, enum client_text which)
-{
-    switch (which) {
-    case CLIENT_ADDR: return view_of(info->peer);
-    case CLIENT_LADDR: return view_of(info->local);
-    case CLIENT_IP: return ip_of(info->peer);
-    case CLIENT_NAME: return view_or_none(info->session->name);
-    case CLIENT_LIB_NAME: return view_or_none(info->session->lib_name);
-    case CLIENT_LIB_VER: return view_or_none(info->session->lib_version);
-    default: return (struct bytes){ .data = NULL };
-    }
-}
-
 /* ---- matching -------------------------------------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {
     uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
     return (one > other) - (one < other);
-}
-
-static bool has_id(const struct client_wish *wish, uint64_t id)
-{
-    return bsearch(&id, wish->ids, wish->id_count, sizeof(id), compare_ids) != NULL;
 }
 
 /* Are all of these letters among the connection's? */
@@ -123,16 +97,33 @@ static bool has_letters(const char *letters, struct bytes wanted)
 static bool has_text(const struct client_info *info, enum client_text which, struct bytes wanted)
 {
     char flags[CLIENT_FLAGS_MAX];
-    if (which == CLIENT_FLAGS) return has_letters(client_flags(info, flags), wanted);
-    if (which == CLIENT_CAPA) return has_letters(client_capa(info->session), wanted);
-    struct bytes text = text_of(info, which);
+    const char *port = strrchr(info->peer, ':');
+    struct bytes text = { .data = NULL }; /* to be compared as a whole, if there is one */
+    switch (which) {
+    case CLIENT_FLAGS: return has_letters(client_flags(info, flags), wanted);
+    case CLIENT_CAPA: return has_letters(client_capa(info->session), wanted);
+    case CLIENT_ADDR: text = view_of(info->peer); break;
+    case CLIENT_LADDR: text = view_of(info->local); break;
+    case CLIENT_IP:
+        text = view_of(info->peer);
+        if (port != NULL) text.len = (size_t)(port - info->peer);
+        break;
+    case CLIENT_NAME: text = view_or_none(info->session->name); break;
+    case CLIENT_LIB_NAME: text = view_or_none(info->session->lib_name); break;
+    case CLIENT_LIB_VER: text = view_or_none(info->session->lib_version); break;
+    default: break;
+    }
     return text.data != NULL && bytes_equal(text, wanted);
 }
 
 /* Returns whether each wish that was given is as it `must` be: fulfilled or not. */
 static bool fits(const struct client_wish *wish, const struct client_info *info, bool must)
 {
-    if (wish->ids != NULL && has_id(wish, info->id) != must) return false;
+    if (wish->ids != NULL) {
+        uint64_t id = info->id;
+        bool has_id = bsearch(&id, wish->ids, wish->id_count, sizeof(id), compare_ids) != NULL;
+        if (has_id != must) return false;
+    }
     if (wish->type != ANY_TYPE && (wish->type == type_of(info)) != must) return false;
     if (wish->user != NULL && (wish->user == info->session->user) != must) return false;
     if (wish->db >= 0 && (wish->db == info->session->db) != must) return false;
@@ -166,37 +157,12 @@ static bool parse_type(struct call *call, int i, enum client_type *type)
     return true;
 }
 
-static bool parse_user(struct call *call, int i, const struct acl_user **user)
-{
-    const struct connection_context *context = call->context;
-    *user = acl_find(context->engine->acl, call->argv[i]);
-    if (*user == NULL) failf(call, ERR_NO_SUCH_USER, arg_width(call, i), call->argv[i].data);
-    return *user != NULL;
-}
-
-static bool parse_db(struct call *call, int i, int64_t *db)
-{
-    unsigned count = call->txn->store->database_count;
-    if (!arg_int64_or(call, i, db, ERR_CLIENT_DB)) return false;
-    if (*db >= 0 && *db < count) return true;
-    return failf(call, ERR_CLIENT_DB_RANGE, count - 1);
-}
-
 static bool parse_seconds(struct call *call, int i, const char *name, int64_t *seconds)
 {
     if (!number_parse_int64(call->argv[i].data, call->argv[i].len, seconds))
         return failf(call, ERR_BAD_MSEC, name);
     if (*seconds > 0) return true;
     return failf(call, ERR_CLIENT_SECONDS, name);
-}
-
-static bool parse_letters(struct call *call, int i, enum client_text which, struct bytes *letters)
-{
-    const char *known = which == CLIENT_FLAGS ? "bcdeirtuxABEIMNOPRSTU" : "r";
-    *letters = call->argv[i];
-    if (has_letters(known, *letters)) return true;
-    return failf(call, which == CLIENT_FLAGS ? ERR_CLIENT_FLAGS : ERR_CLIENT_CAPA,
-                 arg_width(call, i), call->argv[i].data);
 }
 
 /* One or more ids, up to an argument that is no number. */
@@ -227,24 +193,34 @@ static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
         [CLIENT_NAME] = "NAME",   [CLIENT_LIB_NAME] = "LIB-NAME", [CLIENT_LIB_VER] = "LIB-VER",
         [CLIENT_FLAGS] = "FLAGS", [CLIENT_CAPA] = "CAPA",
     };
+    const struct connection_context *context = call->context;
+    struct bytes value = call->argv[*i];
     bool valid = true;
-    if (strcasecmp(word, "ID") == 0)
+    if (strcasecmp(word, "ID") == 0) {
         valid = parse_ids(call, i, wish);
-    else if (strcasecmp(word, "TYPE") == 0)
+    } else if (strcasecmp(word, "TYPE") == 0) {
         valid = parse_type(call, *i, &wish->type);
-    else if (strcasecmp(word, "USER") == 0)
-        valid = parse_user(call, *i, &wish->user);
-    else if (strcasecmp(word, "DB") == 0)
-        valid = parse_db(call, *i, &wish->db);
-    else {
+    } else if (strcasecmp(word, "USER") == 0) {
+        wish->user = acl_find(context->engine->acl, value);
+        valid =
+            wish->user != NULL || failf(call, ERR_NO_SUCH_USER, arg_width(call, *i), value.data);
+    } else if (strcasecmp(word, "DB") == 0) {
+        unsigned count = call->txn->store->database_count;
+        valid =
+            arg_int64_or(call, *i, &wish->db, ERR_CLIENT_DB) &&
+            ((wish->db >= 0 && wish->db < count) || failf(call, ERR_CLIENT_DB_RANGE, count - 1));
+    } else {
         enum client_text which = 0;
         while (which < CLIENT_TEXTS && strcasecmp(word, names[which]) != 0)
             which++;
         if (which == CLIENT_TEXTS) return ARG_OTHER;
-        if (which >= CLIENT_FLAGS)
-            valid = parse_letters(call, *i, which, &wish->texts[which]);
-        else
-            wish->texts[which] = call->argv[*i];
+        wish->texts[which] = value;
+        if (which == CLIENT_FLAGS)
+            valid = has_letters("bcdeirtuxABEIMNOPRSTU", value) ||
+                    failf(call, ERR_CLIENT_FLAGS, arg_width(call, *i), value.data);
+        if (which == CLIENT_CAPA)
+            valid = has_letters("r", value) ||
+                    failf(call, ERR_CLIENT_CAPA, arg_width(call, *i), value.data);
     }
     return valid ? ARG_TAKEN : ARG_FAILED;
 }

@@ -7,23 +7,12 @@
 
 /* DIFFERS: in Redis a pause whose end overflows has no effect; here it lasts as long as possible.
  * (doc/differs.md) */
-static bool parse_until(struct call *call, msec *until)
-{
-    int64_t span;
-    if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return false;
-    if (span < 0) return fail(call, ERR_TIMEOUT_NEGATIVE);
-    if (span == 0)
-        *until = instant_last_expired(call->txn->now); /* ends at once */
-    else if (!instant_after(call->txn->now, span, until))
-        *until = INSTANT_MAX;
-    return true;
-}
-
 void cmd_client_pause(struct call *call)
 {
     const struct connection_context *context = call->context;
     enum pause_kind kind = PAUSE_ALL;
     msec until;
+    int64_t span;
     if (call->argc > 4) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
         return;
@@ -35,7 +24,15 @@ void cmd_client_pause(struct call *call)
             return;
         }
     }
-    if (!parse_until(call, &until)) return;
+    if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return;
+    if (span < 0) {
+        fail(call, ERR_TIMEOUT_NEGATIVE);
+        return;
+    }
+    if (span == 0)
+        until = instant_last_expired(call->txn->now); /* ends at once */
+    else if (!instant_after(call->txn->now, span, &until))
+        until = INSTANT_MAX;
     pause_begin(context->pause, kind, until);
     reply_ok(call);
 }

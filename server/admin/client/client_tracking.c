@@ -19,24 +19,18 @@ struct options {
     size_t prefix_count;
 };
 
-static bool parse_redirect(struct call *call, int i, struct options *options)
-{
-    const struct connection_context *context = call->context;
-    int64_t id;
-    if (options->mode.redirect != NULL) return fail(call, ERR_TRACKING_REDIRECTS);
-    if (!arg_int64(call, i, &id)) return false;
-    options->mode.redirect = clients_find(context->clients, (uint64_t)id);
-    if (options->mode.redirect != NULL) return true;
-    return fail(call, ERR_TRACKING_NO_TARGET);
-}
-
 static bool parse_tracking_options(struct call *call, struct options *options)
 {
+    const struct connection_context *context = call->context;
     struct tracking_mode *mode = &options->mode;
+    int64_t id;
     for (int i = 3; i < call->argc; i++) {
         bool more = i + 1 < call->argc;
         if (arg_is(call, i, "REDIRECT") && more) {
-            if (!parse_redirect(call, ++i, options)) return false;
+            if (mode->redirect != NULL) return fail(call, ERR_TRACKING_REDIRECTS);
+            if (!arg_int64(call, ++i, &id)) return false;
+            mode->redirect = clients_find(context->clients, (uint64_t)id);
+            if (mode->redirect == NULL) return fail(call, ERR_TRACKING_NO_TARGET);
         } else if (arg_is(call, i, "PREFIX") && more) {
             options->prefixes[options->prefix_count++] = call->argv[++i];
         } else if (arg_is(call, i, "BCAST")) {

@@ -73,24 +73,6 @@ static void cmd_auth(struct call *call)
     if (log_in(call, user, call->argv[call->argc - 1])) reply_ok(call);
 }
 
-/* As in Redis, an option takes effect when it is read, even if a later one is an error. */
-static bool take_hello_options(struct call *call)
-{
-    for (int i = 2; i < call->argc; i++) {
-        int more = call->argc - 1 - i;
-        if (arg_is(call, i, "AUTH") && more >= 2) {
-            if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return false;
-            i += 2;
-        } else if (arg_is(call, i, "SETNAME") && more >= 1) {
-            if (!identity_name_valid(call->argv[++i])) return fail(call, ERR_CLIENT_NAME);
-            identity_set_text(&call->session->name, call->argv[i]);
-        } else {
-            return failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
-        }
-    }
-    return true;
-}
-
 static void cmd_hello(struct call *call)
 {
     int64_t version = call->out->version;
@@ -104,7 +86,23 @@ static void cmd_hello(struct call *call)
         fail(call, ERR_NOPROTO);
         return;
     }
-    if (!take_hello_options(call)) return;
+    /* As in Redis, an option takes effect when it is read, even if a later one is an error. */
+    for (int i = 2; i < call->argc; i++) {
+        int more = call->argc - 1 - i;
+        if (arg_is(call, i, "AUTH") && more >= 2) {
+            if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return;
+            i += 2;
+        } else if (arg_is(call, i, "SETNAME") && more >= 1) {
+            if (!identity_name_valid(call->argv[++i])) {
+                fail(call, ERR_CLIENT_NAME);
+                return;
+            }
+            identity_set_text(&call->session->name, call->argv[i]);
+        } else {
+            failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
+            return;
+        }
+    }
     if (!call->session->authenticated) {
         fail(call, ERR_HELLO_NOAUTH);
         return;

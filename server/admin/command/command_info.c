@@ -44,17 +44,6 @@ static void reply_labels(struct call *call, unsigned bits, const struct label *l
         if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
 }
 
-static void reply_categories(struct call *call, struct command_ref ref)
-{
-    uint32_t bits = category_bits(ref);
-    resp_set(call->out, (size_t)__builtin_popcount(bits));
-    for (unsigned i = 0; i < category_count(); i++) {
-        char label[NAME_MAX_LEN];
-        int len = snprintf(label, sizeof(label), "@%s", category_name(i));
-        if (bits >> i & 1) resp_status_bytes(call->out, label, (size_t)len);
-    }
-}
-
 void command_info_reply_key_flags(struct call *call, unsigned flags)
 {
     static const struct label names[] = {
@@ -83,38 +72,6 @@ static void begin_spec(struct call *call, const char *type, size_t fields)
     resp_map(call->out, fields);
 }
 
-static void reply_begin_search(struct call *call, const struct key_spec *spec)
-{
-    if (spec->find == KEYS_ANYWHERE) {
-        begin_spec(call, "unknown", 0);
-    } else if (spec->keyword == NULL) {
-        begin_spec(call, "index", 1);
-        reply_named_integer(call, "index", spec->first);
-    } else {
-        begin_spec(call, "keyword", 2);
-        resp_bulk_text(call->out, "keyword");
-        resp_bulk_text(call->out, spec->keyword);
-        reply_named_integer(call, "startfrom", spec->first);
-    }
-}
-
-static void reply_find_keys(struct call *call, const struct key_spec *spec)
-{
-    if (spec->find == KEYS_ANYWHERE) {
-        begin_spec(call, "unknown", 0);
-    } else if (spec->find == KEYS_RANGE) {
-        begin_spec(call, "range", 3);
-        reply_named_integer(call, "lastkey", spec->last);
-        reply_named_integer(call, "keystep", spec->step);
-        reply_named_integer(call, "limit", spec->limit);
-    } else {
-        begin_spec(call, "keynum", 3);
-        reply_named_integer(call, "keynumidx", 0);
-        reply_named_integer(call, "firstkey", 1);
-        reply_named_integer(call, "keystep", spec->step);
-    }
-}
-
 static void reply_key_specs(struct call *call, const struct command *row)
 {
     struct key_spec specs[KEY_SPECS_MAX];
@@ -125,9 +82,33 @@ static void reply_key_specs(struct call *call, const struct command *row)
         resp_bulk_text(call->out, "flags");
         command_info_reply_key_flags(call, specs[i].flags);
         resp_bulk_text(call->out, "begin_search");
-        reply_begin_search(call, &specs[i]);
+        const struct key_spec *spec = &specs[i];
+        if (spec->find == KEYS_ANYWHERE) {
+            begin_spec(call, "unknown", 0);
+        } else if (spec->keyword == NULL) {
+            begin_spec(call, "index", 1);
+            reply_named_integer(call, "index", spec->first);
+        } else {
+            begin_spec(call, "keyword", 2);
+            resp_bulk_text(call->out, "keyword");
+            resp_bulk_text(call->out, spec->keyword);
+            reply_named_integer(call, "startfrom", spec->first);
+        }
+
         resp_bulk_text(call->out, "find_keys");
-        reply_find_keys(call, &specs[i]);
+        if (spec->find == KEYS_ANYWHERE) {
+            begin_spec(call, "unknown", 0);
+        } else if (spec->find == KEYS_RANGE) {
+            begin_spec(call, "range", 3);
+            reply_named_integer(call, "lastkey", spec->last);
+            reply_named_integer(call, "keystep", spec->step);
+            reply_named_integer(call, "limit", spec->limit);
+        } else {
+            begin_spec(call, "keynum", 3);
+            reply_named_integer(call, "keynumidx", 0);
+            reply_named_integer(call, "firstkey", 1);
+            reply_named_integer(call, "keystep", spec->step);
+        }
     }
 }
 
@@ -170,7 +151,13 @@ void command_info_reply(struct call *call, struct command_ref ref)
     resp_integer(call->out, row->keys.first);
     resp_integer(call->out, row->keys.last);
     resp_integer(call->out, row->keys.step);
-    reply_categories(call, ref);
+    uint32_t categories = category_bits(ref);
+    resp_set(call->out, (size_t)__builtin_popcount(categories));
+    for (unsigned i = 0; i < category_count(); i++) {
+        char label[NAME_MAX_LEN];
+        int len = snprintf(label, sizeof(label), "@%s", category_name(i));
+        if (categories >> i & 1) resp_status_bytes(call->out, label, (size_t)len);
+    }
     reply_tips(call, row->tips);
     reply_key_specs(call, row);
     size_t count = command_info_subcommand_count(row);

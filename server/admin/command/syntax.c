@@ -35,16 +35,6 @@ static const char *symbol_name(struct bytes word)
     return NULL;
 }
 
-static bool is_token(struct bytes word)
-{
-    bool letters = symbol_name(word) != NULL;
-    for (size_t i = 0; i < word.len; i++) {
-        if (islower((unsigned char)word.data[i])) return false;
-        letters |= isupper((unsigned char)word.data[i]) != 0;
-    }
-    return letters;
-}
-
 static int parse_alternatives(struct parse *parse, char end);
 static int wrap_sequence(struct parse *parse, int first);
 
@@ -83,24 +73,17 @@ static bool take_repetition(struct parse *parse, int first)
     return true;
 }
 
-/* The number of trailing nodes that the following repetition names. */
-static int repeated_words(const struct parse *parse)
+/* The first of the trailing nodes of a chain that the repetition at `at` names. */
+static int first_repeated(const struct parse *parse, int first)
 {
-    int words = 0;
+    int words = -1, length = 0, node = first; /* -1: the dots are no word */
     for (const char *p = parse->at + 1; *p != ']' && *p != '\0'; p++)
         if (*p != ' ' && (p[-1] == ' ' || p[-1] == '[')) words++;
-    return words - 1; /* without the dots */
-}
-
-static int back_from_end(const struct parse *parse, int first, int steps)
-{
-    int length = 0;
     for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
         length++;
-    int at = first;
-    for (int skip = length - steps; skip > 0 && at != SYNTAX_NONE; skip--)
-        at = parse->nodes[at].next;
-    return at;
+    for (int skip = length - words; skip > 0 && node != SYNTAX_NONE; skip--)
+        node = parse->nodes[node].next;
+    return node;
 }
 
 static int parse_item(struct parse *parse)
@@ -119,8 +102,14 @@ static int parse_item(struct parse *parse)
     ensure(parse->at > start, "a stray '%c' in a syntax", *start);
     struct bytes word = bytes_of(start, (size_t)(parse->at - start));
 
-    int node = new_node(parse, is_token(word) ? SYNTAX_TOKEN : SYNTAX_VALUE);
-    if (parse->nodes[node].kind == SYNTAX_TOKEN)
+    bool has_lower = false, is_token = symbol_name(word) != NULL;
+    for (size_t i = 0; i < word.len; i++) {
+        has_lower |= islower((unsigned char)word.data[i]) != 0;
+        is_token |= isupper((unsigned char)word.data[i]) != 0;
+    }
+    is_token &= !has_lower;
+    int node = new_node(parse, is_token ? SYNTAX_TOKEN : SYNTAX_VALUE);
+    if (is_token)
         parse->nodes[node].token = word;
     else
         parse->nodes[node].name = word;
@@ -135,9 +124,7 @@ static int parse_sequence(struct parse *parse, char end)
         while (*parse->at == ' ')
             parse->at++;
         if (*parse->at == end || *parse->at == '|' || *parse->at == '\0') return first;
-        if (*parse->at == '[' &&
-            take_repetition(parse, back_from_end(parse, first, repeated_words(parse))))
-            continue;
+        if (*parse->at == '[' && take_repetition(parse, first_repeated(parse, first))) continue;
         int node = parse_item(parse), last = first;
         while (last != SYNTAX_NONE && parse->nodes[last].next != SYNTAX_NONE)
             last = parse->nodes[last].next;
@@ -146,13 +133,6 @@ static int parse_sequence(struct parse *parse, char end)
         else
             parse->nodes[last].next = node;
     }
-}
-
-/* A block has the name of its first part, a choice that of its first alternative. */
-static struct bytes name_of(const struct parse *parse, const struct syntax_node *head)
-{
-    if (head->kind == SYNTAX_ONEOF && head->name.len == 0) head = &parse->nodes[head->child];
-    return head->name.len > 0 ? head->name : head->token;
 }
 
 /* Makes one node of a sequence: itself, a value with its token, or a block. */
@@ -171,7 +151,10 @@ static int wrap_sequence(struct parse *parse, int first)
         }
     }
     int block = new_node(parse, SYNTAX_BLOCK);
-    parse->nodes[block].name = name_of(parse, head);
+    /* A block has the name of its first part, a choice that of its first alternative. */
+    const struct syntax_node *named = head;
+    if (head->kind == SYNTAX_ONEOF && head->name.len == 0) named = &parse->nodes[head->child];
+    parse->nodes[block].name = named->name.len > 0 ? named->name : named->token;
     parse->nodes[block].child = first;
     if (head->kind == SYNTAX_TOKEN) {
         parse->nodes[block].token = head->token;
@@ -229,7 +212,7 @@ static bool is_among(struct bytes name, const char *const *names)
     return false;
 }
 
-static const char *value_type(struct bytes name)
+const char *syntax_type(const struct syntax_node *node)
 {
     static const char *const keys[] = { "key",         "key1",      "key2", "newkey",
                                         "destination", "source",    "src",  "dst",
@@ -246,21 +229,18 @@ static const char *value_type(struct bytes name)
                                            "latitude", "radius",          "width",
                                            "height",   "float-increment", NULL };
     static const char *const times[] = { "unix-time-seconds", "unix-time-milliseconds", NULL };
-    if (is_among(name, keys)) return "key";
-    if (is_among(name, integers)) return "integer";
-    if (is_among(name, doubles)) return "double";
-    if (is_among(name, times)) return "unix-time";
-    return bytes_equal(name, LIT("pattern")) ? "pattern" : "string";
-}
-
-const char *syntax_type(const struct syntax_node *node)
-{
     switch (node->kind) {
     case SYNTAX_TOKEN: return "pure-token";
     case SYNTAX_ONEOF: return "oneof";
     case SYNTAX_BLOCK: return "block";
-    default: return value_type(node->name);
+    default: break;
     }
+    /* The name of a value tells its type. */
+    if (is_among(node->name, keys)) return "key";
+    if (is_among(node->name, integers)) return "integer";
+    if (is_among(node->name, doubles)) return "double";
+    if (is_among(node->name, times)) return "unix-time";
+    return bytes_equal(node->name, LIT("pattern")) ? "pattern" : "string";
 }
 
 struct replying {

@@ -62,24 +62,10 @@ static int visit_program(struct dl_phdr_info *program, size_t size, void *ctx)
     return 1;
 }
 
-static const char *supervision(const struct conf *conf)
-{
-    switch ((enum conf_supervised)conf->supervised) {
-    case CONF_SUPERVISED_SYSTEMD: return "systemd";
-    case CONF_SUPERVISED_AUTO: return "unknown";
-    default: return "no";
-    }
-}
-
-static const char *clock_name(const struct clock *clock)
-{
-    if (clock->obeys) return "stepped";
-    return clock->stepped ? "held" : "real";
-}
-
 static void write_build(struct report *report)
 {
     struct build_id id = { "0" };
+    const struct clock *clock = report->context->clock;
     struct utsname os;
     char os_text[sizeof(os)], gcc[48];
     dl_iterate_phdr(visit_program, &id);
@@ -96,24 +82,13 @@ static void write_build(struct report *report)
              report->context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
         TEXT("os", os_text),
         COUNT("arch_bits", sizeof(void *) * 8),
-        TEXT("clock", clock_name(report->context->clock)),
+        TEXT("clock", clock->obeys     ? "stepped"
+                      : clock->stepped ? "held"
+                                       : "real"),
         TEXT("monotonic_clock", "POSIX clock_gettime"),
         TEXT("multiplexing_api", loop_backend(report->context->loop)),
         TEXT("atomicvar_api", "none"), /* threads share nothing without a lock */
         TEXT("gcc_version", gcc),
-    };
-    REPORT_ROWS(report, rows);
-}
-
-/* Fields by which clients recognize a Valkey. */
-static void write_valkey(struct report *report)
-{
-    const struct info_row rows[] = {
-        TEXT("server_name", "valkey"),
-        TEXT("valkey_version", compat_of(report->context->conf)->version),
-        TEXT("valkey_release_stage", "ga"),
-        TEXT("server_mode",
-             report->context->conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
     };
     REPORT_ROWS(report, rows);
 }
@@ -128,10 +103,22 @@ void info_server(struct report *report)
     if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0) program[0] = '\0';
     int64_t hz = conf->kept[conf_kept_index(conf_find("hz"))].number;
     write_build(report);
-    if (conf->compat_version == CONF_COMPAT_VALKEY_9_1) write_valkey(report);
+    if (conf->compat_version == CONF_COMPAT_VALKEY_9_1) {
+        /* Fields by which clients recognize a Valkey. */
+        const struct info_row valkey[] = {
+            TEXT("server_name", "valkey"),
+            TEXT("valkey_version", compat_of(conf)->version),
+            TEXT("valkey_release_stage", "ga"),
+            TEXT("server_mode", conf->cluster != CONF_CLUSTER_NO ? "cluster" : "standalone"),
+        };
+        REPORT_ROWS(report, valkey);
+    }
+    const char *supervision = conf->supervised == CONF_SUPERVISED_SYSTEMD ? "systemd"
+                              : conf->supervised == CONF_SUPERVISED_AUTO  ? "unknown"
+                                                                          : "no";
     const struct info_row rows[] = {
         NUMBER("process_id", getpid()),
-        TEXT("process_supervised", supervision(conf)),
+        TEXT("process_supervised", supervision),
         TEXT("run_id", context->run_id),
         NUMBER("tcp_port", conf->port != 0 ? conf->port : conf->tls_port),
         NUMBER("server_time_usec", clock_wall_usec(context->clock)),

@@ -28,27 +28,22 @@ static void write_traffic(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* The share of overdue keys that are not removed yet among keys with deadlines. Redis estimates
- * it. */
-static double stale_percent(const struct report *report)
-{
-    const struct store *store = report->context->store;
-    size_t overdue = store_count_due(store, report->now, OVERDUE_MOST), all = 0;
-    for (unsigned db = 0; db < store->database_count; db++)
-        all += keyspace_count_expiring(store_database(store, db));
-    return all > 0 ? 100 * (double)overdue / (double)all : 0;
-}
-
 static void write_expiry(struct report *report)
 {
     const struct stats *stats = report->context->stats;
     const struct store_stats *store = &report->context->store->stats;
     const struct stopwatch *over = &stats->over_memory;
     int64_t now = report->mono_usec;
+    /* The share of overdue keys that are not removed yet among keys with deadlines. Redis estimates
+     * it. */
+    const struct store *data = report->context->store;
+    size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
+    for (unsigned db = 0; db < data->database_count; db++)
+        all += keyspace_count_expiring(store_database(data, db));
     const struct info_row rows[] = {
         COUNT("expired_subkeys", store->expired_members),
         COUNT("expired_keys", store->expired_keys),
-        RATIO("expired_stale_perc", stale_percent(report)),
+        RATIO("expired_stale_perc", all > 0 ? 100 * (double)overdue / (double)all : 0),
         COUNT("expired_time_cap_reached_count", stats->expiry_cut),
         COUNT("expire_cycle_cpu_milliseconds", stats->expiry_usec / USEC_PER_MSEC),
         COUNT("evicted_keys", store->evicted_keys),
