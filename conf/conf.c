@@ -32,16 +32,6 @@ static void *field(struct conf *conf, const struct conf_option *option)
 
 /* ---- reading ---- */
 
-static const char *out_of_range(const struct conf_option *option)
-{
-    static char text[128];
-    const char *format = option->type == CONF_OCTAL
-                             ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
-                             : "argument must be between %" PRId64 " and %" PRId64 " inclusive";
-    snprintf(text, sizeof(text), format, option->min, option->max);
-    return text;
-}
-
 static const struct conf_choice *find_choice(const struct conf_choice *choices, const char *name)
 {
     while (choices->name != NULL && strcasecmp(choices->name, name) != 0)
@@ -139,7 +129,7 @@ static const char *read_limits(const char *text, struct conf_output_limit *limit
 static const char *read_value(const struct conf_option *option, const char *text,
                               struct value *value)
 {
-    static char too_high[128];
+    static char too_high[128], out_of_range[128];
     const struct conf_choice *choice;
     switch (option->type) {
     case CONF_BOOL:
@@ -172,8 +162,12 @@ static const char *read_value(const struct conf_option *option, const char *text
     case CONF_LINES: return NULL;
     case CONF_LIMITS: return read_limits(text, value->limits);
     }
-    bool fits = value->number >= option->min && value->number <= option->max;
-    return fits ? NULL : out_of_range(option);
+    if (value->number >= option->min && value->number <= option->max) return NULL;
+    const char *format = option->type == CONF_OCTAL
+                             ? "argument must be between %" PRIo64 " and %" PRIo64 " inclusive"
+                             : "argument must be between %" PRId64 " and %" PRId64 " inclusive";
+    snprintf(out_of_range, sizeof(out_of_range), format, option->min, option->max);
+    return out_of_range;
 }
 
 /* The error in lines of an option, each of which must be words, or NULL. The server checks the
@@ -229,21 +223,17 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
 
 /* ---- lines one by one ---- */
 
-/* Is it the first word of the line? Both are quoted in the same way. */
-static bool has_first_word(const char *line, size_t len, const char *word, size_t word_len)
-{
-    return len >= word_len && memcmp(line, word, word_len) == 0 &&
-           (len == word_len || line[word_len] == ' ');
-}
-
 /* Writes the lines that begin with this word; NULL: all. */
 static void write_lines_with(FILE *to, const char *lines, const char *word, size_t word_len)
 {
     const char *end = lines + strlen(lines), *line;
     size_t len;
-    while (conf_next_line(&lines, end, &line, &len))
-        if (word == NULL || has_first_word(line, len, word, word_len))
-            fprintf(to, "%.*s\n", (int)len, line);
+    while (conf_next_line(&lines, end, &line, &len)) {
+        /* Both are quoted in the same way. */
+        bool has_word = word == NULL || (len >= word_len && memcmp(line, word, word_len) == 0 &&
+                                         (len == word_len || line[word_len] == ' '));
+        if (has_word) fprintf(to, "%.*s\n", (int)len, line);
+    }
 }
 
 bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word)
@@ -288,20 +278,6 @@ bool conf_add_line(struct conf *conf, const struct conf_option *option,
 
 /* ---- printing ---- */
 
-static const char *choice_name(const struct conf_choice *choices, int64_t value)
-{
-    while (choices->name != NULL && choices->value != value)
-        choices++;
-    return choices->name != NULL ? choices->name : "";
-}
-
-static void show_limits(FILE *to, const struct conf_output_limit *limits)
-{
-    for (int i = 0; i < 3; i++)
-        fprintf(to, "%s%s %" PRId64 " %" PRId64 " %" PRId64, i > 0 ? " " : "", limit_classes[i],
-                limits[i].hard, limits[i].soft, limits[i].soft_seconds);
-}
-
 char *conf_get(const struct conf *conf, const struct conf_option *option)
 {
     const void *at = (const char *)conf + offset_of(option);
@@ -318,10 +294,22 @@ char *conf_get(const struct conf *conf, const struct conf_option *option)
         fprintf(to, "%" PRId64 "%s", number < 0 ? -number : number, number < 0 ? "%" : "");
         break;
     case CONF_OCTAL: fprintf(to, "%" PRIo64, *(const int64_t *)at); break;
-    case CONF_ENUM: fputs(choice_name(option->choices, *(const int64_t *)at), to); break;
+    case CONF_ENUM: {
+        const struct conf_choice *choice = option->choices;
+        while (choice->name != NULL && choice->value != *(const int64_t *)at)
+            choice++;
+        if (choice->name != NULL) fputs(choice->name, to);
+        break;
+    }
     case CONF_TEXT:
     case CONF_LINES: fputs(*(char *const *)at, to); break;
-    case CONF_LIMITS: show_limits(to, at); break;
+    case CONF_LIMITS:
+        for (int i = 0; i < 3; i++) {
+            const struct conf_output_limit *limit = (const struct conf_output_limit *)at + i;
+            fprintf(to, "%s%s %" PRId64 " %" PRId64 " %" PRId64, i > 0 ? " " : "", limit_classes[i],
+                    limit->hard, limit->soft, limit->soft_seconds);
+        }
+        break;
     }
     fclose(to);
     return text;

@@ -95,32 +95,6 @@ static void write_heading(FILE *to, const char *section)
     fprintf(to, "\n# ---- %s ----\n", section);
 }
 
-static void write_help(FILE *to, const char *help, bool live)
-{
-    fputs("\n# ", to);
-    for (; *help != '\0'; help++)
-        fputs(*help == '\n' ? "\n# " : (char[]){ *help, '\0' }, to);
-    fputs(live ? " (live)\n" : "\n", to);
-}
-
-static void write_accepted(FILE *to)
-{
-    size_t column = 0;
-    write_heading(to, "options of Redis that are accepted and ignored");
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        if (option->use != CONF_ACCEPTED) continue;
-        size_t len = strlen(option->name) + 1;
-        if (column == 0 || column + len > LINE_WIDTH) {
-            fputs(column > 0 ? "\n#" : "#", to);
-            column = 1;
-        }
-        fprintf(to, " %s", option->name);
-        column += len;
-    }
-    fputc('\n', to);
-}
-
 void conf_write_example(FILE *to)
 {
     struct conf defaults;
@@ -137,11 +111,28 @@ void conf_write_example(FILE *to)
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_WORKS || option->alias_of != NULL) continue;
         if (strcmp(section, option->section) != 0) write_heading(to, section = option->section);
-        write_help(to, option->help, option->live);
+        fputs("\n# ", to);
+        for (const char *help = option->help; *help != '\0'; help++)
+            fputs(*help == '\n' ? "\n# " : (char[]){ *help, '\0' }, to);
+        fputs(option->live ? " (live)\n" : "\n", to);
         write_option(to, &defaults, option);
     }
     conf_drop(&defaults);
-    write_accepted(to);
+
+    size_t column = 0;
+    write_heading(to, "options of Redis that are accepted and ignored");
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->use != CONF_ACCEPTED) continue;
+        size_t len = strlen(option->name) + 1;
+        if (column == 0 || column + len > LINE_WIDTH) {
+            fputs(column > 0 ? "\n#" : "#", to);
+            column = 1;
+        }
+        fprintf(to, " %s", option->name);
+        column += len;
+    }
+    fputc('\n', to);
 }
 
 /* ---- CONFIG REWRITE ---- */
@@ -247,27 +238,19 @@ static void sign(struct rewriting *all)
     all->is_signed = true;
 }
 
-static bool limit_is(const struct conf_output_limit *a, const struct conf_output_limit *b)
-{
-    return a->hard == b->hard && a->soft == b->soft && a->soft_seconds == b->soft_seconds;
-}
-
 static void append_limits(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
     bool included = is_included(all, option);
     for (int i = 0; i < 3; i++) {
-        bool preset = limit_is(&all->conf->output_limits[i], &defaults->output_limits[i]);
+        const struct conf_output_limit *limit = &all->conf->output_limits[i];
+        const struct conf_output_limit *usual = &defaults->output_limits[i];
+        bool preset = limit->hard == usual->hard && limit->soft == usual->soft &&
+                      limit->soft_seconds == usual->soft_seconds;
         if (all->limit_done[i] || (preset && !included)) continue;
         sign(all);
         write_limit(all->to, option, all->conf, i);
     }
-}
-
-/* Without a line `save`, a file with `appendonly no` has Redis' save points. */
-static bool means_save_points(const struct conf *conf, const struct conf_option *option)
-{
-    return option == conf_find("save") && !conf->appendonly;
 }
 
 static void append_option(struct rewriting *all, const struct conf *defaults,
@@ -276,7 +259,9 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
     if (conf_bits_has(&all->done, option) || option->alias_of != NULL) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
     bool included = is_included(all, option);
-    if (strcmp(current, preset) != 0 || included || means_save_points(all->conf, option)) {
+    /* Without a line `save`, a file with `appendonly no` has Redis' save points. */
+    bool is_needed = option == conf_find("save") && !all->conf->appendonly;
+    if (strcmp(current, preset) != 0 || included || is_needed) {
         sign(all);
         /* A line that adds to that of the included file must begin anew. */
         if (option->adds && included && current[0] != '\0')
