@@ -126,24 +126,6 @@ struct child_progress child_progress(const struct child *child)
     };
 }
 
-/* Closes the parent's connections and ports, except for one descriptor, which becomes number 3, and
- * makes the child end when the parent ends. */
-static void leave_parent(int keep)
-{
-    unsigned first = 3;
-    if (keep >= 0) dup2(keep, (int)first++);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "expired-save");
-    setpriority(PRIO_PROCESS, 0, CHILD_NICE); /* serving clients has priority */
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
-    if (syscall(SYS_close_range, first, ~0U, 0U) == 0) return;
-    for (int fd = (int)first, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
-        close(fd);
-}
-
 int child_begin(struct child *child, const struct child_work *work)
 {
     *child->shared = (struct page){ .outcome.error = ECHILD };
@@ -154,7 +136,21 @@ int child_begin(struct child *child, const struct child_work *work)
         child->pid = pid;
         return 0;
     }
-    leave_parent(work->fd);
+
+    /* In the child: keep one descriptor, as number 3, and close the parent's connections and ports.
+     * End when the parent ends. Serving clients has priority. */
+    unsigned first = 3;
+    if (work->fd >= 0) dup2(work->fd, (int)first++);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "expired-save");
+    setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    if (syscall(SYS_close_range, first, ~0U, 0U) != 0)
+        for (int fd = (int)first, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
+            close(fd);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     struct page *page = child->shared;
     struct own own = { .page = page };

@@ -98,20 +98,15 @@ struct rebuilding {
     bool begun;
 };
 
-/* Later tokens have to be greater, so one near TOKEN_MAX would leave none for ever. Servers grant
- * far smaller ones (store/tokens.h). */
-static bool has_usual_token(const struct effect *effect)
-{
-    int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
-    return token <= TOKEN_MAX / 2;
-}
-
 static bool rebuild_with_effect(void *ctx, const struct effect *effect)
 {
     struct rebuilding *in = ctx;
     const struct effect_row *row = &effect_rows[effect->kind];
     if (!row->in_payload || effect->key.len > 0) return false;
-    if (!effect_times_ok(effect) || !has_usual_token(effect)) return false;
+    /* Later tokens have to be greater, so one near TOKEN_MAX would leave none for ever. Servers
+     * grant far smaller ones (store/tokens.h). */
+    int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
+    if (!effect_times_ok(effect) || token > TOKEN_MAX / 2) return false;
     if (!in->begun) in->object = object_new(row->type);
     in->begun = true;
     if (in->object.type != row->type) return false;
@@ -124,37 +119,28 @@ static bool rebuild_with(struct rebuilding *in, int argc, const struct bytes *ar
     return effect_text_read(argc, argv, &in->reader, rebuild_with_effect, in) && in->reader.db == 0;
 }
 
-static bool read_text(struct bytes commands, struct rebuilding *in)
-{
-    struct request request;
-    bool good = true;
-    request_init(&request);
-    for (size_t at = 0, size; at < commands.len && good; at += size)
-        good =
-            request_read(&request, commands.data + at, commands.len - at, &size) == REQUEST_WHOLE &&
-            rebuild_with(in, request.argc, request.argv);
-    request_drop(&request);
-    return good;
-}
-
-static bool read_packed(struct bytes commands, struct rebuilding *in)
-{
-    struct effect_unpacker unpacker;
-    bool good = true;
-    effect_unpacker_init(&unpacker, commands);
-    while (good && effect_unpacker_more(&unpacker))
-        good = effect_unpacker_next(&unpacker) && rebuild_with(in, unpacker.argc, unpacker.argv);
-    effect_unpacker_drop(&unpacker);
-    return good;
-}
-
 static bool read_own(struct bytes body, struct object *object)
 {
     struct rebuilding in = { .begun = false };
     struct bytes commands = { body.data + 1, body.len - 1 };
     effect_reader_init(&in.reader);
-    bool is_packed = (unsigned char)body.data[0] == RDB_OWN_PACKED;
-    bool good = is_packed ? read_packed(commands, &in) : read_text(commands, &in);
+    bool good = true;
+    if ((unsigned char)body.data[0] == RDB_OWN_PACKED) {
+        struct effect_unpacker unpacker;
+        effect_unpacker_init(&unpacker, commands);
+        while (good && effect_unpacker_more(&unpacker))
+            good =
+                effect_unpacker_next(&unpacker) && rebuild_with(&in, unpacker.argc, unpacker.argv);
+        effect_unpacker_drop(&unpacker);
+    } else {
+        struct request request;
+        request_init(&request);
+        for (size_t at = 0, size; at < commands.len && good; at += size)
+            good = request_read(&request, commands.data + at, commands.len - at, &size) ==
+                       REQUEST_WHOLE &&
+                   rebuild_with(&in, request.argc, request.argv);
+        request_drop(&request);
+    }
     if (!in.begun) return false;
     if (good) {
         in.object.has_expiry = !due_at_is_never(object_next_due(&in.object));

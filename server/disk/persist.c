@@ -237,21 +237,16 @@ void persist_commit(struct persist *persist)
     persist->has_token = false;
 }
 
-static uint64_t bytes_since_mark(const struct persist *persist,
-                                 const struct stream_position *position)
-{
-    const struct position_marks *marks = &persist->marks;
-    bool same = marks->known && strcmp(marks->last.history.id, position->history.id) == 0;
-    return same ? position->offset - marks->last.offset : UINT64_MAX;
-}
-
 void persist_mark_position(struct persist *persist, uint64_t bytes)
 {
     if (!persist->listens) return;
     const struct stream_position *position = persist->w.stream_position(persist->w.ctx);
     if (position == NULL || has_open_transaction(persist)) return;
     persist_end_record(persist);
-    if (bytes_since_mark(persist, position) >= bytes) end_record(persist);
+    const struct position_marks *marks = &persist->marks;
+    bool same = marks->known && strcmp(marks->last.history.id, position->history.id) == 0;
+    uint64_t since = same ? position->offset - marks->last.offset : UINT64_MAX;
+    if (since >= bytes) end_record(persist);
 }
 
 const struct stream_position *persist_loaded_position(const struct persist *persist)
@@ -305,21 +300,19 @@ bool persist_has_synced(const struct persist *persist, uint64_t position)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* The errno that prevents changes from being stored; 0: they are stored, or the first base is still
- * being written. */
-static int current_error(const struct persist *persist)
-{
-    if (!persist->opened) return persist->base_error;
-    if (journal_state(persist->journal) == JOURNAL_OK) return 0;
-    int error = journal_error(persist->journal);
-    return error != 0 ? error : EIO;
-}
-
 /* Sets the error text for clients, and logs the beginning and end of a failure. */
 static void update_write_error(struct persist *persist)
 {
     static char text[160];
-    int error = current_error(persist);
+    /* What prevents changes from being stored; none while the first base is being written. */
+    int error = persist->base_error;
+    if (persist->opened) {
+        error = journal_error(persist->journal);
+        if (journal_state(persist->journal) == JOURNAL_OK)
+            error = 0;
+        else if (error == 0)
+            error = EIO;
+    }
     bool had_error = persist->report.write_error != NULL;
     if ((error != 0) == had_error) return;
     persist->report.write_error = error != 0 ? text : NULL;
@@ -450,20 +443,17 @@ bool persist_has_to_wait(const struct persist *persist)
     return rewrite_has_thread(persist->rewrite);
 }
 
-static bool settle_journal(struct persist *persist)
-{
-    persist_end_record(persist);
-    persist->settled_turns = 0;
-    persist->settle_asked = journal_settle(persist->journal, clock_mono_usec());
-    return persist->settle_asked;
-}
-
 bool persist_prepare(struct persist *persist, bool appendonly)
 {
     char why[MANIFEST_WHY_MAX];
     if (persist->report.loading || appendonly == persist->listens) return false;
     if (persist_has_to_wait(persist)) return true;
-    if (!appendonly) return settle_journal(persist);
+    if (!appendonly) {
+        persist_end_record(persist);
+        persist->settled_turns = 0;
+        persist->settle_asked = journal_settle(persist->journal, clock_mono_usec());
+        return persist->settle_asked;
+    }
     if (rewrite_state(persist->rewrite) != REWRITE_IDLE) return false;
     /* persist_configure reports these failures. */
     if (!own_folder(persist)) return false;

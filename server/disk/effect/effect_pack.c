@@ -18,22 +18,17 @@ enum {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static size_t print_varint(char *to, uint64_t value)
-{
-    size_t len = 0;
-    for (; value >= 0x80; value >>= 7)
-        to[len++] = (char)(value | 0x80);
-    to[len++] = (char)value;
-    return len;
-}
-
 /* Appends a varint and the bytes after it. */
 static void append(struct effect_packer *packer, uint64_t head, struct bytes text)
 {
     struct buffer *out = packer->out;
     packer->failed = packer->failed || !buffer_try_reserve(out, VARINT_MAX + text.len);
     if (packer->failed) return;
-    out->len += print_varint(out->data + out->len, head);
+    char *to = out->data + out->len;
+    for (; head >= 0x80; head >>= 7)
+        *to++ = (char)(head | 0x80);
+    *to++ = (char)head;
+    out->len = (size_t)(to - out->data);
     if (text.len > 0) memcpy(out->data + out->len, text.data, text.len);
     out->len += text.len;
 }
@@ -55,33 +50,23 @@ static void append_text(struct effect_packer *packer, struct bytes text, struct 
                                   .len = text.len };
 }
 
-static bool append_number(struct effect_packer *packer, int64_t number, struct packed_word *word)
+static void pack_number(struct effect_packer *packer, struct packed_word *word, int64_t number)
 {
+    char text[NUMBER_INT64_MAX_CHARS];
     int64_t difference, base = word->type == PACKED_NUMBER ? word->number : 0;
+    if (word->type == PACKED_NUMBER && word->number == number) {
+        packer->same++;
+        return;
+    }
     if (__builtin_sub_overflow(number, base, &difference) || difference > MOST_DIFFERENCE ||
-        difference < -MOST_DIFFERENCE)
-        return false;
+        difference < -MOST_DIFFERENCE) {
+        append_text(packer, bytes_of(text, number_print_int64(text, number)), word);
+        return;
+    }
     uint64_t zigzag = (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63);
     append_same(packer);
     append(packer, zigzag << TYPE_BITS | NUMBER, nothing);
     *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
-    return true;
-}
-
-static bool is_same_text(const struct effect_packer *packer, const struct packed_word *word,
-                         struct bytes text)
-{
-    return word->type == PACKED_TEXT && word->len == text.len && !packer->failed &&
-           (text.len == 0 || memcmp(packer->out->data + word->at, text.data, text.len) == 0);
-}
-
-static void pack_number(struct effect_packer *packer, struct packed_word *word, int64_t number)
-{
-    char text[NUMBER_INT64_MAX_CHARS];
-    if (word->type == PACKED_NUMBER && word->number == number)
-        packer->same++;
-    else if (!append_number(packer, number, word))
-        append_text(packer, bytes_of(text, number_print_int64(text, number)), word);
 }
 
 /* Beyond the first ones, words do not refer to the previous command. */
@@ -105,7 +90,8 @@ static struct bytes keep_word(void *ctx, size_t index, struct bytes text)
     /* Most texts begin with a letter. */
     if (text.len > 0 && text.data[0] <= '9' && number_parse_int64(text.data, text.len, &number))
         pack_number(packer, word, number);
-    else if (is_same_text(packer, word, text))
+    else if (word->type == PACKED_TEXT && word->len == text.len && !packer->failed &&
+             (text.len == 0 || memcmp(packer->out->data + word->at, text.data, text.len) == 0))
         packer->same++;
     else
         append_text(packer, text, word);
@@ -196,37 +182,6 @@ static bool grow(struct effect_unpacker *unpacker)
     return true;
 }
 
-static bool read_number(struct effect_unpacker *unpacker, size_t index, uint64_t zigzag,
-                        struct packed_word *word)
-{
-    int64_t number = word->type == PACKED_NUMBER ? word->number : 0;
-    int64_t difference = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
-    if (__builtin_add_overflow(number, difference, &number)) return false;
-    *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
-    char *digits = unpacker->digits[index];
-    unpacker->argv[index] = bytes_of(digits, number_print_int64(digits, number));
-    return true;
-}
-
-static bool read_text(struct effect_unpacker *unpacker, size_t index, uint64_t len,
-                      struct packed_word *word)
-{
-    if (len > unpacker->packed.len - unpacker->at) return false;
-    *word = (struct packed_word){ .type = PACKED_TEXT };
-    unpacker->argv[index] = bytes_of(unpacker->packed.data + unpacker->at, (size_t)len);
-    unpacker->at += len;
-    return true;
-}
-
-/* The words are still in argv. */
-static bool skip_same(const struct effect_unpacker *unpacker, size_t *index, uint64_t count)
-{
-    if (count > EFFECT_PACK_SAME) return false;
-    for (; count > 0; count--, (*index)++)
-        if (*index >= EFFECT_PACK_SAME || unpacker->words[*index].type == PACKED_NONE) return false;
-    return true;
-}
-
 bool effect_unpacker_next(struct effect_unpacker *unpacker)
 {
     size_t argc = 0;
@@ -238,11 +193,25 @@ bool effect_unpacker_next(struct effect_unpacker *unpacker)
         if (head == 0) break;
         if (argc >= INT_MAX || (argc == unpacker->cap && !grow(unpacker))) return false;
         if ((head & TEXT) != 0) {
-            if (!read_text(unpacker, argc++, head >> 1, word)) return false;
+            uint64_t len = head >> 1;
+            if (len > unpacker->packed.len - unpacker->at) return false;
+            *word = (struct packed_word){ .type = PACKED_TEXT };
+            unpacker->argv[argc++] = bytes_of(unpacker->packed.data + unpacker->at, (size_t)len);
+            unpacker->at += len;
         } else if ((head & NUMBER) != 0) {
-            if (!read_number(unpacker, argc++, head >> TYPE_BITS, word)) return false;
-        } else if (!skip_same(unpacker, &argc, head >> TYPE_BITS)) {
-            return false;
+            uint64_t zigzag = head >> TYPE_BITS;
+            int64_t number = word->type == PACKED_NUMBER ? word->number : 0;
+            int64_t difference = (int64_t)(zigzag >> 1) ^ -(int64_t)(zigzag & 1);
+            if (__builtin_add_overflow(number, difference, &number)) return false;
+            *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
+            char *digits = unpacker->digits[argc];
+            unpacker->argv[argc++] = bytes_of(digits, number_print_int64(digits, number));
+        } else { /* this many words are the same, and still in argv */
+            uint64_t count = head >> TYPE_BITS;
+            if (count > EFFECT_PACK_SAME) return false;
+            for (; count > 0; count--, argc++)
+                if (argc >= EFFECT_PACK_SAME || unpacker->words[argc].type == PACKED_NONE)
+                    return false;
         }
     }
     for (size_t i = argc; i < EFFECT_PACK_SAME; i++)

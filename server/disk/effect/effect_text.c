@@ -103,15 +103,6 @@ static bool fits_database(const struct effect_writer *writer, const struct effec
     return writer->db == effect->db || effect_rows[effect->kind].any_database;
 }
 
-static void select_database(struct effect_writer *writer, const struct effect *effect)
-{
-    if (fits_database(writer, effect)) return;
-    writer->db = effect->db;
-    struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
-    writer->commands++;
-    write_alone(writer->out, effect_form_of(&change), &change);
-}
-
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Length of an element's texts. In a form without a head, the element includes the key. */
@@ -163,6 +154,7 @@ static void add_element(struct effect_writer *writer, const struct effect *effec
     writer->run.count++;
 }
 
+/* Not a part of effect_writer_end, which mostly has nothing to do and then saves no registers. */
 static void end_run(struct effect_writer *writer)
 {
     struct effect_run *run = &writer->run;
@@ -207,7 +199,12 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
         return;
     }
     effect_writer_end(writer);
-    select_database(writer, effect);
+    if (!fits_database(writer, effect)) {
+        const struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
+        writer->db = effect->db;
+        writer->commands++;
+        write_alone(writer->out, effect_form_of(&change), &change);
+    }
     if (is_plain_set(effect) && write_plain_set(writer, effect)) return;
     if (has_elements &&
         effect->key.len + effect->a.len + effect->b.len + 2 * RUN_SPARE <= EFFECT_RUN_BYTES) {

@@ -127,21 +127,9 @@ void put_int64(struct pen *pen, int64_t number)
         put_elsewhere(pen, bytes_of(text, number_print_int64(text, number)));
 }
 
-static void put_score(struct pen *pen, double score)
-{
-    char text[SCORE_MAX_CHARS];
-    put_argument(pen, bytes_of(text, score_print(text, score)));
-}
+/* ---- writing --------------------------------------------------------------------------------- */
 
-static void put_id(struct pen *pen, const struct stream_id *id)
-{
-    char text[2 * NUMBER_INT64_MAX_CHARS + 1];
-    size_t len = number_print_uint64(text, id->ms);
-    text[len++] = '-';
-    len += number_print_uint64(text + len, id->seq);
-    put_argument(pen, bytes_of(text, len));
-}
-
+/* Apart from put_word, because words take much of the stack. */
 static void put_policy(struct pen *pen, const struct policy *policy)
 {
     struct policy_words words;
@@ -150,45 +138,46 @@ static void put_policy(struct pen *pen, const struct policy *policy)
         put_argument(pen, words.words[i]);
 }
 
-static void put_claim(struct pen *pen, const struct stage *stage)
-{
-    if (stage->token != 0)
-        put_int64(pen, stage->token);
-    else
-        put_argument(pen, stage->claimed ? LIT("CLAIMED") : LIT("WAITING"));
-}
-
-/* ---- writing --------------------------------------------------------------------------------- */
-
 /* An empty range is written as 1 0. */
 static bool range_is_empty(const struct effect *effect)
 {
     return effect->from >= effect->to;
 }
 
-static inline void put_field(struct pen *pen, const struct word *word, const struct effect *effect,
-                             struct effect *kept)
-{
-    struct bytes text = text_of(effect, word);
-    put_text(pen, text);
-    if (kept != NULL)
-        *(struct bytes *)field_in(kept, word) =
-            pen->to != NULL ? bytes_of(pen->to - 2 - text.len, text.len) : pen->args->kept;
-}
-
 static inline void put_word(struct pen *pen, const struct word *word, const struct effect *effect,
                             struct effect *kept)
 {
+    struct bytes text;
+    char printed[SCORE_MAX_CHARS], id[2 * NUMBER_INT64_MAX_CHARS + 1];
     switch ((enum word_type)word->type) {
     case WORD_LITERAL: put_argument(pen, literal_of(word)); break;
-    case WORD_TEXT: put_field(pen, word, effect, kept); break;
+    case WORD_TEXT:
+        text = text_of(effect, word);
+        put_text(pen, text);
+        if (kept != NULL)
+            *(struct bytes *)field_in(kept, word) =
+                pen->to != NULL ? bytes_of(pen->to - 2 - text.len, text.len) : pen->args->kept;
+        break;
     case WORD_NUMBER: put_int64(pen, number_of(effect, word)); break;
     case WORD_CHOICE:
         put_argument(pen, number_of(effect, word) == 0 ? literal_of(word) : other_of(word));
         break;
-    case WORD_CLAIM: put_claim(pen, &effect->stage); break;
-    case WORD_SCORE: put_score(pen, effect->score); break;
-    case WORD_ID: put_id(pen, field_of(effect, word)); break;
+    case WORD_CLAIM:
+        if (effect->stage.token != 0)
+            put_int64(pen, effect->stage.token);
+        else
+            put_argument(pen, effect->stage.claimed ? LIT("CLAIMED") : LIT("WAITING"));
+        break;
+    case WORD_SCORE:
+        put_argument(pen, bytes_of(printed, score_print(printed, effect->score)));
+        break;
+    case WORD_ID: {
+        const struct stream_id *of = field_of(effect, word);
+        size_t len = number_print_uint64(id, of->ms);
+        id[len++] = '-';
+        put_argument(pen, bytes_of(id, len + number_print_uint64(id + len, of->seq)));
+        break;
+    }
     case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
     case WORD_LAST: put_int64(pen, range_is_empty(effect) ? 0 : effect->to - 1); break;
     case WORD_CODE: put_argument(pen, effect->a); break;
@@ -239,15 +228,6 @@ static bool take_within(struct cursor *cursor, int64_t least, int64_t most, int6
     return take_int64(cursor, number) && *number >= least && *number <= most;
 }
 
-static bool take_choice(struct cursor *cursor, const struct word *word, struct effect *effect)
-{
-    struct bytes text;
-    if (!take_text(cursor, &text)) return false;
-    bool is_other = bytes_equal(text, other_of(word));
-    set_number(effect, word, is_other);
-    return is_other || bytes_equal(text, literal_of(word));
-}
-
 static bool take_claim(struct cursor *cursor, struct stage *stage)
 {
     struct bytes text;
@@ -268,42 +248,6 @@ static bool parse_id(struct bytes text, struct stream_id *id)
            number_parse_uint64(dash + 1, text.len - ms_len - 1, &id->seq);
 }
 
-static bool take_last(struct cursor *cursor, struct effect *effect)
-{
-    int64_t last;
-    if (!take_within(cursor, 0, INT64_MAX - 1, &last)) return false;
-    if (effect->from == 1 && last == 0) effect->from = 0, last = -1;
-    effect->to = last + 1;
-    return effect->to >= effect->from;
-}
-
-static bool take_texts(struct cursor *cursor, struct effect *effect)
-{
-    effect->texts = cursor->next;
-    effect->text_count = (size_t)(cursor->end - cursor->next);
-    struct bytes text;
-    while (cursor->next < cursor->end)
-        if (!take_text(cursor, &text)) return false;
-    return effect->text_count > 0 && effect->text_count % 2 == 0;
-}
-
-static bool take_policy(struct cursor *cursor, struct effect *effect)
-{
-    const struct bytes *words = cursor->next;
-    effect->policy = cursor->policy;
-    cursor->next = cursor->end;
-    return policy_words_parse(words, (size_t)(cursor->end - words), cursor->policy);
-}
-
-static bool take_code(struct cursor *cursor, struct effect *effect)
-{
-    if (!take_text(cursor, &effect->a)) return false;
-    cursor->has_header = true;
-    bool good = library_header_read(cursor->header, effect->a);
-    effect->key = cursor->header->name;
-    return good;
-}
-
 static bool take_word(struct cursor *cursor, const struct word *word, struct effect *effect)
 {
     struct bytes text;
@@ -315,16 +259,39 @@ static bool take_word(struct cursor *cursor, const struct word *word, struct eff
         if (!take_within(cursor, word->least, word->most, &number)) return false;
         set_number(effect, word, number);
         return true;
-    case WORD_CHOICE: return take_choice(cursor, word, effect);
+    case WORD_CHOICE:
+        if (!take_text(cursor, &text)) return false;
+        set_number(effect, word, bytes_equal(text, other_of(word)));
+        return bytes_equal(text, other_of(word)) || bytes_equal(text, literal_of(word));
     case WORD_CLAIM: return take_claim(cursor, &effect->stage);
     case WORD_SCORE:
         return take_text(cursor, &text) && score_parse(text.data, text.len, &effect->score);
     case WORD_ID: return take_text(cursor, &text) && parse_id(text, field_in(effect, word));
     case WORD_FIRST: return take_within(cursor, 0, INT64_MAX, &effect->from);
-    case WORD_LAST: return take_last(cursor, effect);
-    case WORD_TEXTS: return take_texts(cursor, effect);
-    case WORD_POLICY: return take_policy(cursor, effect);
-    case WORD_CODE: return take_code(cursor, effect);
+    case WORD_LAST:
+        if (!take_within(cursor, 0, INT64_MAX - 1, &number)) return false;
+        if (effect->from == 1 && number == 0) effect->from = 0, number = -1; /* the empty range */
+        effect->to = number + 1;
+        return effect->to >= effect->from;
+    case WORD_TEXTS:
+        effect->texts = cursor->next;
+        effect->text_count = (size_t)(cursor->end - cursor->next);
+        while (cursor->next < cursor->end)
+            if (!take_text(cursor, &text)) return false;
+        return effect->text_count > 0 && effect->text_count % 2 == 0;
+    case WORD_POLICY: {
+        const struct bytes *words = cursor->next;
+        effect->policy = cursor->policy;
+        cursor->next = cursor->end;
+        return policy_words_parse(words, (size_t)(cursor->end - words), cursor->policy);
+    }
+    case WORD_CODE: {
+        if (!take_text(cursor, &effect->a)) return false;
+        cursor->has_header = true;
+        bool good = library_header_read(cursor->header, effect->a);
+        effect->key = cursor->header->name;
+        return good;
+    }
     case WORD_DEADLINE:
         return cursor->next == cursor->end ||
                (take_literal(cursor, LIT("PXAT")) &&

@@ -85,21 +85,6 @@ static uint64_t scaled(double value, unsigned decimals)
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
 
-/* value is at least SMALLEST and not an integer. */
-static size_t print_all_digits(char *to, double value)
-{
-    unsigned decimals = 1;
-    double size = value;
-    while (size < 1e15 && decimals < DECIMALS_MAX) {
-        size *= 10;
-        decimals++;
-    }
-    uint64_t digits = scaled(value, decimals);
-    /* The loop's products were rounded, so it may have gone one step too far. */
-    if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(value, --decimals);
-    return print_fixed(to, digits, decimals);
-}
-
 /* Prints a number that has at most 9 decimals; false for others. Finds the decimals by trial: a
  * quotient of two exactly represented integers is rounded only once, as by strtod (Clinger, 1990),
  * so if it equals the value, the text reads back as the value. */
@@ -125,7 +110,14 @@ size_t score_print(char *to, double score)
     size_t sign = score < 0, len;
     *to = '-';
     if (print_few_decimals(to + sign, size, &len)) return sign + len;
-    return sign + print_all_digits(to + sign, size);
+
+    unsigned decimals = 1;
+    for (double shifted = size; shifted < 1e15 && decimals < DECIMALS_MAX; shifted *= 10)
+        decimals++;
+    uint64_t digits = scaled(size, decimals);
+    /* The loop's products were rounded, so it may have gone one step too far. */
+    if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(size, --decimals);
+    return sign + print_fixed(to + sign, digits, decimals);
 }
 
 /* digits / 10^decimals, rounded once to the nearest, ties to even. digits > 0. */

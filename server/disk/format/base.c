@@ -34,13 +34,6 @@ static void report_keys(void *ctx, uint64_t keys)
     if (options->report != NULL) options->report(options->ctx, keys);
 }
 
-static void write_mark(struct snapshot_writer *file, const struct stream_position *position)
-{
-    char text[STREAM_MARK_MAX];
-    struct position_marks none = { .known = false };
-    (void)snapshot_append(file, text, position_marks_print(&none, position, text));
-}
-
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size)
 {
@@ -50,7 +43,10 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     int error = snapshot_create(path, options, &writing.file);
     if (error != 0) return error;
     struct store_text_sink sink = { append_piece, report_keys, &writing };
-    write_mark(writing.file, options->position); /* an error of the file comes again below */
+    char mark[STREAM_MARK_MAX];
+    struct position_marks none = { .known = false };
+    size_t len = position_marks_print(&none, options->position, mark);
+    (void)snapshot_append(writing.file, mark, len); /* an error of the file comes again below */
     if (store_text_write(store, &sink, &counts.keys)) {
         error = snapshot_finish(writing.file, &counts);
     } else {

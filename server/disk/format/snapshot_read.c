@@ -44,20 +44,6 @@ static bool fail_with_errno(struct snapshot_fault *fault, uint64_t at, int error
     return false;
 }
 
-static bool check_length(uint64_t length, const struct snapshot_info *info,
-                         struct snapshot_fault *fault)
-{
-    if (length < info->length)
-        return fail_reading(fault, length,
-                            "file is shorter than its header says: %llu of %llu bytes",
-                            (unsigned long long)length, (unsigned long long)info->length);
-    if (length > info->length)
-        return fail_reading(fault, info->length,
-                            "file is longer than its header says: %llu instead of %llu bytes",
-                            (unsigned long long)length, (unsigned long long)info->length);
-    return true;
-}
-
 static bool check_header(const char *header, size_t got, struct snapshot_fault *fault)
 {
     size_t magic = sizeof(SNAPSHOT_MAGIC) - 1;
@@ -117,7 +103,16 @@ static bool read_file_header(struct snapshot_reader *reader, struct snapshot_fau
         .records = get_u64(header + 56),
         .blocks = get_u32(header + 64),
     };
-    return check_length((uint64_t)what.st_size, &reader->info, fault);
+    unsigned long long length = (unsigned long long)what.st_size, announced = reader->info.length;
+    if (length < announced)
+        return fail_reading(fault, length,
+                            "file is shorter than its header says: %llu of %llu bytes", length,
+                            announced);
+    if (length > announced)
+        return fail_reading(fault, announced,
+                            "file is longer than its header says: %llu instead of %llu bytes",
+                            length, announced);
+    return true;
 }
 
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault)
@@ -188,22 +183,6 @@ static bool read_block(struct snapshot_reader *reader, struct block_sizes *block
     return true;
 }
 
-static enum snapshot_got check_last_block(struct snapshot_reader *reader,
-                                          struct snapshot_fault *fault)
-{
-    const struct snapshot_info *info = &reader->info;
-    uint64_t end = reader->at + SNAPSHOT_BLOCK_HEADER;
-    if (end != info->length || reader->raw != info->raw || reader->blocks != info->blocks) {
-        fail_reading(fault, reader->at,
-                     "the last block is not where the header says: %u of %u blocks", reader->blocks,
-                     info->blocks);
-        return SNAPSHOT_FAULT;
-    }
-    reader->ended = true;
-    reader->at = end;
-    return SNAPSHOT_END;
-}
-
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault)
 {
@@ -211,7 +190,19 @@ enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **dat
     if (reader->ended) return SNAPSHOT_END;
     if (!read_block(reader, &block, fault)) return SNAPSHOT_FAULT;
     reader->blocks++;
-    if (block.raw == 0) return check_last_block(reader, fault);
+    if (block.raw == 0) { /* the last block */
+        const struct snapshot_info *info = &reader->info;
+        uint64_t end = reader->at + SNAPSHOT_BLOCK_HEADER;
+        if (end != info->length || reader->raw != info->raw || reader->blocks != info->blocks) {
+            fail_reading(fault, reader->at,
+                         "the last block is not where the header says: %u of %u blocks",
+                         reader->blocks, info->blocks);
+            return SNAPSHOT_FAULT;
+        }
+        reader->ended = true;
+        reader->at = end;
+        return SNAPSHOT_END;
+    }
     *data = block_unpack(reader->block, &block, reader->text);
     if (*data == NULL) {
         fail_reading(fault, reader->at, "block is not valid LZ4");

@@ -67,15 +67,6 @@ static struct import_kind *find_or_add_kind(struct import *import, const char *n
     return kind;
 }
 
-/* The word for import-skip: "graphdata", "key-metadata", or "JSON" for the command JSON.SET. */
-static void name_for_skip(char word[IMPORT_KIND_NAME], const char *kind, const char *which)
-{
-    snprintf(word, IMPORT_KIND_NAME, "%s", *which != '\0' ? which : kind);
-    word[strcspn(word, ".")] = '\0';
-    for (char *at = word; (at = strchr(at, ' ')) != NULL;)
-        *at = '-';
-}
-
 static bool has_word(const char *words, const char *word)
 {
     size_t len = strlen(word);
@@ -115,7 +106,11 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
     import_show(shown, sizeof(shown), key);
     struct import_kind *counted = find_or_add_kind(import, name);
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
-    name_for_skip(counted->word, kind, which);
+    /* The word for import-skip: "graphdata", "key-metadata", or "JSON" for JSON.SET. */
+    snprintf(counted->word, sizeof(counted->word), "%s", *which != '\0' ? which : kind);
+    counted->word[strcspn(counted->word, ".")] = '\0';
+    for (char *space = counted->word; (space = strchr(space, ' ')) != NULL;)
+        *space = '-';
     counted->skipped =
         import->skip_unsupported || (import->skip != NULL && has_word(import->skip, counted->word));
     if (counted->skipped) return true;
@@ -141,23 +136,18 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-static void take_token(struct reading *in, struct bytes value)
-{
-    int64_t token;
-    if (number_parse_int64(value.data, value.len, &token) && token > 0 && token <= TOKEN_MAX)
-        txn_token_raise(&in->txn, token);
-}
-
 /* Redis writes repl-stream-db for replicas only, this server expired-token. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;
-    int64_t db;
+    int64_t db, token;
     if (bytes_equal(name, LIT("repl-stream-db")) &&
         number_parse_int64(value.data, value.len, &db) && db >= 0 &&
         (uint64_t)db < in->import->store->database_count)
         in->import->stream_db = (unsigned)db;
-    if (bytes_equal(name, LIT("expired-token"))) take_token(in, value);
+    if (bytes_equal(name, LIT("expired-token")) &&
+        number_parse_int64(value.data, value.len, &token) && token > 0 && token <= TOKEN_MAX)
+        txn_token_raise(&in->txn, token);
     return true;
 }
 
@@ -297,18 +287,6 @@ bool import_rdb(struct import *import, import_read_fn *read, void *ctx)
     return status == RDB_OK;
 }
 
-/* Sets *end to the offset where an AOF follows the RDB, if one does. */
-static bool import_rdb_of_file(struct import *import, int fd, uint64_t *end)
-{
-    struct rdb_source source;
-    struct rdb_on_disk file = { .import = import, .fd = fd };
-    rdb_source_of_reader(&source, read_rdb_bytes, &file);
-    enum rdb_status status = take_rdb(import, &source, end);
-    if (status == RDB_UNREADABLE)
-        import_fail(import, "at byte %" PRIu64 ": %s", *end, strerror(file.error));
-    return status == RDB_OK;
-}
-
 void import_show_versions(char *to, size_t size)
 {
     rdb_versions(to, size);
@@ -328,7 +306,15 @@ static bool import_open(struct import *import, int fd)
     enum file_kind kind = file_kind_of_head(head, got);
     if (kind != FILE_REDIS_RDB && kind != FILE_REDIS_AOF)
         return import_fail(import, "at byte 0: not an RDB or AOF of Redis");
-    if (kind == FILE_REDIS_RDB && !import_rdb_of_file(import, fd, &end)) return false;
+    if (kind == FILE_REDIS_RDB) { /* which an AOF may follow, at `end` */
+        struct rdb_source source;
+        struct rdb_on_disk file = { .import = import, .fd = fd };
+        rdb_source_of_reader(&source, read_rdb_bytes, &file);
+        enum rdb_status read = take_rdb(import, &source, &end);
+        if (read == RDB_UNREADABLE)
+            import_fail(import, "at byte %" PRIu64 ": %s", end, strerror(file.error));
+        if (read != RDB_OK) return false;
+    }
     return import_aof(import, fd, end, (uint64_t)status.st_size);
 }
 

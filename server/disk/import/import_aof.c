@@ -91,18 +91,6 @@ static enum step measure_comment(struct reading *in, size_t offset, size_t *size
     }
 }
 
-static enum step read_command(struct reading *in, size_t offset, size_t *size)
-{
-    for (;;) {
-        size_t here = in->end - in->start - offset;
-        enum request_status status = request_read(&in->request, bytes_at(in, offset), here, size);
-        if (status == REQUEST_WHOLE) return STEP_GOOD;
-        if (status == REQUEST_MALFORMED) return fail_aof(in, offset + *size, "malformed command");
-        enum step more = fill_aof(in, offset + *size);
-        if (more != STEP_GOOD) return more;
-    }
-}
-
 /* Reads the next command, or a comment, which has no arguments. */
 static enum step read_part(struct reading *in, size_t offset, size_t *size)
 {
@@ -111,7 +99,14 @@ static enum step read_part(struct reading *in, size_t offset, size_t *size)
     enum step more = fill_aof(in, offset + 1);
     if (more != STEP_GOOD) return more;
     if (*bytes_at(in, offset) == '#') return measure_comment(in, offset, size);
-    return read_command(in, offset, size);
+    for (;;) {
+        size_t here = in->end - in->start - offset;
+        enum request_status status = request_read(&in->request, bytes_at(in, offset), here, size);
+        if (status == REQUEST_WHOLE) return STEP_GOOD;
+        if (status == REQUEST_MALFORMED) return fail_aof(in, offset + *size, "malformed command");
+        more = fill_aof(in, offset + *size);
+        if (more != STEP_GOOD) return more;
+    }
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

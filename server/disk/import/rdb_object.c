@@ -128,33 +128,6 @@ bool rdb_object_loses(const struct object *object, int version)
     return !rdb_object_is_plain(object);
 }
 
-static void write_rdb_list(const struct object *object, struct rdb_writer *writer)
-{
-    struct list_iter iter;
-    struct bytes element;
-    list_iter_at(&iter, object->list, 0);
-    while (list_iter_next(&iter, &element))
-        rdb_writer_element(writer, element);
-}
-
-static void write_rdb_set(const struct object *object, struct rdb_writer *writer)
-{
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, object->set);
-    while (set_iter_next(&iter, &member))
-        rdb_writer_member(writer, member);
-}
-
-static void write_rdb_hash(const struct object *object, struct rdb_writer *writer)
-{
-    struct hash_iter iter;
-    struct bytes field, value;
-    hash_iter_begin(&iter, object->hash);
-    while (hash_iter_next(&iter, &field, &value))
-        rdb_writer_field(writer, field, value);
-}
-
 static void write_expiring_hash(const struct object *object, struct rdb_writer *writer)
 {
     struct hash_iter iter;
@@ -170,19 +143,14 @@ static void write_expiring_hash(const struct object *object, struct rdb_writer *
     }
 }
 
-/* Writes the highest score first, as Redis does; it loads this order fastest. */
-static void write_rdb_zset(const struct object *object, struct rdb_writer *writer)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    zset_iter_at(&iter, object->zset, zset_count(object->zset) - 1);
-    while (zset_iter_prev(&iter, &member, &score))
-        rdb_writer_scored(writer, member, score);
-}
-
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer, struct bytes *payload)
 {
+    struct list_iter list;
+    struct set_iter set;
+    struct hash_iter hash;
+    struct zset_iter zset;
+    struct bytes text, value;
+    double score;
     unsigned type = 0;
     while (types[type] != object->type)
         type++;
@@ -194,10 +162,26 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
     rdb_writer_begin(writer, (enum rdb_type)type, object_count(object));
     switch (object->type) {
     case TYPE_STRING: rdb_writer_string(writer, object_text(object)); break;
-    case TYPE_LIST: write_rdb_list(object, writer); break;
-    case TYPE_SET: write_rdb_set(object, writer); break;
-    case TYPE_HASH: write_rdb_hash(object, writer); break;
-    case TYPE_ZSET: write_rdb_zset(object, writer); break;
+    case TYPE_LIST:
+        list_iter_at(&list, object->list, 0);
+        while (list_iter_next(&list, &text))
+            rdb_writer_element(writer, text);
+        break;
+    case TYPE_SET:
+        set_iter_begin(&set, object->set);
+        while (set_iter_next(&set, &text))
+            rdb_writer_member(writer, text);
+        break;
+    case TYPE_HASH:
+        hash_iter_begin(&hash, object->hash);
+        while (hash_iter_next(&hash, &text, &value))
+            rdb_writer_field(writer, text, value);
+        break;
+    case TYPE_ZSET: /* the highest score first, as Redis does; it loads this order fastest */
+        zset_iter_at(&zset, object->zset, zset_count(object->zset) - 1);
+        while (zset_iter_prev(&zset, &text, &score))
+            rdb_writer_scored(writer, text, score);
+        break;
     case TYPE_STREAM: rdb_stream_write(object->stream, writer); break;
     default: ensure(false, "type %u", (unsigned)object->type);
     }

@@ -214,33 +214,6 @@ static void owned_init(struct owned *owned, const struct stream_group *group)
     if (owned->ids == NULL) owned_drop(owned);
 }
 
-/* Redis' format has no place for released entries. */
-static void write_pending(const struct stream_group *group, struct owned *owned,
-                          struct rdb_writer *writer)
-{
-    struct pending_filter filter = { .to = STREAM_ID_MAX };
-    struct pending pending;
-    for (bool more = true; more && pending_next(group, &filter, &pending);
-         more = stream_id_up(&filter.from)) {
-        filter.from = pending.id;
-        if (pending.consumer == NULL) continue;
-        const struct rdb_pending theirs = { rdb_of_id(pending.id), pending.at, pending.deliveries };
-        rdb_writer_pending(writer, &theirs);
-        owned->ids[owner_of(owned, pending.consumer)->end++] = theirs.id;
-    }
-}
-
-static void write_consumer(const struct stream_consumer *consumer, const struct owned *owned,
-                           struct rdb_writer *writer)
-{
-    const struct rdb_consumer theirs = { .name = consumer_name(consumer),
-                                         .seen_at = consumer_seen_at(consumer) };
-    size_t count = consumer_pending(consumer), end = owner_of(owned, consumer)->end;
-    rdb_writer_consumer(writer, &theirs, count);
-    for (size_t i = end - count; i < end; i++)
-        rdb_writer_owned(writer, owned->ids[i]);
-}
-
 /* Without memory it leaves the group incomplete, so that the writer fails. */
 static void write_group(const struct stream_group *group, struct rdb_writer *writer)
 {
@@ -250,11 +223,28 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
     owned_init(&owned, group);
     if (owned.owners == NULL) return;
     rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
-    write_pending(group, &owned, writer);
+
+    struct pending_filter filter = { .to = STREAM_ID_MAX };
+    struct pending pending;
+    for (bool more = true; more && pending_next(group, &filter, &pending);
+         more = stream_id_up(&filter.from)) {
+        filter.from = pending.id;
+        if (pending.consumer == NULL) continue; /* the format has no released entries */
+        const struct rdb_pending entry = { rdb_of_id(pending.id), pending.at, pending.deliveries };
+        rdb_writer_pending(writer, &entry);
+        owned.ids[owner_of(&owned, pending.consumer)->end++] = entry.id;
+    }
+
     rdb_writer_consumers(writer, owned.count);
     for (struct stream_consumer *consumer = NULL;
-         (consumer = consumer_next(group, consumer)) != NULL;)
-        write_consumer(consumer, &owned, writer);
+         (consumer = consumer_next(group, consumer)) != NULL;) {
+        const struct rdb_consumer named = { .name = consumer_name(consumer),
+                                            .seen_at = consumer_seen_at(consumer) };
+        size_t count = consumer_pending(consumer), end = owner_of(&owned, consumer)->end;
+        rdb_writer_consumer(writer, &named, count);
+        for (size_t i = end - count; i < end; i++)
+            rdb_writer_owned(writer, owned.ids[i]);
+    }
     owned_drop(&owned);
 }
 
