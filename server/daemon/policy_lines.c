@@ -11,19 +11,6 @@
 #include "store/store.h"
 #include "store/txn/txn.h"
 
-static bool set_line(struct txn *txn, const struct conf_words *words,
-                     struct policy_refusal *refusal)
-{
-    struct bytes *views = mem_alloc(words->count * sizeof(*views));
-    struct policy policy;
-    for (size_t i = 0; i < words->count; i++)
-        views[i] = bytes_of(words->at[i], strlen(words->at[i]));
-    bool good = policy_args_read(views, words->count, &txn->store->policies, &policy, refusal);
-    if (good) txn_policy_set(txn, views[0], &policy);
-    mem_free(views);
-    return good;
-}
-
 static bool set_lines(struct store *to, const char *lines, struct policy_refusal *refusal)
 {
     const char *end = lines + strlen(lines), *line, *why;
@@ -34,7 +21,15 @@ static bool set_lines(struct store *to, const char *lines, struct policy_refusal
     while (good && conf_next_line(&lines, end, &line, &len)) {
         struct conf_words words;
         if (!conf_words_split(line, len, &words, &why)) continue;
-        good = words.count == 0 || set_line(&txn, &words, refusal);
+        if (words.count > 0) {
+            struct bytes *views = mem_alloc(words.count * sizeof(*views));
+            struct policy policy;
+            for (size_t i = 0; i < words.count; i++)
+                views[i] = bytes_of(words.at[i], strlen(words.at[i]));
+            good = policy_args_read(views, words.count, &to->policies, &policy, refusal);
+            if (good) txn_policy_set(&txn, views[0], &policy);
+            mem_free(views);
+        }
         conf_words_drop(&words);
     }
     txn_commit(&txn);

@@ -205,17 +205,7 @@ static bool reload_file(struct parts *parts)
 
 /* --- options that may fail to take effect: those of TLS, and reopen --- */
 
-/* Copies of their values, by index; NULL for other options. */
-static char **keep_values(const struct conf *conf)
-{
-    char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        bool is_tls = option->live && strncmp(option->name, "tls-", 4) == 0;
-        if (is_tls || reopen_has(option)) kept[i] = conf_get(conf, option);
-    }
-    return kept;
-}
+/* `kept` are copies of their values from before the reload, by index; NULL for other options. */
 
 static bool was_changed(const struct parts *parts, char *const *kept, size_t index)
 {
@@ -289,7 +279,12 @@ void reload_options(struct parts *parts)
     char text[SUPERVISOR_STATUS_MAX];
     parts->reload.wanted = false;
     supervisor_reloading(&parts->supervisor, "Reloading the configuration");
-    char **kept = keep_values(&parts->conf);
+    char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        bool is_tls = option->live && strncmp(option->name, "tls-", 4) == 0;
+        if (is_tls || reopen_has(option)) kept[i] = conf_get(&parts->conf, option);
+    }
     parts->reload.failed = !reload_file(parts);
     bool good = reload_certificates(parts);
     if (!good) put_back(parts, kept);

@@ -41,14 +41,6 @@ static void send_all(struct parts *parts)
     clients_turn(parts->clients);
 }
 
-/* Is there anything to send? This asks the two places that can't be passed by: every change of data
- * is committed through the hooks, which feed the journal, the replicas and the caches, and every
- * reply or message lists its client. So nothing in the background has to report what it caused. */
-static bool has_to_send(const struct parts *parts)
-{
-    return parts->hooks.changed || clients_have_output(parts->clients);
-}
-
 /* Runs the requests that have arrived and sends the replies before it works in the background, so
  * that no reply waits for background work. Messages that background work causes are sent after it.
  * Returns the instant at which the next turn has to begin. */
@@ -58,7 +50,11 @@ static msec run_turn(struct parts *parts)
     bool more = replication_turn(parts->replication);
     send_all(parts);
     background_turn(parts->background);
-    if (has_to_send(parts)) {
+    /* Is there anything to send? This asks the two flags that can't be passed by: every change of
+     * data is committed through the hooks, which feed the journal, the replicas and the caches, and
+     * every reply or message lists its client. So nothing in the background has to report what it
+     * caused. */
+    if (parts->hooks.changed || clients_have_output(parts->clients)) {
         more |= replication_turn(parts->replication);
         send_all(parts);
     }

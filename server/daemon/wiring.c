@@ -166,16 +166,6 @@ static bool make_background(struct parts *parts)
     return true;
 }
 
-static bool make_tls(struct parts *parts)
-{
-    if (!tls_is_wanted(&parts->conf)) return true;
-    char why[TLS_WHY_SIZE];
-    parts->tls = tls_new(&parts->conf, why, sizeof(why));
-    if (parts->tls == NULL) return lifecycle_fail(parts, "%s", why);
-    tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
-    return true;
-}
-
 static void on_prepared(void *ctx)
 {
     struct parts *parts = ctx;
@@ -205,7 +195,12 @@ static bool make_event_side(struct parts *parts)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
                               strerror(errno));
     parts->engine.persist = parts->hooks.persist = parts->persist;
-    if (!make_tls(parts)) return false;
+    if (tls_is_wanted(&parts->conf)) {
+        char why[TLS_WHY_SIZE];
+        parts->tls = tls_new(&parts->conf, why, sizeof(why));
+        if (parts->tls == NULL) return lifecycle_fail(parts, "%s", why);
+        tls_remind(parts->tls, clock_wall_usec(&parts->clock) / 1000000);
+    }
     parts->clients = clients_new(&(struct clients_wiring){ .loop = parts->loop,
                                                            .clock = &parts->clock,
                                                            .conf = &parts->conf,
@@ -303,52 +298,21 @@ const char *wiring_users_fault(const char *lines)
     return len > 0 ? why : NULL;
 }
 
-/* A replica that continues its master's stream has the policies of its master. */
-static void set_policies(struct parts *parts)
-{
-    struct txn txn;
-    bool follows = replication_report(parts->replication).follows;
-    if (follows && replication_position(parts->replication) != NULL) return;
-    txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
-    txn_call(&txn, 0);
-    policy_lines_set(&txn, parts->conf.policy);
-    txn_commit(&txn);
-}
-
-/* After an unclean end, leases may be held that were granted and not recorded. The first grant of a
- * run is always recorded, so without a token there was none. Without a journal the end of the last
- * run is unknown. */
-static void hush_leases(struct parts *parts)
-{
-    const struct tokens *tokens = &parts->store->tokens;
-    bool clean = tokens->closed && persist_listens(parts->persist);
-    if (parts->engine.role.replica || tokens->last == 0 || clean) return;
-    leases_hush(&parts->store->leases, clock_now(&parts->clock));
-    log_line(LOG_NOTICE,
-             "No leases are granted for %lld ms (lease-max-ttl): the last run "
-             "may have granted some without recording them",
-             (long long)parts->store->leases.max_ttl);
-}
-
-static bool step_clock(struct parts *parts)
-{
-    if (parts->conf.clock != CONF_CLOCK_STEPPED) return true;
-    if (parts->conf.supervised == CONF_SUPERVISED_SYSTEMD || parts->supervisor.listens)
-        return lifecycle_fail(parts, "clock stepped is for tests, not for a service: set clock to "
-                                     "real, or supervised to no");
-    parts->clock.obeys = parts->clock.stepped = true;
-    log_line(LOG_WARNING, "The clock is stepped: time stands still until the command CLOCK moves "
-                          "it. Do not use this server for anything but tests");
-    return true;
-}
-
 bool wiring_make(struct parts *parts)
 {
     clock_init(&parts->clock);
     supervisor_init(&parts->supervisor, &parts->conf);
     parts->page_thread = page_thread_new();
     make_data_side(parts);
-    if (!make_event_side(parts) || !step_clock(parts)) return false;
+    if (!make_event_side(parts)) return false;
+    if (parts->conf.clock == CONF_CLOCK_STEPPED) {
+        if (parts->conf.supervised == CONF_SUPERVISED_SYSTEMD || parts->supervisor.listens)
+            return lifecycle_fail(parts, "clock stepped is for tests, not for a service: set clock "
+                                         "to real, or supervised to no");
+        parts->clock.obeys = parts->clock.stepped = true;
+        log_line(LOG_WARNING, "The clock is stepped: time stands still until the command CLOCK "
+                              "moves it. Do not use this server for anything but tests");
+    }
     if (!process_random_hex(parts->run_id, RUN_ID_LEN))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
     add_commands(parts);
@@ -366,8 +330,28 @@ bool wiring_make(struct parts *parts)
     const char *refused;
     conf_set(&parts->conf, conf_find("until"), "", &refused);
     replication_start(parts->replication);
-    set_policies(parts);
-    hush_leases(parts);
+
+    /* A replica that continues its master's stream has the policies of its master. */
+    if (!replication_report(parts->replication).follows ||
+        replication_position(parts->replication) == NULL) {
+        struct txn txn;
+        txn_begin(&txn, parts->store, clock_now(&parts->clock), FROM_CLIENT);
+        txn_call(&txn, 0);
+        policy_lines_set(&txn, parts->conf.policy);
+        txn_commit(&txn);
+    }
+
+    /* After an unclean end, leases may be held that were granted and not recorded. The first grant
+     * of a run is always recorded, so without a token there was none. Without a journal the end of
+     * the last run is unknown. */
+    const struct tokens *tokens = &parts->store->tokens;
+    bool clean = tokens->closed && persist_listens(parts->persist);
+    if (parts->engine.role.replica || tokens->last == 0 || clean) return true;
+    leases_hush(&parts->store->leases, clock_now(&parts->clock));
+    log_line(LOG_NOTICE,
+             "No leases are granted for %lld ms (lease-max-ttl): the last run "
+             "may have granted some without recording them",
+             (long long)parts->store->leases.max_ttl);
     return true;
 }
 

@@ -26,37 +26,6 @@ static double of_timeval(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void read_process(struct figures *figures, const struct server_context *context)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    figures->uptime = of_usec(clock_mono_usec() - context->started_mono_usec);
-    figures->cpu_user = of_timeval(usage.ru_utime);
-    figures->cpu_system = of_timeval(usage.ru_stime);
-    figures->memory = (double)mem_used();
-    figures->memory_peak = (double)mem_peak();
-    figures->memory_resident = (double)mem_resident();
-    figures->memory_limit = (double)context->conf->maxmemory;
-    figures->memory_pool_unused = (double)mem_pool_waste();
-    figures->slowlog = (double)slowlog_count(context->observer->slowlog);
-}
-
-static void read_traffic(struct figures *figures, const struct server_context *context)
-{
-    const struct stats *stats = context->stats;
-    figures->clients = (double)clients_count(context->clients);
-    figures->clients_limit = (double)context->conf->maxclients;
-    figures->connections = (double)stats->connections;
-    figures->connections_rejected = (double)stats->rejected_connections;
-    figures->commands = (double)stats->commands;
-    figures->error_replies = (double)stats->errors;
-    figures->bytes_in = (double)stats->bytes_in;
-    figures->bytes_out = (double)stats->bytes_out;
-    figures->commands_rate = stats->commands_per_sec;
-    figures->bytes_in_rate = stats->in_per_sec;
-    figures->bytes_out_rate = stats->out_per_sec;
-}
-
 static void read_journal(struct figures *figures, const struct persist_report *report)
 {
     figures->journal = report->journal;
@@ -98,18 +67,6 @@ static void read_expiry(struct figures *figures, const struct store *store, msec
     figures->misses = (double)store->stats.misses;
     figures->policy_count = (double)store->policies.count;
     figures->policies_pending = (double)store->policies.pending;
-}
-
-static void read_sessions(struct figures *figures, const struct server_context *context)
-{
-    struct tracking_totals tracking = tracking_totals(context->tracking);
-    figures->busy = context->engine->busy != NOT_BUSY;
-    figures->clients_blocked =
-        (double)(blocked_count(context->blocked) + clients_paused(context->clients));
-    figures->clients_tracking = (double)tracking.sessions;
-    figures->tracking_keys = (double)tracking.keys;
-    figures->channels = (double)pubsub_channel_count(context->pubsub);
-    figures->patterns = (double)pubsub_pattern_count(context->pubsub);
 }
 
 static void read_scripts(struct figures *figures, struct scripting *scripting)
@@ -161,8 +118,31 @@ void figures_read(struct figures *figures, const struct server_context *context,
     if (context->persist != NULL) persist = persist_report(context->persist);
     *figures = (struct figures){ .http_requests = (double)http->requests,
                                  .http_failed_logins = (double)http->failed_logins };
-    read_process(figures, context);
-    read_traffic(figures, context);
+
+    const struct stats *stats = context->stats;
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    figures->uptime = of_usec(clock_mono_usec() - context->started_mono_usec);
+    figures->cpu_user = of_timeval(usage.ru_utime);
+    figures->cpu_system = of_timeval(usage.ru_stime);
+    figures->memory = (double)mem_used();
+    figures->memory_peak = (double)mem_peak();
+    figures->memory_resident = (double)mem_resident();
+    figures->memory_limit = (double)context->conf->maxmemory;
+    figures->memory_pool_unused = (double)mem_pool_waste();
+    figures->slowlog = (double)slowlog_count(context->observer->slowlog);
+    figures->clients = (double)clients_count(context->clients);
+    figures->clients_limit = (double)context->conf->maxclients;
+    figures->connections = (double)stats->connections;
+    figures->connections_rejected = (double)stats->rejected_connections;
+    figures->commands = (double)stats->commands;
+    figures->error_replies = (double)stats->errors;
+    figures->bytes_in = (double)stats->bytes_in;
+    figures->bytes_out = (double)stats->bytes_out;
+    figures->commands_rate = stats->commands_per_sec;
+    figures->bytes_in_rate = stats->in_per_sec;
+    figures->bytes_out_rate = stats->out_per_sec;
+
     figures->loading = persist.loading;
     if (persist.loading) {
         figures->loading_bytes = (double)persist.load.done;
@@ -170,7 +150,15 @@ void figures_read(struct figures *figures, const struct server_context *context,
         figures->loading_left = persist.load.left_sec > 0 ? (double)persist.load.left_sec : 0;
         return;
     }
-    read_sessions(figures, context);
+
+    struct tracking_totals tracking = tracking_totals(context->tracking);
+    figures->busy = context->engine->busy != NOT_BUSY;
+    figures->clients_blocked =
+        (double)(blocked_count(context->blocked) + clients_paused(context->clients));
+    figures->clients_tracking = (double)tracking.sessions;
+    figures->tracking_keys = (double)tracking.keys;
+    figures->channels = (double)pubsub_channel_count(context->pubsub);
+    figures->patterns = (double)pubsub_pattern_count(context->pubsub);
     read_expiry(figures, context->store, clock_now(context->clock));
     read_journal(figures, &persist);
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';

@@ -38,15 +38,6 @@ static struct bytes header_of(const struct evhttp_request *request, const char *
         evhttp_request_get_input_headers((struct evhttp_request *)request), name));
 }
 
-static bool is_from_loopback(struct evhttp_request *request)
-{
-    char *address = NULL;
-    ev_uint16_t port;
-    struct evhttp_connection *connection = evhttp_request_get_connection(request);
-    if (connection != NULL) evhttp_connection_get_peer(connection, &address, &port);
-    return address != NULL && (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0);
-}
-
 static enum site_method method_of(const struct evhttp_request *request)
 {
     switch (evhttp_request_get_command(request)) {
@@ -60,13 +51,19 @@ static void on_request(struct evhttp_request *request, void *ctx)
 {
     struct http *http = ctx;
     struct site_reply reply;
+    char *peer = NULL;
+    ev_uint16_t port;
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+    if (connection != NULL) evhttp_connection_get_peer(connection, &peer, &port);
+    bool from_loopback =
+        peer != NULL && (strncmp(peer, "127.", 4) == 0 || strcmp(peer, "::1") == 0);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
     struct site_request asked = { .method = method_of(request),
                                   .path =
                                       bytes_of_text(uri == NULL ? "" : evhttp_uri_get_path(uri)),
                                   .host = header_of(request, "Host"),
                                   .authorization = header_of(request, "Authorization"),
-                                  .from_loopback = is_from_loopback(request),
+                                  .from_loopback = from_loopback,
                                   .crowded = delayed_full(http->delayed) };
     site_answer(&http->site, &asked, &reply);
 

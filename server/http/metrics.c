@@ -28,28 +28,6 @@ static struct bytes text_bytes(const char *text)
     return bytes_of(text, strlen(text));
 }
 
-static void write_build(struct report *report)
-{
-    struct prom_labels labels = label_of("version", LIT(EXPIRED_VERSION));
-    prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
-    prom_label(&labels, "allocator", text_bytes(mem_allocator_name()));
-    prom_family(&report->prom, "expired_build_info", PROM_GAUGE,
-                "Always 1; the labels hold the versions and the allocator.");
-    prom_integer(&report->prom, &labels, 1);
-}
-
-static void write_figures(struct report *report, const struct figures *figures)
-{
-    for (size_t i = 0; i < figure_count(); i++) {
-        const struct figure *figure = figure_at(i);
-        double value;
-        if (figures->loading != 0 && !figure->while_loading) continue;
-        memcpy(&value, (const char *)figures + figure->offset, sizeof(value));
-        prom_family(&report->prom, figure->name, figure->type, figure->help);
-        prom_real(&report->prom, NULL, value);
-    }
-}
-
 /* ---- commands and errors --------------------------------------------------------------------- */
 
 struct command_metric {
@@ -124,13 +102,6 @@ static void write_duration(void *ctx, struct command_ref ref)
                                              .sum = (double)spans->sum / 1e6 });
 }
 
-static void write_durations(struct report *report)
-{
-    prom_family(&report->prom, "expired_command_duration_seconds", PROM_HISTOGRAM,
-                "How long calls ran, not counting the time for which they were blocked.");
-    commands_each_stats(report->context->commands, write_duration, report);
-}
-
 /* Scripts can make up error codes; only the usual ones get a label, to bound their number. */
 static bool is_usual_code(struct bytes code)
 {
@@ -195,17 +166,6 @@ static struct prom_labels database_label(unsigned db)
 {
     char text[16];
     return label_of("db", bytes_of(text, (size_t)snprintf(text, sizeof(text), "%u", db)));
-}
-
-static void write_keys(struct report *report)
-{
-    const struct store *store = report->context->store;
-    prom_family(&report->prom, "expired_keys", PROM_GAUGE, "Keys of each database.");
-    for (unsigned db = 0; db < store->database_count; db++) {
-        size_t keys = keyspace_count(store_database(store, db));
-        struct prom_labels labels = database_label(db);
-        if (keys > 0) prom_integer(&report->prom, &labels, keys);
-    }
 }
 
 static void write_forecast_of(struct report *report, unsigned db, enum outlook_kind kind)
@@ -357,16 +317,38 @@ void metrics_write(struct outbuf *out, const struct server_context *context,
                              .context = context,
                              .survey = survey,
                              .now = clock_now(context->clock) };
+    struct prom *prom = &report.prom;
     struct figures figures;
     figures_read(&figures, context, http);
-    write_build(&report);
-    write_figures(&report, &figures);
+
+    struct prom_labels labels = label_of("version", LIT(EXPIRED_VERSION));
+    prom_label(&labels, "redis_version", LIT(REDIS_VERSION));
+    prom_label(&labels, "allocator", text_bytes(mem_allocator_name()));
+    prom_family(prom, "expired_build_info", PROM_GAUGE,
+                "Always 1; the labels hold the versions and the allocator.");
+    prom_integer(prom, &labels, 1);
+    for (size_t i = 0; i < figure_count(); i++) {
+        const struct figure *figure = figure_at(i);
+        double value;
+        if (figures.loading != 0 && !figure->while_loading) continue;
+        memcpy(&value, (const char *)&figures + figure->offset, sizeof(value));
+        prom_family(prom, figure->name, figure->type, figure->help);
+        prom_real(prom, NULL, value);
+    }
     if (figures.loading != 0) return;
+
     write_command_counts(&report);
-    write_durations(&report);
+    prom_family(prom, "expired_command_duration_seconds", PROM_HISTOGRAM,
+                "How long calls ran, not counting the time for which they were blocked.");
+    commands_each_stats(context->commands, write_duration, &report);
     write_errors(&report);
     write_lag_histogram(&report);
-    write_keys(&report);
+    prom_family(prom, "expired_keys", PROM_GAUGE, "Keys of each database.");
+    for (unsigned db = 0; db < context->store->database_count; db++) {
+        size_t keys = keyspace_count(store_database(context->store, db));
+        labels = database_label(db);
+        if (keys > 0) prom_integer(prom, &labels, keys);
+    }
     write_forecast(&report);
     write_dehydrators(&report);
 }

@@ -329,30 +329,6 @@ static void write_expiry(struct state *state, const struct figures *figures)
     write_lag(json, "lagOfMinute", &minute);
 }
 
-static void write_journal(struct state *state, const struct figures *figures)
-{
-    struct json *json = &state->json;
-    json_open(json, "journal", '{');
-    json_bool(json, "on", figures->journal != 0);
-    json_bool(json, "failing", figures->journal_failing != 0);
-    json_bool(json, "keeps", figures->keeps != 0);
-    json_real(json, "bytes", figures->journal_bytes);
-    json_real(json, "syncSeconds", figures->journal_sync);
-    json_close(json, '}');
-}
-
-static void write_replication(struct state *state, const struct figures *figures)
-{
-    struct json *json = &state->json;
-    json_open(json, "replication", '{');
-    json_bool(json, "follows", figures->replica != 0);
-    json_bool(json, "linkUp", figures->link_up != 0);
-    json_real(json, "replicas", figures->replicas);
-    json_real(json, "online", figures->replicas_online);
-    json_real(json, "lagBytes", figures->lag_bytes);
-    json_close(json, '}');
-}
-
 /* Writes null until the first survey is complete. Leaves out spans without deadlines at the end. */
 static void write_hour(struct state *state)
 {
@@ -389,21 +365,34 @@ void state_write(struct outbuf *out, const struct server_context *context,
                            .survey = survey,
                            .history = history,
                            .now = clock_now(context->clock) };
+    struct json *json = &state.json;
     struct figures figures;
     figures_read(&figures, context, http);
-    json_open(&state.json, NULL, '{');
+    json_open(json, NULL, '{');
     write_server(&state, &figures);
     write_traffic(&state, &figures);
-    json_open(&state.json, "history", '{'); /* one value for each of the last seconds */
+    json_open(json, "history", '{'); /* one value for each of the last seconds */
     write_line(&state, "commands", history->commands);
     write_line(&state, "errors", history->errors);
     write_line(&state, "memory", history->memory);
-    json_close(&state.json, '}');
+    json_close(json, '}');
     if (figures.loading == 0) {
-        json_bool(&state.json, "busy", figures.busy != 0);
+        json_bool(json, "busy", figures.busy != 0);
         write_expiry(&state, &figures);
-        write_journal(&state, &figures);
-        write_replication(&state, &figures);
+        json_open(json, "journal", '{');
+        json_bool(json, "on", figures.journal != 0);
+        json_bool(json, "failing", figures.journal_failing != 0);
+        json_bool(json, "keeps", figures.keeps != 0);
+        json_real(json, "bytes", figures.journal_bytes);
+        json_real(json, "syncSeconds", figures.journal_sync);
+        json_close(json, '}');
+        json_open(json, "replication", '{');
+        json_bool(json, "follows", figures.replica != 0);
+        json_bool(json, "linkUp", figures.link_up != 0);
+        json_real(json, "replicas", figures.replicas);
+        json_real(json, "online", figures.replicas_online);
+        json_real(json, "lagBytes", figures.lag_bytes);
+        json_close(json, '}');
         write_hour(&state);
         list_dehydrators(&state);
         list_groups(&state);
@@ -411,5 +400,5 @@ void state_write(struct outbuf *out, const struct server_context *context,
         list_errors(&state);
         list_slow_calls(&state);
     }
-    json_close(&state.json, '}');
+    json_close(json, '}');
 }
