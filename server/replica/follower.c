@@ -123,23 +123,17 @@ static void skip_command(struct follower *follower)
              name, follower->failed);
 }
 
-/* True for commands that change no data: PING, REPLCONF GETACK *. */
-static bool is_about_the_link(struct follower *follower)
-{
-    const struct request *request = &follower->request;
-    if (is_command(request, "PING")) return true;
-    if (!is_command(request, "REPLCONF")) return false;
-    if (request->argc > 1 && bytes_is_word(request->argv[1], "GETACK"))
-        follower->w.ask(follower->w.ctx);
-    return true;
-}
-
 static bool run_command(struct follower *follower)
 {
     follower->txn.one_command = false;
     const struct request *request = &follower->request;
     if (is_command(request, "MULTI") || is_command(request, "EXEC")) return true;
-    if (is_about_the_link(follower)) return true;
+    if (is_command(request, "PING")) return true;
+    if (is_command(request, "REPLCONF")) {
+        if (request->argc > 1 && bytes_is_word(request->argv[1], "GETACK"))
+            follower->w.ask(follower->w.ctx);
+        return true;
+    }
     bool ours = reads_effects(follower);
     follower->skips = false;
     if (ours &&

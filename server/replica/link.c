@@ -160,17 +160,6 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-static void make_room(struct link *link)
-{
-    if (link->start > 0 && link->cap - link->start - link->len < READ_MIN) {
-        memmove(link->data, link->data + link->start, link->len);
-        link->start = 0;
-    }
-    if (link->cap - link->len >= READ_MIN) return;
-    link->cap = 2 * (link->len + READ_MIN);
-    link->data = mem_realloc(link->data, link->cap);
-}
-
 /* Bytes that TLS has read ahead are not announced by the socket; but the socket can be written to,
  * and that is. */
 static void update_wants(struct link *link)
@@ -184,7 +173,14 @@ static void update_wants(struct link *link)
 
 static void receive(struct link *link)
 {
-    make_room(link);
+    if (link->start > 0 && link->cap - link->start - link->len < READ_MIN) {
+        memmove(link->data, link->data + link->start, link->len);
+        link->start = 0;
+    }
+    if (link->cap - link->len < READ_MIN) {
+        link->cap = 2 * (link->len + READ_MIN);
+        link->data = mem_realloc(link->data, link->cap);
+    }
     char *to = link->data + link->start + link->len;
     size_t room = link->cap - link->start - link->len;
     ssize_t got = link->tls != NULL ? tls_read(link->tls, to, room) : recv(link->fd, to, room, 0);

@@ -26,53 +26,50 @@ static void next_step(struct link *link)
     link_ask(link);
 }
 
-static void ask_psync(struct link *link)
-{
-    const char *id = "?";
-    char offset[24] = "-1";
-    uint64_t from;
-    link->has_asked = link->w.position(link->w.ctx, &id, &from);
-    if (link->has_asked) snprintf(offset, sizeof(offset), "%" PRIu64, from);
-    const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL, NULL };
-    link_send_words(link, words);
-}
-
-static void ask_auth(struct link *link)
-{
-    const struct conf *conf = link->w.conf;
-    const char *user = conf->masteruser[0] != '\0' ? conf->masteruser : NULL;
-    const char *words[] = { "AUTH", user != NULL ? user : conf->masterauth,
-                            user != NULL ? conf->masterauth : NULL, NULL };
-    link_send_words(link, words);
-}
-
-static void ask_port(struct link *link)
-{
-    const struct conf *conf = link->w.conf;
-    char port[24];
-    int64_t own = conf->tls_replication && conf->tls_port > 0 ? conf->tls_port : conf->port;
-    if (conf->replica_announce_port > 0) own = conf->replica_announce_port;
-    snprintf(port, sizeof(port), "%" PRId64, own);
-    const char *words[] = { "REPLCONF", "listening-port", port, NULL };
-    link_send_words(link, words);
-}
-
 void link_ask(struct link *link)
 {
     static const char *const greeting[] = { "PING", NULL };
     static const char *const abilities[] = { "REPLCONF", "capa", "eof", "capa", "psync2", NULL };
     static const char *const ours[] = { "REPLCONF", "capa", "expired", NULL };
     static const char *const version[] = { "REPLCONF", "version", VALKEY_VERSION, NULL };
-    const char *address[] = { "REPLCONF", "ip-address", link->w.conf->replica_announce_ip, NULL };
+    const struct conf *conf = link->w.conf;
     switch (link->step) {
     case STEP_PING: link_send_words(link, greeting); break;
-    case STEP_AUTH: ask_auth(link); break;
-    case STEP_PORT: ask_port(link); break;
-    case STEP_ADDRESS: link_send_words(link, address); break;
+    case STEP_AUTH: {
+        const char *user = conf->masteruser[0] != '\0' ? conf->masteruser : NULL;
+        const char *words[] = { "AUTH", user != NULL ? user : conf->masterauth,
+                                user != NULL ? conf->masterauth : NULL, NULL };
+        link_send_words(link, words);
+        break;
+    }
+    case STEP_PORT: {
+        char port[24];
+        int64_t own = conf->tls_replication && conf->tls_port > 0 ? conf->tls_port : conf->port;
+        if (conf->replica_announce_port > 0) own = conf->replica_announce_port;
+        snprintf(port, sizeof(port), "%" PRId64, own);
+        const char *words[] = { "REPLCONF", "listening-port", port, NULL };
+        link_send_words(link, words);
+        break;
+    }
+    case STEP_ADDRESS: {
+        const char *words[] = { "REPLCONF", "ip-address", conf->replica_announce_ip, NULL };
+        link_send_words(link, words);
+        break;
+    }
     case STEP_ABILITIES: link_send_words(link, abilities); break;
     case STEP_OURS: link_send_words(link, ours); break;
     case STEP_VERSION: link_send_words(link, version); break;
-    case STEP_PSYNC: ask_psync(link); break;
+    case STEP_PSYNC: {
+        const char *id = "?";
+        char offset[24] = "-1";
+        uint64_t from;
+        link->has_asked = link->w.position(link->w.ctx, &id, &from);
+        if (link->has_asked) snprintf(offset, sizeof(offset), "%" PRIu64, from);
+        const char *words[] = { "PSYNC", id, offset, link->asks_failover ? "FAILOVER" : NULL,
+                                NULL };
+        link_send_words(link, words);
+        break;
+    }
     default: break;
     }
 }
@@ -149,22 +146,9 @@ static void answer_copy_head(struct link *link, const char *line)
     log_line(LOG_NOTICE, "Master %s: full copy begins", link->name);
 }
 
-/* A server like this one replies "OK expired", or "OK expired <offset>" if effects begin there.
- * Redis replies OK to any option, and so does a server like this one that relays the stream of a
- * Redis. */
-static void answer_ours(struct link *link, const char *line)
-{
-    static const char ours[] = "+OK expired";
-    link->effects_from = LINK_NO_EFFECTS;
-    if (begins_with(line, ours)) {
-        link->effects_from = 0;
-        (void)sscanf(line + strlen(ours), " %" SCNu64, &link->effects_from);
-    }
-    next_step(link);
-}
-
 void link_answer(struct link *link, const char *line)
 {
+    static const char ours[] = "+OK expired";
     switch (link->step) {
     case STEP_PING:
         /* A master that needs a password refuses PING; the password follows. */
@@ -182,7 +166,17 @@ void link_answer(struct link *link, const char *line)
         else
             next_step(link);
         break;
-    case STEP_OURS: answer_ours(link, line); break;
+    case STEP_OURS:
+        /* A server like this one replies "OK expired", or "OK expired <offset>" if effects begin
+         * there. Redis replies OK to any option, and so does a server like this one that relays the
+         * stream of a Redis. */
+        link->effects_from = LINK_NO_EFFECTS;
+        if (begins_with(line, ours)) {
+            link->effects_from = 0;
+            (void)sscanf(line + strlen(ours), " %" SCNu64, &link->effects_from);
+        }
+        next_step(link);
+        break;
     default: next_step(link); break; /* ignore errors: masters may not know these options */
     }
 }

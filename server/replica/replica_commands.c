@@ -34,15 +34,6 @@ static bool may_sync(struct call *call)
     return true;
 }
 
-/* A replica that has restarted may be behind its own replicas, until its master has sent it what
- * they have. */
-static bool is_ahead(const struct replication *replication, const char *id, uint64_t offset)
-{
-    return replication_report(replication).follows &&
-           strcasecmp(id, replication_history(replication)->id) == 0 &&
-           offset > backlog_end(replication_backlog(replication));
-}
-
 /* PSYNC id offset FAILOVER: the master hands its role over to us. A master asks again if the
  * connection is lost before our answer reaches it. Then we have the role already, and an error
  * would make it take the role back, so that there would be two masters. DIFFERS: Redis refuses, and
@@ -61,17 +52,6 @@ static bool take_role(struct call *call, const char *id, int64_t offset)
     return true;
 }
 
-/* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So the
- * master's first leap must not be among what the replica has not received yet: its clock may be
- * behind the master's. Changes data, so REPLCONF can't do it: it also runs while a script does. */
-static void announce_tokens(struct call *call)
-{
-    const struct replication *replication = call->context;
-    const struct replica *replica = call->session->replica;
-    bool is_ours = replica != NULL && replica_is_ours(replica);
-    if (is_ours && !replication_report(replication).follows) txn_token_reserve(call->txn, 0);
-}
-
 static void cmd_psync(struct call *call)
 {
     int64_t offset;
@@ -80,10 +60,21 @@ static void cmd_psync(struct call *call)
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
     if (!take_role(call, id, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
-    announce_tokens(call);
+    bool follows = replication_report(replication).follows;
+    const struct replica *replica = call->session->replica;
+    bool is_ours = replica != NULL && replica_is_ours(replica);
+    /* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So
+     * the master's first leap must not be among what the replica has not received yet: its clock
+     * may be behind the master's. Changes data, so REPLCONF can't do it: it also runs while a
+     * script does.
+     */
+    if (is_ours && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
-    if (is_ahead(replication, id, from))
+    /* A replica that has restarted may be behind its own replicas, until its master has sent it
+     * what they have. */
+    if (follows && strcasecmp(id, replication_history(replication)->id) == 0 &&
+        from > backlog_end(replication_backlog(replication)))
         fail(call, ERR_NO_MASTER_LINK);
     else
         replica_sync(replicas_of(replication_replicas(replication), call->session), id, from);

@@ -113,31 +113,25 @@ void replica_copies_begin(struct replicas *all)
     }
 }
 
-static void fail_copy(struct replicas *all)
-{
-    struct replica *replica;
-    log_line(LOG_WARNING,
-             "The child process that wrote a full copy failed: its replicas have to reconnect");
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    if (replica->state == COPYING) replicas_close(replica);
-    full_copy_reset(all->copy);
-}
-
 void replica_copies_update(struct replicas *all)
 {
     enum full_copy_state state = full_copy_state(all->copy);
     uint64_t least = backlog_end(full_copy_bytes(all->copy)); /* the first byte still needed */
     size_t readers = 0;
-    const struct replica *replica;
+    struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
         if (replica->state != COPYING) continue;
         readers++;
         if (replica->copied < least) least = replica->copied;
     }
-    if (state == COPY_FAILED)
-        fail_copy(all);
-    else if (state == COPY_RUNS && readers == 0)
+    if (state == COPY_FAILED) {
+        log_line(LOG_WARNING,
+                 "The child process that wrote a full copy failed: its replicas have to reconnect");
+        TAILQ_FOREACH(replica, &all->list, in_order)
+        if (replica->state == COPYING) replicas_close(replica);
+        full_copy_reset(all->copy);
+    } else if (state == COPY_RUNS && readers == 0)
         full_copy_cancel(all->copy);
     else if ((state == COPY_WHOLE || state == COPY_REFUSED) && readers == 0)
         full_copy_reset(all->copy);

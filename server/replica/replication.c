@@ -82,16 +82,6 @@ static void connect_link(struct replication *r)
     link_connect(r->link, r->host, r->port, tls);
 }
 
-/* The position stays that of our own stream as a master: the new master may continue it. */
-static void stop_being_master(struct replication *r)
-{
-    clients_each(r->w.clients, end_blocked, r);
-    follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
-    if (replication_is_unbranched(r)) r->position = r->loaded;
-    r->loaded = (struct stream_position){ .offset = 0 };
-    r->is_unshared = false;
-}
-
 void replication_follow(struct replication *r, const char *host, int64_t port)
 {
     char value[MASTER_HOST_MAX + 24];
@@ -102,7 +92,14 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     r->port = port;
     snprintf(value, sizeof(value), "%s %" PRId64, r->host, port);
     remember_master(r, value);
-    if (!r->follows) stop_being_master(r);
+    if (!r->follows) {
+        clients_each(r->w.clients, end_blocked, r);
+        follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
+        /* The position stays that of our own stream as a master: the new master may continue it. */
+        if (replication_is_unbranched(r)) r->position = r->loaded;
+        r->loaded = (struct stream_position){ .offset = 0 };
+        r->is_unshared = false;
+    }
     r->follows = true;
     r->retry_usec = 0;
     r->bad_copies = 0;
