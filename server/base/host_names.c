@@ -17,14 +17,6 @@ struct host_names {
     void *ctx;
 };
 
-static struct host_name *name_new(const char *host)
-{
-    size_t size = strlen(host) + 1;
-    struct host_name *name = mem_zalloc(sizeof(*name) + size);
-    memcpy(name->host, host, size);
-    return name;
-}
-
 static void note_found(void *ctx, const struct addrinfo *list, int error)
 {
     struct host_names *names = ctx;
@@ -68,7 +60,9 @@ bool host_names_prepare(struct host_names *names, const char *host)
     mem_free(names->wanted); /* whoever wanted it will ask again */
     names->wanted = NULL;
     if (resolver_begin(names->resolver, host, 0) != 0) return false;
-    names->wanted = name_new(host);
+    size_t size = strlen(host) + 1;
+    names->wanted = mem_zalloc(sizeof(*names->wanted) + size);
+    memcpy(names->wanted->host, host, size);
     return true;
 }
 

@@ -42,16 +42,6 @@ static enum log_format form = LOG_TEXT;
 /* By level, in syslog's numbers. */
 static const int priorities[] = { 7, 6, 5, 4 };
 
-/* JOURNAL_STREAM has the device and inode of systemd's stream; after a redirection they differ. */
-static bool stdout_is_journal(void)
-{
-    const char *stream = getenv("JOURNAL_STREAM");
-    unsigned long long device, inode;
-    struct stat here;
-    return stream != NULL && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
-           fstat(STDOUT_FILENO, &here) == 0 && here.st_dev == device && here.st_ino == inode;
-}
-
 bool log_open(const char *path)
 {
     int fd = STDOUT_FILENO;
@@ -62,8 +52,15 @@ bool log_open(const char *path)
     if (descriptor != STDOUT_FILENO) close(descriptor);
     descriptor = fd;
     struct stat file;
-    may_be_full = fstat(fd, &file) != 0 || !S_ISREG(file.st_mode);
-    to_journal = fd == STDOUT_FILENO && stdout_is_journal();
+    bool known = fstat(fd, &file) == 0;
+    may_be_full = !known || !S_ISREG(file.st_mode);
+    /* JOURNAL_STREAM has the device and inode of systemd's stream; after a redirection they differ.
+     */
+    const char *stream = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    to_journal = fd == STDOUT_FILENO && known && stream != NULL &&
+                 sscanf(stream, "%llu:%llu", &device, &inode) == 2 && file.st_dev == device &&
+                 file.st_ino == inode;
     return true;
 }
 
@@ -148,13 +145,6 @@ static void write_line(const char *line, size_t size)
     (void)ignored;
 }
 
-static void send_to_syslog(enum log_level level, const char *text)
-{
-    struct clock clock;
-    clock_init(&clock);
-    system_log_line(priorities[level], (time_t)(clock.now / 1000), text);
-}
-
 void log_line(enum log_level level, const char *format, ...)
 {
     if (level < threshold) return;
@@ -183,6 +173,10 @@ void log_line(enum log_level level, const char *format, ...)
     }
     line[size++] = '\n';
     write_line(line, size);
-    if (to_syslog) send_to_syslog(level, text);
+    if (to_syslog) {
+        struct clock clock;
+        clock_init(&clock);
+        system_log_line(priorities[level], (time_t)(clock.now / 1000), text);
+    }
     errno = saved;
 }

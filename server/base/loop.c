@@ -80,18 +80,6 @@ static void note_awake(struct loop *loop)
         loop->woke_usec = clock_quick_usec(loop->clock);
 }
 
-static void count_turn(struct loop *loop, bool inside)
-{
-    struct loop_turns *turns = loop->turns;
-    if (turns == NULL) return;
-    turns->count++;
-    if (inside || loop->woke_usec == 0) return;
-    int64_t usec = clock_quick_usec(loop->clock) - loop->woke_usec;
-    if (usec < 0) return; /* the quick clock was corrected */
-    turns->usec += (uint64_t)usec;
-    if ((uint64_t)usec > turns->longest_usec) turns->longest_usec = (uint64_t)usec;
-}
-
 /* False: no event is registered, so a further turn would never end. */
 static bool run_events(struct loop *loop, int flags)
 {
@@ -100,7 +88,14 @@ static bool run_events(struct loop *loop, int flags)
     ensure(rc >= 0, "event_base_loop: %d", rc);
     for (unsigned i = 0; i < loop->hook_count; i++)
         loop->hooks[i].run(loop->hooks[i].ctx);
-    count_turn(loop, outer_usec != 0);
+    struct loop_turns *turns = loop->turns;
+    if (turns != NULL) turns->count++;
+    if (turns != NULL && outer_usec == 0 && loop->woke_usec != 0) {
+        int64_t usec = clock_quick_usec(loop->clock) - loop->woke_usec;
+        if (usec < 0) usec = 0; /* the quick clock was corrected */
+        turns->usec += (uint64_t)usec;
+        if ((uint64_t)usec > turns->longest_usec) turns->longest_usec = (uint64_t)usec;
+    }
     loop->woke_usec = outer_usec;
     return rc == 0;
 }

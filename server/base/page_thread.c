@@ -25,14 +25,6 @@ struct page_thread {
     atomic_bool stop;
 };
 
-/* Moves to the first page that is not touched yet. False: all are. */
-static bool next_page(const struct page_thread *thread, unsigned char **at)
-{
-    unsigned char *until = atomic_load(&thread->until), *from = atomic_load(&thread->from);
-    if (*at < from) *at = from;
-    return *at < until;
-}
-
 /* One write maps the whole huge page. Or-ing 0 changes nothing that the main thread may have
  * written meanwhile. Its plain stores make this a race by C's rules, hence the attribute, but the
  * processor lets no store get lost between the read and the write of an atomic access. Linux before
@@ -51,9 +43,11 @@ static void *run(void *ctx)
     while (!atomic_load(&thread->stop)) {
         ssize_t got = read(thread->event, &count, sizeof(count));
         if (got < 0 && errno != EINTR) break;
-        while (next_page(thread, &at) && !atomic_load(&thread->stop)) {
+        for (;; at += PAGE_BYTES) {
+            unsigned char *until = atomic_load(&thread->until), *from = atomic_load(&thread->from);
+            if (at < from) at = from;
+            if (at >= until || atomic_load(&thread->stop)) break;
             touch(at);
-            at += PAGE_BYTES;
         }
     }
     return NULL;

@@ -52,16 +52,6 @@ void system_log_open(const char *path, const char *ident, int facility)
     connect_to_daemon(); /* if it fails, the next line tries again */
 }
 
-/* False: the connection is broken. */
-static bool send_line(const char *line, size_t len)
-{
-    ssize_t sent = send(log_socket, line, len, MSG_NOSIGNAL);
-    if (sent < 0) return errno == EAGAIN || errno == ENOBUFS; /* the line is lost */
-    if ((size_t)sent == len) return true;
-    system_log_close(); /* or the next line would continue this one */
-    return true;
-}
-
 void system_log_line(int priority, time_t now, const char *text)
 {
     char line[LINE_MAX_BYTES], stamp[32] = "";
@@ -74,7 +64,11 @@ void system_log_line(int priority, time_t now, const char *text)
     if ((size_t)len >= sizeof(line)) len = sizeof(line) - 1;
 
     for (int tries = 0; tries < 2 && connect_to_daemon(); tries++) {
-        if (send_line(line, (size_t)len + (socket_type == SOCK_STREAM))) return;
-        system_log_close();
+        size_t size = (size_t)len + (socket_type == SOCK_STREAM);
+        ssize_t sent = send(log_socket, line, size, MSG_NOSIGNAL);
+        if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS)) return; /* the line is lost */
+        if (sent == (ssize_t)size) return;
+        system_log_close(); /* or the next line would continue this one */
+        if (sent >= 0) return;
     }
 }
