@@ -1,7 +1,7 @@
 /* byte_ring: a queue of records, of any length, from one thread to another. Lock-free: one thread
  * puts, one takes. Depends on store/mem.
  *
- * A ring of bytes instead of pointers, so that the bytes of a socket are read into their place and
+ * A ring of bytes instead of pointers, so that the bytes of a socket are read where they stay, and
  * cross to the other core once. Records that were put become visible together, by
  * byte_ring_publish, because each visible change costs the other core a cache miss. A record is
  * contiguous: if the rest at the end of the ring is too short, it is skipped ("Lamport's queue",

@@ -614,28 +614,25 @@ uint64_t all_requests_number(const struct all_requests *all)
 
 /* ---- turns inside a request ------------------------------------------------------------------ */
 
-/* Removes the parsed requests of all connections except `but` from the window. They stay in the
- * input and are parsed again. */
-static void give_back(struct all_requests *all, const struct requests *but)
-{
-    for (unsigned i = all->window.running; i < all->window.count; i++)
-        if (all->window.all[i].from != but) all->window.all[i].from = NULL;
-    struct requests *requests, *next;
-    for (requests = TAILQ_FIRST(&all->lists[REQUESTS_ARRIVED]); requests != NULL; requests = next) {
-        next = TAILQ_NEXT(requests, same_state);
-        if (requests == but) continue;
-        requests->arrival.cut = true;
-        finish_arrival(requests);
-    }
-}
-
 struct session *all_requests_suspend(struct all_requests *all)
 {
     ensure(all->suspended == NULL, "a turn is suspended inside a suspended one");
     struct requests *requests = running(all);
     struct suspended_turn *turn = mem_alloc(sizeof(*turn));
     int64_t usec = all->usec;
-    give_back(all, requests);
+
+    /* Remove the parsed requests of all other connections from the window. They stay in the input
+     * and are parsed again. */
+    for (unsigned i = all->window.running; i < all->window.count; i++)
+        if (all->window.all[i].from != requests) all->window.all[i].from = NULL;
+    struct requests *other, *next;
+    for (other = TAILQ_FIRST(&all->lists[REQUESTS_ARRIVED]); other != NULL; other = next) {
+        next = TAILQ_NEXT(other, same_state);
+        if (other == requests) continue;
+        other->arrival.cut = true;
+        finish_arrival(other);
+    }
+
     if (requests != NULL) enter(requests, REQUESTS_SUSPENDED);
     *turn = (struct suspended_turn){ requests, all->window, all->scratch, all->scratch_used, usec };
     init_window(&all->window);

@@ -143,18 +143,6 @@ static void load_dh_params(SSL_CTX *context, const char *path, struct faults *fa
 
 /* ---- protocols and ciphers ------------------------------------------------------------------- */
 
-static bool has_word(const char *text, const char *word)
-{
-    struct conf_words words;
-    const char *why;
-    if (!conf_words_split(text, strlen(text), &words, &why)) return false;
-    bool found = false;
-    for (size_t i = 0; i < words.count; i++)
-        found = found || strcasecmp(words.at[i], word) == 0;
-    conf_words_drop(&words);
-    return found;
-}
-
 static void limit_protocols(SSL_CTX *context, const char *wanted)
 {
     static const struct {
@@ -168,8 +156,16 @@ static void limit_protocols(SSL_CTX *context, const char *wanted)
     };
     if (wanted[0] == '\0') wanted = "TLSv1.2 TLSv1.3";
     SSL_CTX_set_min_proto_version(context, TLS1_VERSION);
-    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++)
-        if (!has_word(wanted, versions[i].name)) SSL_CTX_set_options(context, versions[i].off);
+    struct conf_words words = { .count = 0 };
+    const char *why;
+    bool split = conf_words_split(wanted, strlen(wanted), &words, &why);
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        bool named = false;
+        for (size_t word = 0; split && word < words.count; word++)
+            named = named || strcasecmp(words.at[word], versions[i].name) == 0;
+        if (!named) SSL_CTX_set_options(context, versions[i].off);
+    }
+    if (split) conf_words_drop(&words);
 }
 
 static void limit_ciphers(SSL_CTX *context, const struct conf *conf, struct faults *faults)
