@@ -182,39 +182,32 @@ static bool is_text(const char *data, size_t size, const char *text)
     return size < 32 && bytes_is_word(bytes_of(data, size), text);
 }
 
-/* Begins a unit with its first command, or with an empty line. */
-static enum measured begin_unit(struct follower *follower, const char *data, size_t len)
-{
-    size_t size;
-    bool empty;
-    enum measured result = measure(&follower->progress, data, len, &size, &empty);
-    if (result != MEASURED) return result;
-    follower->arrived =
-        (struct arrived){ .len = size,
-                          .bracketed = empty && size == 2 && reads_effects(follower),
-                          .multi = !empty && is_text(data, size, "*1\r\n$5\r\nMULTI\r\n") };
-    return MEASURED;
-}
-
 /* Measures the unit that begins at `data`. A single "\n", by which Redis keeps the link alive, is a
  * unit of its own. */
 static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
                                   size_t *whole)
 {
     struct arrived *arrived = &follower->arrived;
-    enum measured result = arrived->len > 0 ? MEASURED : begin_unit(follower, data, len);
-    while (result == MEASURED && (arrived->bracketed || arrived->multi)) {
-        size_t size;
-        bool empty;
+    enum measured result = MEASURED;
+    size_t size;
+    bool empty;
+    if (arrived->len == 0) { /* it begins with its first command, or with an empty line */
+        result = measure(&follower->progress, data, len, &size, &empty);
+        if (result != MEASURED) return result;
+        *arrived =
+            (struct arrived){ .len = size,
+                              .bracketed = empty && size == 2 && reads_effects(follower),
+                              .multi = !empty && is_text(data, size, "*1\r\n$5\r\nMULTI\r\n") };
+    }
+    while (arrived->bracketed || arrived->multi) {
         result =
             measure(&follower->progress, data + arrived->len, len - arrived->len, &size, &empty);
-        if (result != MEASURED) break;
+        if (result != MEASURED) return result;
         if (arrived->bracketed && empty) arrived->bracketed = false;
         if (arrived->multi && is_text(data + arrived->len, size, "*1\r\n$4\r\nEXEC\r\n"))
             arrived->multi = false;
         arrived->len += size;
     }
-    if (result != MEASURED) return result;
     *whole = arrived->len;
     *arrived = (struct arrived){ 0 };
     return MEASURED;

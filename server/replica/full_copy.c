@@ -211,34 +211,37 @@ static void end_copy(struct full_copy *copy)
         copy->state = copy->refusal[0] != '\0' ? COPY_REFUSED : COPY_WHOLE;
 }
 
-/* Are these first bytes a refusal? They arrive as one piece, because they are fewer than PIPE_BUF.
- */
-static bool take_refusal(struct full_copy *copy, size_t len)
-{
-    static const size_t sign = sizeof("-ERR ") - 1, end = sizeof("\r\n") - 1;
-    if (copy->input[0] != '-') return false;
-    ensure(len > sign + end && len < sizeof(copy->refusal), "a refusal of %zu bytes", len);
-    snprintf(copy->refusal, sizeof(copy->refusal), "%.*s", (int)(len - sign - end),
-             copy->input + sign);
-    return true;
-}
-
 static void on_readable(void *ctx, unsigned what)
 {
     struct full_copy *copy = ctx;
     (void)what;
     ssize_t got = read(copy->fd, copy->input, sizeof(copy->input));
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    bool is_first = backlog_end(copy->bytes) == 0;
+    /* A refusal arrives as one piece, because it is shorter than PIPE_BUF. */
+    bool refused = got > 0 && backlog_end(copy->bytes) == 0 && copy->input[0] == '-';
     if (got > 0) backlog_append(copy->bytes, copy->input, (size_t)got);
+    if (refused) {
+        static const size_t sign = sizeof("-ERR ") - 1, end = sizeof("\r\n") - 1;
+        size_t len = (size_t)got;
+        ensure(len > sign + end && len < sizeof(copy->refusal), "a refusal of %zu bytes", len);
+        snprintf(copy->refusal, sizeof(copy->refusal), "%.*s", (int)(len - sign - end),
+                 copy->input + sign);
+    }
     /* A client leaves when it reads a refusal, so do not wait for the end of the pipe. */
-    if (got <= 0 || (is_first && take_refusal(copy, (size_t)got))) end_copy(copy);
+    if (got <= 0 || refused) end_copy(copy);
     if (copy->io != NULL && !has_room(copy)) loop_io_want(copy->io, 0);
     copy->progress(copy->ctx);
 }
 
-static int fork_child(struct full_copy *copy)
+int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db)
 {
+    copy->stream_db = stream_db;
+    copy->form = form;
+    copy->least = 0;
+    copy->refusal[0] = '\0';
+    backlog_restart(copy->bytes, 0);
+    if (!process_random_hex(copy->mark, FULL_COPY_MARK)) return EIO;
+
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return errno;
     int64_t began = clock_mono_usec();
@@ -254,20 +257,8 @@ static int fork_child(struct full_copy *copy)
     fcntl(copy->fd, F_SETFL, O_NONBLOCK);
     copy->io = loop_io_new(copy->loop, copy->fd, on_readable, copy);
     loop_io_want(copy->io, LOOP_READ);
+    copy->state = COPY_RUNS;
     return 0;
-}
-
-int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db)
-{
-    copy->stream_db = stream_db;
-    copy->form = form;
-    copy->least = 0;
-    copy->refusal[0] = '\0';
-    backlog_restart(copy->bytes, 0);
-    if (!process_random_hex(copy->mark, FULL_COPY_MARK)) return EIO;
-    int error = fork_child(copy);
-    if (error == 0) copy->state = COPY_RUNS;
-    return error;
 }
 
 void full_copy_cancel(struct full_copy *copy)

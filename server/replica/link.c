@@ -255,23 +255,19 @@ static void on_ready(void *ctx, unsigned what)
         receive(link);
 }
 
-/* Opens a socket to the first address that accepts the attempt. -1: none does; *why says why. */
-static int open_socket(const struct addrinfo *list, const char **why)
-{
-    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
-        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd >= 0 && (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS))
-            return fd;
-        *why = strerror(errno);
-        if (fd >= 0) close(fd);
-    }
-    return -1;
-}
-
 static void connect_to(struct link *link, const struct addrinfo *list)
 {
+    /* The first address that accepts the attempt. */
     const char *why = "no address";
-    link->fd = open_socket(list, &why);
+    for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
+        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS)) {
+            link->fd = fd;
+            break;
+        }
+        why = strerror(errno);
+        if (fd >= 0) close(fd);
+    }
     if (link->fd < 0) {
         link_fail(link, "can't connect: %s", why);
         return;

@@ -51,17 +51,6 @@ void backlog_restart(struct backlog *backlog, uint64_t offset)
     backlog->shift = backlog->begin = backlog->end = offset;
 }
 
-static void grow_ring(struct backlog *backlog)
-{
-    size_t size = backlog->size > 0 ? 2 * backlog->size : RING_MIN;
-    char **ring = mem_alloc(size * sizeof(*ring));
-    for (uint64_t n = backlog->first; n < backlog->first + backlog->count; n++)
-        ring[n & (size - 1)] = *slot_of(backlog, n);
-    mem_free(backlog->ring);
-    backlog->ring = ring;
-    backlog->size = size;
-}
-
 static char *address_of(const struct backlog *backlog, uint64_t offset)
 {
     uint64_t at = offset - backlog->shift;
@@ -78,7 +67,15 @@ static void make_room(struct backlog *backlog)
 {
     uint64_t chunks = (backlog->end - backlog->shift) / CHUNK;
     if (chunks < backlog->first + backlog->count) return;
-    if (backlog->count == backlog->size) grow_ring(backlog);
+    if (backlog->count == backlog->size) {
+        size_t size = backlog->size > 0 ? 2 * backlog->size : RING_MIN;
+        char **ring = mem_alloc(size * sizeof(*ring));
+        for (uint64_t n = backlog->first; n < backlog->first + backlog->count; n++)
+            ring[n & (size - 1)] = *slot_of(backlog, n);
+        mem_free(backlog->ring);
+        backlog->ring = ring;
+        backlog->size = size;
+    }
     *slot_of(backlog, backlog->first + backlog->count++) = mem_alloc(CHUNK);
 }
 

@@ -78,16 +78,6 @@ static void begin_run(struct feed *feed, bool known)
     feed->len_before = feed->text.len;
 }
 
-static bool put_first(struct feed *feed, const struct effect *effect)
-{
-    size_t room;
-    char *to = backlog_reserve(feed->backlog, &room);
-    feed->first_len = effect_writer_print(&feed->writer, effect, to, room);
-    feed->first = to;
-    feed->first_known = effect_text_is_redis(effect);
-    return feed->first_len > 0;
-}
-
 /* Moves the first command into the text, because the unit has more than one command, so that an
  * empty line or MULTI has to come before it. */
 static void take_first(struct feed *feed)
@@ -101,7 +91,14 @@ static void take_first(struct feed *feed)
 
 static void put(struct feed *feed, const struct effect *effect)
 {
-    if (!feed_pending(feed) && put_first(feed, effect)) return;
+    if (!feed_pending(feed)) {
+        size_t room;
+        char *to = backlog_reserve(feed->backlog, &room);
+        feed->first_len = effect_writer_print(&feed->writer, effect, to, room);
+        feed->first = to;
+        feed->first_known = effect_text_is_redis(effect);
+        if (feed->first_len > 0) return;
+    }
     take_first(feed);
     bool known = effect_text_is_redis(effect);
     if (feed->count == 0 || feed->runs[feed->count - 1].known != known) begin_run(feed, known);
