@@ -27,16 +27,19 @@ __attribute__((format(printf, 2, 3))) static bool add_fault(struct conf_error *e
     return false;
 }
 
-static bool check_users(const struct conf *conf, struct conf_error *error)
+bool check_files(const struct conf *conf, struct conf_error *error)
 {
+    bool good = chdir(conf->dir) == 0 ||
+                add_fault(error, "dir: can't change to %s: %s", conf->dir, strerror(errno));
+
     struct outbuf faults;
     outbuf_init(&faults);
     struct commands *commands = wiring_commands();
     struct acl *acl = acl_new(commands, conf);
-    bool good = acl_start(acl, &faults);
+    bool has_users = acl_start(acl, &faults);
     struct outbuf_cursor cursor = { 0 };
     struct iovec piece;
-    while (!good && outbuf_next(&faults, &cursor, &piece)) {
+    while (!has_users && outbuf_next(&faults, &cursor, &piece)) {
         size_t len = piece.iov_len;
         const char *text = piece.iov_base;
         while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
@@ -46,14 +49,8 @@ static bool check_users(const struct conf *conf, struct conf_error *error)
     outbuf_drop(&faults);
     acl_free(acl);
     commands_free(commands);
-    return good;
-}
+    good = has_users && good;
 
-bool check_files(const struct conf *conf, struct conf_error *error)
-{
-    bool good = chdir(conf->dir) == 0 ||
-                add_fault(error, "dir: can't change to %s: %s", conf->dir, strerror(errno));
-    good = check_users(conf, error) && good;
     if (conf->clock == CONF_CLOCK_STEPPED && conf->supervised == CONF_SUPERVISED_SYSTEMD)
         good = add_fault(error,
                          "clock stepped is for tests and can't be used with supervised systemd");

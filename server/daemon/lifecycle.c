@@ -90,20 +90,6 @@ bool lifecycle_apply(void *ctx)
 
 /* --- stopping --- */
 
-/* Records that the journal has all leases, so that the next start need not wait until others have
- * ended. Not while this server waits for that itself. Only for this server: replicas would have to
- * be sent it. */
-static void close_tokens(struct parts *parts)
-{
-    struct tokens *tokens = &parts->store->tokens;
-    if (parts->engine.role.replica || !persist_listens(parts->persist) ||
-        leases_quiet(&parts->store->leases, clock_now(&parts->clock)) > 0 || !tokens_close(tokens))
-        return;
-    struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
-    persist_effect(parts->persist, &effect);
-    persist_commit(parts->persist);
-}
-
 bool lifecycle_end(struct parts *parts)
 {
     static const char text[] = "Stopping: writing the end of the journal";
@@ -111,7 +97,19 @@ bool lifecycle_end(struct parts *parts)
     supervisor_stopping(&parts->supervisor, text);
     supervisor_work(&parts->supervisor, clock_mono_usec(), text);
     replication_stop(parts->replication);
-    close_tokens(parts);
+
+    /* Record that the journal has all leases, so that the next start need not wait until others
+     * have ended. Not while this server waits for that itself. Only for this server: replicas would
+     * have to be sent it. */
+    struct tokens *tokens = &parts->store->tokens;
+    bool keeps = !parts->engine.role.replica && persist_listens(parts->persist);
+    if (keeps && leases_quiet(&parts->store->leases, clock_now(&parts->clock)) <= 0 &&
+        tokens_close(tokens)) {
+        struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
+        persist_effect(parts->persist, &effect);
+        persist_commit(parts->persist);
+    }
+
     bool good = persist_stop(parts->persist, why, sizeof(why));
     if (!good) log_line(LOG_WARNING, "%s", why);
     if (parts->wrote_pid) unlink(parts->conf.pidfile);

@@ -50,7 +50,7 @@ static msec run_turn(struct parts *parts)
     bool more = replication_turn(parts->replication);
     send_all(parts);
     background_turn(parts->background);
-    /* Is there anything to send? This asks the two flags that can't be passed by: every change of
+    /* Is there anything to send? These two answers are complete: every change of
      * data is committed through the hooks, which feed the journal, the replicas and the caches, and
      * every reply or message lists its client. So nothing in the background has to report what it
      * caused. */

@@ -38,15 +38,6 @@ static struct bytes header_of(const struct evhttp_request *request, const char *
         evhttp_request_get_input_headers((struct evhttp_request *)request), name));
 }
 
-static enum site_method method_of(const struct evhttp_request *request)
-{
-    switch (evhttp_request_get_command(request)) {
-    case EVHTTP_REQ_GET: return SITE_GET;
-    case EVHTTP_REQ_HEAD: return SITE_HEAD;
-    default: return SITE_OTHER;
-    }
-}
-
 static void on_request(struct evhttp_request *request, void *ctx)
 {
     struct http *http = ctx;
@@ -58,7 +49,10 @@ static void on_request(struct evhttp_request *request, void *ctx)
     bool from_loopback =
         peer != NULL && (strncmp(peer, "127.", 4) == 0 || strcmp(peer, "::1") == 0);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
-    struct site_request asked = { .method = method_of(request),
+    enum evhttp_cmd_type command = evhttp_request_get_command(request);
+    struct site_request asked = { .method = command == EVHTTP_REQ_GET    ? SITE_GET
+                                            : command == EVHTTP_REQ_HEAD ? SITE_HEAD
+                                                                         : SITE_OTHER,
                                   .path =
                                       bytes_of_text(uri == NULL ? "" : evhttp_uri_get_path(uri)),
                                   .host = header_of(request, "Host"),

@@ -168,17 +168,6 @@ static struct prom_labels database_label(unsigned db)
     return label_of("db", bytes_of(text, (size_t)snprintf(text, sizeof(text), "%u", db)));
 }
 
-static void write_forecast_of(struct report *report, unsigned db, enum outlook_kind kind)
-{
-    struct outlook_count counts[OUTLOOK_BANDS];
-    if (!survey_forecast(report->survey, db, report->now, counts)) return;
-    for (unsigned band = 0; band < OUTLOOK_BANDS; band++) {
-        struct prom_labels labels = database_label(db);
-        prom_label(&labels, "within", text_bytes(outlook_band_name((enum outlook_band)band)));
-        prom_integer(&report->prom, &labels, counts[band].of[kind]);
-    }
-}
-
 static void write_forecast(struct report *report)
 {
     static const struct {
@@ -194,8 +183,15 @@ static void write_forecast(struct report *report)
     };
     for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
         prom_family(&report->prom, metrics[kind].name, PROM_GAUGE, metrics[kind].help);
-        for (unsigned db = 0; db < report->context->store->database_count; db++)
-            write_forecast_of(report, db, kind);
+        for (unsigned db = 0; db < report->context->store->database_count; db++) {
+            struct outlook_count counts[OUTLOOK_BANDS];
+            if (!survey_forecast(report->survey, db, report->now, counts)) continue;
+            for (enum outlook_band band = 0; band < OUTLOOK_BANDS; band++) {
+                struct prom_labels labels = database_label(db);
+                prom_label(&labels, "within", text_bytes(outlook_band_name(band)));
+                prom_integer(&report->prom, &labels, counts[band].of[kind]);
+            }
+        }
     }
     msec age = report->now - survey_began(report->survey);
     prom_family(&report->prom, "expired_forecast_age_seconds", PROM_GAUGE,

@@ -22,19 +22,14 @@ static void put_text(struct prom *prom, const char *text)
     write_text(prom, text, strlen(text));
 }
 
-static const char *type_name(enum prom_type type)
-{
-    static const char *const names[] = {
-        [PROM_GAUGE] = "gauge", [PROM_COUNTER] = "counter", [PROM_HISTOGRAM] = "histogram"
-    };
-    return names[type];
-}
-
 void prom_family(struct prom *prom, const char *name, enum prom_type type, const char *help)
 {
+    static const char *const types[] = {
+        [PROM_GAUGE] = "gauge", [PROM_COUNTER] = "counter", [PROM_HISTOGRAM] = "histogram"
+    };
     prom->family = name;
-    const char *const pieces[] = { "# HELP ",       name, " ", help, "\n# TYPE ", name, " ",
-                                   type_name(type), "\n" };
+    const char *const pieces[] = { "# HELP ", name, " ",         help, "\n# TYPE ",
+                                   name,      " ",  types[type], "\n" };
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
         put_text(prom, pieces[i]);
 }

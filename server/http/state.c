@@ -215,22 +215,6 @@ static void add_slow(struct slow_group *groups, size_t *count, const struct slow
     if (slow->usec > groups[i].worst->usec) groups[i].worst = slow;
 }
 
-/* The arguments as SLOWLOG shows them, without secrets, cut to a line. */
-static void write_example(struct json *json, const struct slow_call *slow)
-{
-    char line[SLOW_CHARS];
-    size_t len = 0;
-    for (int i = 0; i < slow->argc && len < sizeof(line); i++) {
-        struct bytes arg = blob_view(slow->argv[i]);
-        if (len > 0) line[len++] = ' ';
-        size_t fits = sizeof(line) - len;
-        if (fits > arg.len) fits = arg.len;
-        if (fits > 0) memcpy(line + len, arg.data, fits);
-        len += fits;
-    }
-    json_text(json, "call", bytes_of(line, len));
-}
-
 static void list_slow_calls(struct state *state)
 {
     struct json *json = &state->json;
@@ -251,7 +235,18 @@ static void list_slow_calls(struct state *state)
         json_integer(json, "at", one->last_sec * 1000);
         json_integer(json, "usec", one->worst->usec);
         json_integer(json, "blockedUsec", one->worst->blocked_usec);
-        write_example(json, one->worst);
+        /* The arguments as SLOWLOG shows them, without secrets, cut to a line. */
+        char line[SLOW_CHARS];
+        size_t len = 0;
+        for (int j = 0; j < one->worst->argc && len < sizeof(line); j++) {
+            struct bytes arg = blob_view(one->worst->argv[j]);
+            if (len > 0) line[len++] = ' ';
+            size_t fits = sizeof(line) - len;
+            if (fits > arg.len) fits = arg.len;
+            if (fits > 0) memcpy(line + len, arg.data, fits);
+            len += fits;
+        }
+        json_text(json, "call", bytes_of(line, len));
         json_text(json, "peer", blob_view(one->worst->peer));
         json_close(json, '}');
     }
@@ -310,25 +305,6 @@ static void write_line(struct state *state, const char *name, const double *valu
     json_close(&state->json, ']');
 }
 
-static void write_expiry(struct state *state, const struct figures *figures)
-{
-    struct json *json = &state->json;
-    const struct histogram *lag = &state->context->store->stats.lag;
-    json_open(json, "expiry", '{');
-    json_real(json, "keys", (double)store_count(state->context->store));
-    json_real(json, "withDeadline", figures->with_deadline);
-    json_real(json, "expiredKeys", figures->expired_keys);
-    json_real(json, "expiredMembers", figures->expired_members);
-    json_real(json, "evictedKeys", figures->evicted_keys);
-    json_real(json, "overdue", figures->overdue_keys + figures->overdue_members);
-    json_real(json, "nextSeconds", figures->next_deadline); /* null: no deadline */
-    json_close(json, '}');
-    struct histogram minute;
-    history_minute(state->history, lag, &minute);
-    write_lag(json, "lag", lag);
-    write_lag(json, "lagOfMinute", &minute);
-}
-
 /* Writes null until the first survey is complete. Leaves out spans without deadlines at the end. */
 static void write_hour(struct state *state)
 {
@@ -378,7 +354,20 @@ void state_write(struct outbuf *out, const struct server_context *context,
     json_close(json, '}');
     if (figures.loading == 0) {
         json_bool(json, "busy", figures.busy != 0);
-        write_expiry(&state, &figures);
+        json_open(json, "expiry", '{');
+        json_real(json, "keys", (double)store_count(context->store));
+        json_real(json, "withDeadline", figures.with_deadline);
+        json_real(json, "expiredKeys", figures.expired_keys);
+        json_real(json, "expiredMembers", figures.expired_members);
+        json_real(json, "evictedKeys", figures.evicted_keys);
+        json_real(json, "overdue", figures.overdue_keys + figures.overdue_members);
+        json_real(json, "nextSeconds", figures.next_deadline); /* null: no deadline */
+        json_close(json, '}');
+        const struct histogram *lag = &context->store->stats.lag;
+        struct histogram minute;
+        history_minute(history, lag, &minute);
+        write_lag(json, "lag", lag);
+        write_lag(json, "lagOfMinute", &minute);
         json_open(json, "journal", '{');
         json_bool(json, "on", figures.journal != 0);
         json_bool(json, "failing", figures.journal_failing != 0);
