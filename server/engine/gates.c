@@ -18,8 +18,8 @@ enum {
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-/* Replies with the error, whose %s becomes `detail`; NULL: the command's name. The only place where
- * a refusal ends a MULTI, or makes its EXEC fail. A refused EXEC replies EXECABORT with the error
+/* Replies with the error, whose %s becomes `detail`; NULL: the command's name. Nothing else makes a
+ * refusal end a MULTI, or its EXEC fail. A refused EXEC replies EXECABORT with the error
  * inside, or the error alone if `is_plain`. Always true, so that a gate returns it. */
 static bool refuse_with(struct engine *engine, struct call *call, enum error error,
                         const char *detail, bool is_plain)
@@ -141,8 +141,9 @@ bool gates_refuse(struct engine *engine, struct call *call)
         if (verdict != ACL_ALLOWED) return refuse(engine, call, rights_error(verdict));
     }
 
-    /* The place of the data: one slot, and on a replica maybe its master. A client that asked for
-     * it is referred there for writes and, unless it sent READONLY, for reads. */
+    /* The server that has the data: all keys must be in one slot, and a replica may refer to its
+     * master. It does so for clients that asked for it: for writes and, unless they sent READONLY,
+     * for reads. */
     unsigned flags = multi_flags(call); /* for EXEC with those of its queue */
     if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
         return refuse_plainly(engine, call, ERR_CROSSSLOT, NULL);

@@ -4,16 +4,6 @@
 #include "server/cmd/call/call.h"
 #include "store/txn/txn.h"
 
-/* True for commands that may change data (even PFCOUNT) and, if `with_messages`, for those that
- * send a message. Not for those that subscribe, because the session ends with the call. */
-static bool is_replayed(const struct command *row, bool with_messages)
-{
-    const unsigned message = PUBSUB | MAY_REPLICATE;
-    const unsigned caching = READONLY | MAY_REPLICATE;
-    return (row->flags & WRITE) || (row->flags & caching) == caching ||
-           (with_messages && (row->flags & message) == message);
-}
-
 /* The row of a command that a file or a stream may contain. */
 static struct command_ref find_row(const struct commands *commands, int argc,
                                    const struct bytes *argv, bool with_messages)
@@ -21,9 +11,15 @@ static struct command_ref find_row(const struct commands *commands, int argc,
     struct command_ref command = commands_match(commands, argc, argv);
     /* The file may come from a server without our rename-command. */
     if (command.row == NULL) command = commands_match_original(commands, argc, argv);
-    bool fits = command.row != NULL && command_fits_arity(command.row, argc) &&
-                (is_replayed(command.row, with_messages) || bytes_is_word(argv[0], "SELECT"));
-    if (!fits) command.row = NULL;
+    if (command.row == NULL) return command;
+    /* A command may change data (PFCOUNT does, too) or, if `with_messages`, send a message. It may
+     * not subscribe, because the session ends with the call. */
+    const unsigned message = PUBSUB | MAY_REPLICATE, caching = READONLY | MAY_REPLICATE;
+    unsigned flags = command.row->flags;
+    bool is_replayed = (flags & WRITE) || (flags & caching) == caching ||
+                       (with_messages && (flags & message) == message) ||
+                       bytes_is_word(argv[0], "SELECT");
+    if (!is_replayed || !command_fits_arity(command.row, argc)) command.row = NULL;
     return command;
 }
 

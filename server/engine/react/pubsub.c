@@ -80,20 +80,6 @@ void pubsub_free(struct pubsub *pubsub)
     mem_free(pubsub);
 }
 
-static struct subscriber *subscriber_of(struct pubsub *pubsub, struct session *session)
-{
-    if (session->subscriber != NULL) return session->subscriber;
-    struct subscriber *subscriber = mem_alloc(sizeof(*subscriber));
-    for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
-        dict_init(&subscriber->kinds[kind].by_name, &subscription_type);
-        TAILQ_INIT(&subscriber->kinds[kind].in_order);
-    }
-    subscriber->bytes = sizeof(*subscriber);
-    session->subscriber = subscriber;
-    pubsub->sessions++;
-    return subscriber;
-}
-
 static size_t bytes_of_subscription(const struct subscription *subscription)
 {
     return sizeof(*subscription) + sizeof(*subscription->topic) + subscription->topic->name_len;
@@ -112,7 +98,17 @@ size_t session_subscription_bytes(const struct session *session)
 bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
                       struct bytes name)
 {
-    struct subscriptions *own = &subscriber_of(pubsub, session)->kinds[kind];
+    struct subscriber *subscriber = session->subscriber;
+    if (subscriber == NULL) {
+        subscriber = session->subscriber = mem_alloc(sizeof(*subscriber));
+        for (int i = 0; i < PUBSUB_KINDS; i++) {
+            dict_init(&subscriber->kinds[i].by_name, &subscription_type);
+            TAILQ_INIT(&subscriber->kinds[i].in_order);
+        }
+        subscriber->bytes = sizeof(*subscriber);
+        pubsub->sessions++;
+    }
+    struct subscriptions *own = &subscriber->kinds[kind];
     if (dict_find(&own->by_name, name) != NULL) return false;
     struct topic *topic = dict_find(&pubsub->kinds[kind].by_name, name);
     if (topic == NULL) {

@@ -18,13 +18,6 @@ struct invalidation {
 
 /* ---- one message ---------------------------------------------------------------------------- */
 
-static struct resp_writer writer_of(struct session *session)
-{
-    /* Sent even with CLIENT REPLY OFF, which suppresses replies only. */
-    return (struct resp_writer){ .out = session_push_out(session),
-                                 .version = session->out.version };
-}
-
 /* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
 static bool begin_message(struct resp_writer *out, bool redirected, const struct session *to)
 {
@@ -47,14 +40,16 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
     bool redirected = tracker->target != NULL;
     struct session *to = redirected ? tracker->target->session : tracker->session;
     bool broken = redirected && to == NULL;
-    struct resp_writer out = writer_of(broken ? tracker->session : to);
+    if (broken) to = tracker->session;
+    /* Sent even with CLIENT REPLY OFF, which suppresses replies only. */
+    struct resp_writer out = { .out = session_push_out(to), .version = to->out.version };
     if (broken) {
         tracker->broken = true;
         if (!resp_has_push(&out)) return;
         resp_push(&out, 2);
         resp_bulk_text(&out, "tracking-redir-broken");
         resp_integer(&out, (int64_t)tracker->target->id);
-        session_notify(tracker->session);
+        session_notify(to);
         return;
     }
     if (!begin_message(&out, redirected, to)) return;
