@@ -12,7 +12,7 @@
 struct host_names {
     struct resolver *resolver;
     LIST_HEAD(, host_name) known;
-    struct host_name *wanted; /* the search that runs; NULL: none */
+    struct host_name *wanted; /* the search that runs, or NULL */
     void (*ended)(void *ctx);
     void *ctx;
 };

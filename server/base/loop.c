@@ -27,8 +27,8 @@ struct loop {
     struct callback signal_callbacks[MAX_SIGNALS];
     struct callback hooks[MAX_HOOKS];
     const struct clock *clock;
-    struct loop_turns *turns; /* NULL: turns are not counted */
-    int64_t woke_usec;        /* when the first callback of this turn began; 0: none yet */
+    struct loop_turns *turns; /* NULL if turns are not counted */
+    int64_t woke_usec;        /* when the first callback of this turn began, or 0 */
 };
 
 struct loop_io {
@@ -80,7 +80,7 @@ static void note_awake(struct loop *loop)
         loop->woke_usec = clock_quick_usec(loop->clock);
 }
 
-/* False: no event is registered, so a further turn would never end. */
+/* Returns false if no event is registered, because a further turn would never end. */
 static bool run_events(struct loop *loop, int flags)
 {
     int64_t outer_usec = loop->woke_usec;

@@ -87,7 +87,7 @@ static void *lookup_main(void *of)
     return NULL;
 }
 
-/* NULL: no memory, or no descriptor. */
+/* Returns NULL for lack of memory or descriptors. */
 static struct lookup *lookup_new(const char *host, int64_t port)
 {
     struct lookup *lookup = mem_shared_alloc(sizeof(*lookup));

@@ -51,7 +51,7 @@ struct attempt {
     struct config_fault *fault;
 };
 
-/* The first of the options set that has one of these names; NULL: none. */
+/* Returns the first of the options set that has one of these names, or NULL. */
 static const struct conf_option *first_of(const struct attempt *attempt, const char *const *names)
 {
     for (size_t i = 0; i < attempt->count; i++)

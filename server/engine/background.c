@@ -84,7 +84,7 @@ static int64_t budget(const struct background *background, int64_t now)
     return behind > usec ? behind : usec;
 }
 
-/* True: the budget is spent. False: no slice found work. */
+/* Returns true when the budget is spent, and false when no slice finds work. */
 static bool work_until(struct background *background, int64_t now, int64_t end)
 {
     unsigned idle = 0;

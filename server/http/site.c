@@ -60,7 +60,7 @@ static bool is_own_host(struct bytes host)
     return true;
 }
 
-/* False: the reply is a refusal. */
+/* Returns false after writing a refusal as the reply. */
 static bool may_ask(struct site *site, const struct site_request *request, struct site_reply *reply)
 {
     if (request->method == SITE_OTHER) {

@@ -215,7 +215,7 @@ static const struct object *look_up(const struct survey *survey, const struct su
     return entry == NULL || entry_expired(ks, entry, now) ? NULL : &entry->object;
 }
 
-/* False: the key has another value, or neither a value nor counts. */
+/* Returns false if the key has another value, or neither a value nor counts. */
 static bool read_dehydrator(const struct survey *survey, const struct surveyed_name *name, msec now,
                             struct surveyed *found)
 {

@@ -25,7 +25,7 @@ struct visitor {
 };
 
 struct visitors {
-    const struct tls *tls; /* NULL: no encryption */
+    const struct tls *tls; /* NULL without encryption */
     struct evhttp *server;
     struct loop_timer *timer;  /* fires each second while the list is not empty */
     struct loop_timer *accept; /* ends a pause between handshakes */

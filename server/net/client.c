@@ -105,7 +105,7 @@ struct client {
     struct requests requests;
     struct limits limits;
     struct outbuf out;
-    const struct client_source *source; /* NULL: it only sends replies */
+    const struct client_source *source; /* NULL if it only sends replies */
     char *local; /* the address that the client connected to, and after its NUL session.peer */
     int64_t born_usec; /* monotonic */
     size_t out_peak;   /* most bytes of unsent replies in the last second or so */

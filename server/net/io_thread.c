@@ -67,7 +67,7 @@ static void post_text(struct served *socket, enum io_event event, const char *te
     post(socket, event);
 }
 
-/* False: the ring is full. */
+/* Returns false if the ring is full. */
 static bool send_message(struct io_thread *thread, struct served *socket, enum io_event event)
 {
     bool has_text = event == IO_SHAKEN || event == IO_REFUSED || event == IO_BROKEN;
@@ -81,7 +81,7 @@ static bool send_message(struct io_thread *thread, struct served *socket, enum i
     return true;
 }
 
-/* After IO_CLOSED the socket belongs to the main thread. False: the ring is full. */
+/* After IO_CLOSED the socket belongs to the main thread. Returns false if the ring is full. */
 static bool send_messages(struct served *socket)
 {
     struct io_thread *thread = socket->thread;
@@ -379,8 +379,8 @@ static bool has_work(struct io_thread *thread)
            any_shakes(thread);
 }
 
-/* True: there is nothing to do until epoll reports something. Stores that the thread sleeps or
- * waits for room before it looks: see io_threads_turn. */
+/* Returns true if there is nothing to do until epoll reports something. Stores that the thread
+ * sleeps or waits for room before it looks: see io_threads_turn. */
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;

@@ -16,7 +16,7 @@ TAILQ_HEAD(io_socket_list, io_socket);
 
 struct io_socket {
     struct side *side;
-    void *owner;      /* NULL: freed */
+    void *owner;      /* NULL once it is freed */
     uint64_t written; /* bytes ordered to be sent */
     bool starves;     /* a write found the ring full: in side.starving */
     TAILQ_ENTRY(io_socket) all, starving;

@@ -30,12 +30,12 @@ enum {
 
 struct listener {
     struct net *net;
-    struct loop_io *io; /* NULL: unused */
+    struct loop_io *io; /* NULL if unused */
     int fd;
     enum client_port port;
     bool stays;     /* used by net_update: still configured */
     bool removes;   /* a unix socket that this daemon created and removes at the end */
-    char *path;     /* NULL: not a unix socket */
+    char *path;     /* of a unix socket; otherwise NULL */
     char *host;     /* the word of bind without '-'; NULL: not from bind */
     int64_t number; /* the port */
 };

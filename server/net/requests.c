@@ -32,7 +32,7 @@ TAILQ_HEAD(requests_list, requests);
 
 /* A complete request. */
 struct request {
-    struct requests *from; /* NULL: given back to the input */
+    struct requests *from; /* NULL after the request was given back to the input */
     struct command_ref command;
     size_t end; /* offset behind it in the arrival */
     int argc;
@@ -68,7 +68,7 @@ struct all_requests {
     char *scratch;
     size_t scratch_used;
     struct window window;
-    struct suspended_turn *suspended; /* NULL: no turns run inside a request */
+    struct suspended_turn *suspended; /* NULL unless turns run inside a request */
     uint64_t number;                  /* of the running request */
     int64_t usec; /* monotonic; read before a turn's first request and after slow ones */
 };
@@ -214,7 +214,7 @@ static void close_for_memory(struct requests *requests, size_t needed)
     requests->all->w.owner.close(requests->session);
 }
 
-/* False: out of memory; the connection is closed. */
+/* Closes the connection and returns false if memory is short. */
 static bool reserve(struct requests *requests, size_t room, size_t ahead)
 {
     struct input *input = &requests->input;

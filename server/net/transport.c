@@ -42,7 +42,7 @@ struct all_transports {
     struct loop_timer *read_timer;
     struct handshakes *handshakes;
     struct loop_timer *shake_timer; /* set while handshakes can continue */
-    struct io_threads *threads;     /* NULL: io-threads is 1 */
+    struct io_threads *threads;     /* NULL if io-threads is 1 */
 };
 
 static void report_lost(struct transport *transport, const char *why)

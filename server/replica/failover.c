@@ -70,7 +70,7 @@ bool failover_wants_silence(const struct failover *failover)
 /* ---- finding the replica --------------------------------------------------------------------- */
 
 struct search {
-    const char *host; /* NULL: any that has the whole stream */
+    const char *host; /* NULL for any that has the whole stream */
     int64_t port;
     uint64_t end; /* of the stream */
     bool synced;  /* a replica that has a journal must have synced it up to there */

@@ -34,7 +34,7 @@ static bool parse(struct call *call, struct failover_goal *goal)
     return true;
 }
 
-/* False: *why is the error. */
+/* If not, *why is the error. */
 static bool may_begin(struct replication *replication, const struct failover_goal *goal,
                       enum failover_target target, enum error *why)
 {
@@ -100,7 +100,7 @@ static void give_up(void *ctx)
     fail(&call, ERR_FAILOVER_TARGET);
 }
 
-/* False: the name can't be resolved now. */
+/* Returns false if the name can't be resolved now. */
 static bool resolve(struct call *call, const struct failover_goal *goal)
 {
     struct replication *replication = call->context;

@@ -19,7 +19,7 @@ enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_CHECK = 16, LOG_USEC = 60 * 1000 * 
 /* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
  * more arrives. */
 struct arrived {
-    size_t len; /* bytes; 0: none has arrived */
+    size_t len; /* bytes; 0 until some have arrived */
     bool bracketed, multi;
 };
 

@@ -23,7 +23,7 @@ struct full_copy {
     void (*progress)(void *ctx);
     void *ctx;
     struct child *child;
-    struct loop_io *io; /* NULL: no pipe */
+    struct loop_io *io; /* NULL without a pipe */
     int fd;             /* the parent's end of the pipe */
     enum full_copy_state state;
     struct full_copy_form form;
@@ -41,7 +41,7 @@ struct full_copy {
 
 struct writing {
     const struct full_copy *copy;
-    int fd;       /* -1: only count */
+    int fd;       /* -1 to count only */
     uint64_t len; /* written or counted */
 };
 

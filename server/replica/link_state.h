@@ -32,7 +32,7 @@ struct link {
     bool wants_more;
     bool has_asked; /* to continue from a position */
     bool lost_copy; /* as link_take_lost_copy returns it */
-    int fd;         /* -1: none, because the link is down or its master's name is being resolved */
+    int fd;         /* -1 while the link is down, or its master's name is being resolved */
     struct loop_io *io;
     char name[NAME_MAX_LEN]; /* "host:port", for the log */
     uint64_t effects_from;

@@ -230,7 +230,7 @@ void replication_acknowledge(struct replication *r)
 
 /* ---- the master's stream --------------------------------------------------------------------- */
 
-/* True: there is more. */
+/* Returns true if there is more. */
 static bool apply_stream(struct replication *r)
 {
     struct bytes stream = link_stream(r->link);

@@ -11,7 +11,7 @@ struct question {
     struct command_ref command;
     int argc;
     const struct bytes *argv;
-    int key_count; /* -1: not found yet */
+    int key_count; /* -1 until they are found */
     int *positions;
     unsigned *flags;
     int few_positions[FEW_ARGS];
@@ -56,7 +56,7 @@ static bool allows_key(const struct acl_selector *selector, struct bytes key, un
     return false;
 }
 
-/* The index of the first key that is refused; 0: none is. */
+/* Returns the index of the first key that is refused, or 0. */
 static int refused_key(const struct acl_selector *selector, struct question *question)
 {
     const struct command *row = question->command.row;

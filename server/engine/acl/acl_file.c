@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct outbuf *to, co
 
 /* The line of a user, for error texts. */
 struct source {
-    const char *file; /* NULL: in the configuration */
+    const char *file; /* NULL for the configuration */
     size_t line;
 };
 

@@ -27,7 +27,7 @@ struct run {
 struct feed {
     struct backlog *backlog;
     const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
-    size_t first_len;  /* 0: no such command */
+    size_t first_len;  /* 0 if there is none */
     bool first_known;
     /* The unit so far, after earlier units that are in the backlog already. They are dropped
      * together, because that costs less than allocating memory for each unit. */
