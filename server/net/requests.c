@@ -405,9 +405,10 @@ static void parse(struct requests *requests)
     while (!arrival->ended && !arrival->holds && requests->all->window.count < WINDOW) {
         if (!may_run(requests))
             arrival->cut = true; /* the rest is parsed when the session may run again */
-        if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut)
+        if (arrival->left == 0 || arrival->parsed == arrival->len || arrival->cut) {
             arrival->ended = true;
-        if (arrival->ended) return;
+            return;
+        }
         struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
                                     .max_args = INT32_MAX,
                                     .max_line = MAX_LINE,
