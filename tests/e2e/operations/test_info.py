@@ -10,7 +10,8 @@ from monitor_fields import ABSENT, DATADOG, EXPORTER, OPENTELEMETRY
 
 # Fields that Redis 7.0 lacks: our own, and those that later versions have and monitoring tools read.
 OWN = set("""
-    acl_access_denied_tls_cert clock dead_letter_errors expired_log_errors expired_members
+    acl_access_denied_tls_cert aof_kept_files aof_kept_size aof_reachable_since clock
+    dead_letter_errors expired_log_errors expired_members
     expired_version keys_with_deadlines lag_count lag_msec mem_pool_waste next_due_in_msec
     next_due_msec overdue_keys overdue_members paced_msec policies policies_pending
     reclaim_pending replica_copy_cow_size tls_port
