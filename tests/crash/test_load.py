@@ -383,6 +383,21 @@ def without_journal_keep_a_rewrite_removes_what_it_replaces():
         assert source.call("CONFIG", "SET", "journal-keep", "soon").startswith(b"-ERR")
 
 
+@test
+def a_copy_without_the_kept_files_is_complete():
+    with Source() as source:
+        source.set("a")
+        assert source.rewrite()
+        last = source.set("b")
+        source.kill()
+        for name in source.files():
+            if re.search(r"\.1\.(base|incr)", name):
+                os.remove(os.path.join(source.data, name))
+        source.start()
+        equal((value(source), kept(source)), (bulk("b"), 0))
+        equal(value_at(source, last), bulk("b"))
+
+
 def assert_checked(source):
     done = subprocess.run([CHECK, source.data], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
