@@ -40,80 +40,54 @@ static uint64_t extend(uint64_t value, const struct field *field)
     return value << unused >> unused;
 }
 
-static uint64_t max_of(const struct field *field)
-{
-    return UINT64_MAX >> (64 - field->bits) >> field->is_signed;
-}
-
-static uint64_t min_of(const struct field *field)
-{
-    return field->is_signed ? ~max_of(field) : 0;
-}
-
-static int side_of_signed_sum(int64_t value, int64_t by, const struct field *field)
-{
-    int64_t sum, room, max = (int64_t)max_of(field), min = (int64_t)min_of(field);
-    if (__builtin_add_overflow(value, by, &sum)) return by > 0 ? 1 : -1;
-    /* As in Redis, a value so far below the maximum that the distance overflows counts as above. */
-    if (field->bits < SIGNED_BITS_MAX && __builtin_sub_overflow(max, value, &room)) return 1;
-    return (sum > max) - (sum < min);
-}
-
-/* Returns -1 if the sum is below the field's minimum, 1 if it is above the maximum, else 0. SET
- * passes any value with `by` 0; an unsigned field reads it as unsigned. */
-static int side_of_sum(uint64_t value, int64_t by, const struct field *field)
-{
-    if (field->is_signed) return side_of_signed_sum((int64_t)value, by, field);
-    if (by < 0 && 0 - (uint64_t)by > value) return -1;
-    return value + (uint64_t)by > max_of(field);
-}
-
 /* Adds to the value and applies the step's rule for overflows. False: the sum does not fit and the
- * rule is FAIL; the value is unchanged. */
+ * rule is FAIL; the value is unchanged. SET passes any value with `by` 0; an unsigned field reads
+ * it as unsigned. */
 static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *step)
 {
-    int side = side_of_sum(*value, by, &step->field);
+    const struct field *field = &step->field;
+    uint64_t max = UINT64_MAX >> (64 - field->bits) >> field->is_signed;
+    uint64_t min = field->is_signed ? ~max : 0;
+    int side; /* -1: the sum is below the minimum; 1: it is above the maximum */
+    if (field->is_signed) {
+        int64_t old = (int64_t)*value, sum, distance;
+        if (__builtin_add_overflow(old, by, &sum)) side = by > 0 ? 1 : -1;
+        /* As in Redis, a value so far below the maximum that the distance overflows counts as
+         * above. */
+        else if (field->bits < SIGNED_BITS_MAX &&
+                 __builtin_sub_overflow((int64_t)max, old, &distance))
+            side = 1;
+        else
+            side = (sum > (int64_t)max) - (sum < (int64_t)min);
+    } else if (by < 0 && 0 - (uint64_t)by > *value) {
+        side = -1;
+    } else {
+        side = *value + (uint64_t)by > max;
+    }
+
     if (side != 0 && step->overflow == OVERFLOW_FAIL) return false;
     if (side != 0 && step->overflow == OVERFLOW_SAT)
-        *value = side > 0 ? max_of(&step->field) : min_of(&step->field);
+        *value = side > 0 ? max : min;
     else
-        *value = extend(*value + (uint64_t)by, &step->field);
+        *value = extend(*value + (uint64_t)by, field);
     return true;
 }
 
 /* ---- bits in bytes --------------------------------------------------------------------------- */
 
-/* Reads `bits` bits from the offset on. Bits after the end of the text are 0. */
-static uint64_t load_bits(struct bytes text, uint64_t offset, unsigned bits)
+/* Bits after the end of the string are 0. */
+static uint64_t load_field(const struct entry *entry, const struct field *field)
 {
-    uint64_t value = 0;
-    while (bits > 0) {
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    uint64_t value = 0, offset = field->offset;
+    for (unsigned bits = field->bits; bits > 0;) {
         unsigned there = 8 - offset % 8, take = bits < there ? bits : there;
         unsigned byte = offset / 8 < text.len ? (unsigned char)text.data[offset / 8] : 0;
         value = value << take | (byte >> (there - take) & ((1u << take) - 1));
         offset += take;
         bits -= take;
     }
-    return value;
-}
-
-static void store_bits(char *data, uint64_t offset, unsigned bits, uint64_t value)
-{
-    while (bits > 0) {
-        unsigned there = 8 - offset % 8, take = bits < there ? bits : there;
-        unsigned mask = ((1u << take) - 1) << (there - take);
-        unsigned part = (unsigned)(value >> (bits - take) & 0xff) << (there - take);
-        unsigned byte = (unsigned char)data[offset / 8];
-        data[offset / 8] = (char)((byte & ~mask) | (part & mask));
-        offset += take;
-        bits -= take;
-    }
-}
-
-static uint64_t load_field(const struct entry *entry, const struct field *field)
-{
-    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
-    return extend(load_bits(text, field->offset, field->bits), field);
+    return extend(value, field);
 }
 
 static size_t last_byte(const struct field *field)
@@ -122,19 +96,6 @@ static size_t last_byte(const struct field *field)
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
-
-static bool arg_field_type(struct call *call, int i, struct field *field)
-{
-    struct bytes text = call->argv[i];
-    int64_t bits = 0;
-    field->is_signed = text.len > 0 && text.data[0] == 'i';
-    bool named = text.len > 0 && (text.data[0] == 'i' || text.data[0] == 'u');
-    int64_t max = field->is_signed ? SIGNED_BITS_MAX : UNSIGNED_BITS_MAX;
-    if (!named || !number_parse_int64(text.data + 1, text.len - 1, &bits) || bits < 1 || bits > max)
-        return fail(call, ERR_BITFIELD_TYPE);
-    field->bits = (unsigned)bits;
-    return true;
-}
 
 /* Parses the step that begins at *i and moves *i to its last argument. False: an error was sent.
  */
@@ -147,11 +108,21 @@ static bool read_step(struct call *call, int *i, struct step *step)
         step->action = ACTION_SET;
     else if (left >= 3 && arg_is(call, *i, "INCRBY"))
         step->action = ACTION_INCRBY;
-    else {
+    else
         return fail(call, ERR_SYNTAX);
-    }
-    if (!arg_field_type(call, ++*i, &step->field)) return false;
-    if (!arg_bit_offset(call, ++*i, step->field.bits, &step->field.offset)) return false;
+
+    /* The type: i or u and the number of bits. */
+    struct bytes type = call->argv[++*i];
+    struct field *field = &step->field;
+    int64_t bits = 0;
+    field->is_signed = type.len > 0 && type.data[0] == 'i';
+    bool named = type.len > 0 && (type.data[0] == 'i' || type.data[0] == 'u');
+    int64_t max = field->is_signed ? SIGNED_BITS_MAX : UNSIGNED_BITS_MAX;
+    if (!named || !number_parse_int64(type.data + 1, type.len - 1, &bits) || bits < 1 || bits > max)
+        return fail(call, ERR_BITFIELD_TYPE);
+    field->bits = (unsigned)bits;
+
+    if (!arg_bit_offset(call, ++*i, field->bits, &field->offset)) return false;
     return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
 }
 
@@ -174,22 +145,6 @@ static int read_steps(struct call *call, struct step *steps)
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-/* The string that the steps work on. */
-struct target {
-    struct entry *entry;
-    bool grown; /* this call made the string longer: every write then counts as a change */
-};
-
-/* Returns the length that the string must have for the steps that write; 0: no step writes. */
-static size_t bytes_needed(const struct step *steps, int count)
-{
-    size_t needed = 0;
-    for (int s = 0; s < count; s++)
-        if (steps[s].action != ACTION_GET && last_byte(&steps[s].field) >= needed)
-            needed = last_byte(&steps[s].field) + 1;
-    return needed;
-}
-
 /* A step that writes stores base_value + increment. */
 static uint64_t base_value(const struct step *step, uint64_t old)
 {
@@ -201,39 +156,11 @@ static int64_t increment(const struct step *step)
     return step->action == ACTION_INCRBY ? step->value : 0;
 }
 
-/* Returns whether the value of any step fits into its field. The check uses the old values, because
- * nothing is written before the first step that fits. */
-static bool any_fits(const struct entry *entry, const struct step *steps, int count)
+/* `grown`: this call made the string longer; every write then counts as a change. */
+static void run_field_step(struct call *call, struct entry *entry, bool grown,
+                           const struct step *step)
 {
-    for (int s = 0; s < count; s++) {
-        uint64_t value = base_value(&steps[s], load_field(entry, &steps[s].field));
-        if (steps[s].action != ACTION_GET &&
-            add_with_overflow(&value, increment(&steps[s]), &steps[s]))
-            return true;
-    }
-    return false;
-}
-
-/* Makes the string as long as the steps need, even if they all fail, as in Redis. False: an error
- * was replied. */
-static bool grow_target(struct call *call, struct target *target, const struct step *steps,
-                        int count)
-{
-    size_t needed = bytes_needed(steps, count);
-    if (target->entry != NULL) txn_string_unshare(call->txn, target->entry);
-    size_t len = target->entry != NULL ? object_text(&target->entry->object).len : 0;
-    target->grown = needed > len;
-    if (!target->grown) return true;
-    bool is_part = any_fits(target->entry, steps, count);
-    if (!txn_string_grow(call->txn, call->argv[1], target->entry, needed, is_part))
-        return fail(call, ERR_OOM);
-    target->entry = txn_find(call->txn, call->argv[1]);
-    return true;
-}
-
-static void run_field_step(struct call *call, const struct target *target, const struct step *step)
-{
-    uint64_t old = load_field(target->entry, &step->field), value = base_value(step, old);
+    uint64_t old = load_field(entry, &step->field), value = base_value(step, old);
     if (step->action == ACTION_GET) {
         resp_integer(call->out, (int64_t)old);
         return;
@@ -243,33 +170,65 @@ static void run_field_step(struct call *call, const struct target *target, const
         return;
     }
     resp_integer(call->out, (int64_t)(step->action == ACTION_INCRBY ? value : old));
+    if (!grown && value == old) return;
 
-    /* The field must lie within the string. */
-    if (target->grown || value != old) {
-        char window[WINDOW];
-        size_t first = (size_t)(step->field.offset / 8), len = last_byte(&step->field) - first + 1;
-        memcpy(window, object_text(&target->entry->object).data + first, len);
-        store_bits(window, step->field.offset % 8, step->field.bits, value);
-        txn_string_write(call->txn, call->argv[1], target->entry, first, bytes_of(window, len),
-                         EVENT_SETBIT);
+    /* Copy the bytes that the field touches, all of which are within the string, and change the
+     * copy. */
+    char window[WINDOW];
+    size_t first = (size_t)(step->field.offset / 8), len = last_byte(&step->field) - first + 1;
+    memcpy(window, object_text(&entry->object).data + first, len);
+    unsigned at = step->field.offset % 8;
+    for (unsigned bits = step->field.bits; bits > 0;) {
+        unsigned there = 8 - at % 8, take = bits < there ? bits : there;
+        unsigned mask = ((1u << take) - 1) << (there - take);
+        unsigned shifted = (unsigned)(value >> (bits - take) & 0xff) << (there - take);
+        unsigned byte = (unsigned char)window[at / 8];
+        window[at / 8] = (char)((byte & ~mask) | (shifted & mask));
+        at += take;
+        bits -= take;
     }
+    txn_string_write(call->txn, call->argv[1], entry, first, bytes_of(window, len), EVENT_SETBIT);
 }
 
 static void run_field_steps(struct call *call, const struct step *steps, int count)
 {
-    struct target target = { .grown = false };
-    if (bytes_needed(steps, count) == 0) {
-        if (!find_typed_counted(call, 1, TYPE_STRING, &target.entry)) return;
+    struct entry *entry;
+    size_t needed = 0; /* the length that the string must have for the steps that write */
+    for (int s = 0; s < count; s++)
+        if (steps[s].action != ACTION_GET && last_byte(&steps[s].field) >= needed)
+            needed = last_byte(&steps[s].field) + 1;
+
+    if (needed == 0) {
+        if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     } else if (call->command.row->flags & READONLY) {
         fail(call, ERR_BITFIELD_RO);
         return;
     } else {
-        if (!find_typed(call, 1, TYPE_STRING, &target.entry)) return;
-        if (!grow_target(call, &target, steps, count)) return;
+        if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+        if (entry != NULL) txn_string_unshare(call->txn, entry);
     }
+
+    /* Make the string as long as the steps need, even if they all fail, as in Redis. */
+    bool grown = needed > (entry != NULL ? object_text(&entry->object).len : 0);
+    if (grown) {
+        /* Growing is a part of a write if the value of any step fits into its field. The check uses
+         * the old values, because nothing is written before the first step that fits. */
+        bool is_part = false;
+        for (int s = 0; s < count && !is_part; s++) {
+            uint64_t value = base_value(&steps[s], load_field(entry, &steps[s].field));
+            is_part = steps[s].action != ACTION_GET &&
+                      add_with_overflow(&value, increment(&steps[s]), &steps[s]);
+        }
+        if (!txn_string_grow(call->txn, call->argv[1], entry, needed, is_part)) {
+            fail(call, ERR_OOM);
+            return;
+        }
+        entry = txn_find(call->txn, call->argv[1]);
+    }
+
     resp_array(call->out, (size_t)count);
     for (int s = 0; s < count; s++)
-        run_field_step(call, &target, &steps[s]);
+        run_field_step(call, entry, grown, &steps[s]);
 }
 
 static void cmd_bitfield(struct call *call)

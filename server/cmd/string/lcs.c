@@ -200,38 +200,36 @@ static bool read_lcs_options(struct call *call, struct options *options)
     return !(options->idx && options->len);
 }
 
-/* Reads the strings at both keys; a missing key counts as empty. False: a key has another type, and
- * the error was sent. */
-static bool read_strings(struct call *call, struct bytes text[2])
-{
-    bool good = true;
-    for (int i = 0; i < 2; i++) {
-        const struct entry *entry = txn_find_counted(call->txn, call->argv[1 + i]);
-        bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
-        text[i] = is_string ? object_text(&entry->object) : LIT("");
-        good &= entry == NULL || is_string;
-    }
-    if (!good) fail(call, ERR_LCS_TYPE);
-    return good;
-}
-
-/* Redis' table takes four bytes for each cell and must not be larger than a string may be. This
- * table is smaller, but the same limit bounds the work. False: an error was sent. */
-static bool is_small_enough(struct call *call, struct bytes a, struct bytes b)
-{
-    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) return fail(call, ERR_LCS_TOO_LONG);
-    uint64_t cells = ((uint64_t)a.len + 1) * ((uint64_t)b.len + 1);
-    if (cells <= string_limit(call) / sizeof(uint32_t)) return true;
-    return fail(call, ERR_LCS_TOO_BIG);
-}
-
 static void cmd_lcs(struct call *call)
 {
     struct options options;
     struct bytes text[2];
-    if (!read_strings(call, text) || !read_lcs_options(call, &options)) return;
-    if (!is_small_enough(call, text[0], text[1])) return;
+    bool is_typed = true;
+    for (int i = 0; i < 2; i++) {
+        const struct entry *entry = txn_find_counted(call->txn, call->argv[1 + i]);
+        bool is_string = entry != NULL && entry->object.type == TYPE_STRING;
+        text[i] = is_string ? object_text(&entry->object) : LIT("");
+        is_typed &= entry == NULL || is_string;
+    }
+    if (!is_typed) {
+        fail(call, ERR_LCS_TYPE);
+        return;
+    }
+    if (!read_lcs_options(call, &options)) return;
+
+    /* Redis' table takes four bytes for each cell and must not be larger than a string may be. This
+     * table is smaller, but the same limit bounds the work. */
     struct bytes a = text[0], b = text[1];
+    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
+        fail(call, ERR_LCS_TOO_LONG);
+        return;
+    }
+    uint64_t cells = ((uint64_t)a.len + 1) * ((uint64_t)b.len + 1);
+    if (cells > string_limit(call) / sizeof(uint32_t)) {
+        fail(call, ERR_LCS_TOO_BIG);
+        return;
+    }
+
     struct table table = { .a = a,
                            .b = b,
                            .words = (b.len + WORD_BITS - 1) / WORD_BITS,

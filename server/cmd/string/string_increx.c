@@ -54,17 +54,6 @@ static bool take_increx_option(const struct call *call, int *i, struct increx *h
            !how->persist;
 }
 
-static bool read_options(struct call *call, struct increx *how)
-{
-    *how = (struct increx){ .by_arg = 0 };
-    for (int i = 2; i < call->argc; i++) {
-        if (take_increx_option(call, &i, how)) continue;
-        return fail(call, ERR_SYNTAX);
-    }
-    if (!how->only_without_ttl || how->ttl_arg != 0) return true;
-    return fail(call, ERR_INCREX_ENX);
-}
-
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The value before and after, the increment and the bounds: `whole` or `real`, as is_float says. */
@@ -116,29 +105,6 @@ static bool read_real(struct call *call, const struct increx *how, struct sum *s
             parse_real(call, argv[how->top_arg], &sum->real.top, ERR_INCREX_UBOUND_FLOAT));
 }
 
-/* Reads the increment and the bounds. */
-static bool read_numbers(struct call *call, const struct increx *how, struct sum *sum)
-{
-    *sum = (struct sum){ .whole.old = 0 };
-    if (!(how->is_float ? read_real : read_whole)(call, how, sum)) return false;
-    bool in_order =
-        how->is_float ? sum->real.lower <= sum->real.top : sum->whole.lower <= sum->whole.top;
-    if (!in_order) fail(call, ERR_INCREX_BOUNDS);
-    return in_order;
-}
-
-/* Reads the value; a missing key counts as 0. */
-static bool read_old(struct call *call, const struct entry *entry, const struct increx *how,
-                     struct sum *sum)
-{
-    if (entry == NULL) return true;
-    struct bytes text = object_text(&entry->object);
-    if (!how->is_float) return parse_whole(call, text, &sum->whole.old, ERR_NOT_INTEGER);
-    if (!parse_real(call, text, &sum->real.old, ERR_NOT_FLOAT)) return false;
-    if (isinf(sum->real.old)) fail(call, ERR_INCREX_INFINITE_VALUE);
-    return !isinf(sum->real.old);
-}
-
 /* ---- adding ---------------------------------------------------------------------------------- */
 
 /* Adds up, and moves a sum that is out of bounds to the bound. True: it was within bounds. */
@@ -161,23 +127,7 @@ static bool add_real(struct sum *sum)
     return false;
 }
 
-/* Can the increment that was applied be replied? */
-static bool check_applied(struct call *call, const struct increx *how, const struct sum *sum)
-{
-    int64_t applied;
-    bool fits = how->is_float ? isfinite(sum->real.sum - sum->real.old)
-                              : !__builtin_sub_overflow(sum->whole.sum, sum->whole.old, &applied);
-    if (!fits) fail(call, how->is_float ? ERR_INCREX_INFINITE_APPLIED : ERR_INCREX_APPLIED);
-    return fits;
-}
-
-/* ---- storing --------------------------------------------------------------------------------- */
-
-static struct bytes print_sum(const struct increx *how, const struct sum *sum, char *to)
-{
-    return bytes_of(to, how->is_float ? number_print_long_double(to, sum->real.sum)
-                                      : number_print_int64(to, sum->whole.sum));
-}
+/* ---- storing and replying -------------------------------------------------------------------- */
 
 /* A deadline that is not in the future removes the key, as EXPIRE does; its only event is "del". */
 static void store_sum(struct call *call, struct entry *entry, const struct increx *how,
@@ -189,6 +139,8 @@ static void store_sum(struct call *call, struct entry *entry, const struct incre
         return;
     }
     char text[NUMBER_FIXED_MAX_CHARS];
+    size_t len = how->is_float ? number_print_long_double(text, sum->real.sum)
+                               : number_print_int64(text, sum->whole.sum);
     const struct string_set set = {
         .at = at,
         .keep_ttl = at == NEVER,
@@ -196,7 +148,7 @@ static void store_sum(struct call *call, struct entry *entry, const struct incre
         .text = how->is_float,
         .event = how->is_float ? EVENT_INCRBYFLOAT : EVENT_INCRBY,
     };
-    txn_string_set_found(txn, call->argv[1], entry, print_sum(how, sum, text), &set);
+    txn_string_set_found(txn, call->argv[1], entry, bytes_of(text, len), &set);
     if (how->persist && entry != NULL) txn_key_persist(txn, entry);
 }
 
@@ -214,15 +166,41 @@ static void reply_sum(struct call *call, const struct increx *how, const struct 
 
 /* ---- INCREX ---------------------------------------------------------------------------------- */
 
+/* Reads the value before the increment; a missing key counts as 0. False: an error was sent. */
+static bool read_old(struct call *call, const struct increx *how, struct entry **entry,
+                     struct sum *sum)
+{
+    if (!find_typed(call, 1, TYPE_STRING, entry)) return false;
+    if (*entry == NULL) return true;
+    struct bytes text = object_text(&(*entry)->object);
+    if (!how->is_float) return parse_whole(call, text, &sum->whole.old, ERR_NOT_INTEGER);
+    if (!parse_real(call, text, &sum->real.old, ERR_NOT_FLOAT)) return false;
+    return !isinf(sum->real.old) || fail(call, ERR_INCREX_INFINITE_VALUE);
+}
+
 static void cmd_increx(struct call *call)
 {
-    struct increx how;
-    struct sum sum;
+    struct increx how = { .by_arg = 0 };
+    struct sum sum = { .whole.old = 0 };
     struct entry *entry;
     msec at = NEVER;
-    if (!read_options(call, &how) || !read_numbers(call, &how, &sum)) return;
+    for (int i = 2; i < call->argc; i++)
+        if (!take_increx_option(call, &i, &how)) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    if (how.only_without_ttl && how.ttl_arg == 0) {
+        fail(call, ERR_INCREX_ENX);
+        return;
+    }
+    if (!(how.is_float ? read_real : read_whole)(call, &how, &sum)) return;
+    if (how.is_float ? sum.real.lower > sum.real.top : sum.whole.lower > sum.whole.top) {
+        fail(call, ERR_INCREX_BOUNDS);
+        return;
+    }
     if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &at)) return;
-    if (!find_typed(call, 1, TYPE_STRING, &entry) || !read_old(call, entry, &how, &sum)) return;
+    if (!read_old(call, &how, &entry, &sum)) return;
+
     bool is_refused = entry == NULL ? how.only_present : how.only_new;
     bool is_within = (how.is_float ? add_real : add_whole)(&sum);
     if (is_refused || !(is_within || how.saturates)) {
@@ -231,7 +209,17 @@ static void cmd_increx(struct call *call)
         reply_sum(call, &how, &sum);
         return;
     }
-    if (!check_applied(call, &how, &sum)) return;
+
+    /* Can the increment that was applied be replied? */
+    int64_t applied;
+    if (how.is_float && !isfinite(sum.real.sum - sum.real.old)) {
+        fail(call, ERR_INCREX_INFINITE_APPLIED);
+        return;
+    }
+    if (!how.is_float && __builtin_sub_overflow(sum.whole.sum, sum.whole.old, &applied)) {
+        fail(call, ERR_INCREX_APPLIED);
+        return;
+    }
     if (how.only_without_ttl && entry != NULL && entry_expires_at(call->txn->ks, entry) != NEVER)
         at = NEVER;
     store_sum(call, entry, &how, &sum, at);

@@ -99,16 +99,6 @@ static bool read_log(struct bytes text, struct log *log)
            instant_ok(log->last) && log->before <= log->last;
 }
 
-static size_t put_footer(unsigned char *to, const struct log *log)
-{
-    little_put(to, 8, log->start);
-    little_put(to + 8, 8, (uint64_t)log->before);
-    little_put(to + 16, 8, (uint64_t)log->last);
-    little_put(to + 24, 8, (uint64_t)log->total);
-    memcpy(to + 32, MAGIC, 4);
-    return FOOTER;
-}
-
 /* Adds the request to the log; the bytes from log->end on are put at `to`. Returns their length. */
 static size_t put_tail(unsigned char *to, struct log *log, const struct request *request)
 {
@@ -117,46 +107,44 @@ static size_t put_tail(unsigned char *to, struct log *log, const struct request 
     if (request->quantity != 1) len += put_packed(to + len, (uint64_t)request->quantity);
     log->last = request->at;
     log->total += request->quantity;
-    return len + put_footer(to + len, log);
+
+    unsigned char *footer = to + len;
+    little_put(footer, 8, log->start);
+    little_put(footer + 8, 8, (uint64_t)log->before);
+    little_put(footer + 16, 8, (uint64_t)log->last);
+    little_put(footer + 24, 8, (uint64_t)log->total);
+    memcpy(footer + 32, MAGIC, 4);
+    return len + FOOTER;
 }
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
 /* Expired entries stay in the string until they are a quarter as long as the others, so that the
- * cost of moving these is O(1) for each request, and the string has at most 8 bytes a request. */
-static bool is_worth_moving(const struct log *log)
-{
-    return log->start > (log->end - log->start) / 4;
-}
-
-/* False: there is no memory for the entries and for the string made of them; nothing changed. */
-static bool store_moved(struct call *call, struct entry *entry, struct log *log,
-                        const struct request *request, msec until)
-{
-    size_t kept = log->end - log->start;
-    if (!call_has_room(kept + ENTRY_MAX + FOOTER)) return fail(call, ERR_OOM);
-    unsigned char *bytes = mem_alloc(kept + ENTRY_MAX + FOOTER);
-    if (kept > 0) memcpy(bytes, log->entries + log->start, kept);
-    log->start = 0;
-    size_t len = kept + put_tail(bytes + kept, log, request);
-    const struct string_set how = { .at = until, .event = EVENT_SET };
-    txn_string_set_found(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
-    mem_free(bytes);
-    return true;
-}
-
-/* False: an error was sent, and nothing changed. */
+ * cost of moving these is O(1) for each request, and the string has at most 8 bytes a request.
+ * False: an error was sent, and nothing changed. */
 static bool store_request(struct call *call, struct entry *entry, struct log *log,
                           const struct request *request, msec until)
 {
-    if (entry == NULL || is_worth_moving(log)) return store_moved(call, entry, log, request, until);
-    if (log->end + ENTRY_MAX + FOOTER > string_limit(call)) return fail(call, ERR_STRING_TOO_BIG);
-    unsigned char tail[ENTRY_MAX + FOOTER];
-    size_t end = log->end;
-    struct bytes bytes = bytes_of((const char *)tail, put_tail(tail, log, request));
-    if (txn_string_write(call->txn, call->argv[1], entry, end, bytes, EVENT_SETRANGE) < 0)
-        return fail(call, ERR_OOM);
-    txn_key_expire(call->txn, entry, until);
+    size_t end = log->end, used = end - log->start;
+    if (entry != NULL && log->start <= used / 4) {
+        if (end + ENTRY_MAX + FOOTER > string_limit(call)) return fail(call, ERR_STRING_TOO_BIG);
+        unsigned char tail[ENTRY_MAX + FOOTER];
+        struct bytes bytes = bytes_of((const char *)tail, put_tail(tail, log, request));
+        if (txn_string_write(call->txn, call->argv[1], entry, end, bytes, EVENT_SETRANGE) < 0)
+            return fail(call, ERR_OOM);
+        txn_key_expire(call->txn, entry, until);
+        return true;
+    }
+
+    /* There must be memory for a copy of the entries and for the string that is made of it. */
+    if (!call_has_room(used + ENTRY_MAX + FOOTER)) return fail(call, ERR_OOM);
+    unsigned char *bytes = mem_alloc(used + ENTRY_MAX + FOOTER);
+    if (used > 0) memcpy(bytes, log->entries + log->start, used);
+    log->start = 0;
+    size_t len = used + put_tail(bytes + used, log, request);
+    const struct string_set how = { .at = until, .event = EVENT_SET };
+    txn_string_set_found(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
+    mem_free(bytes);
     return true;
 }
 
@@ -182,28 +170,6 @@ static bool read_window(struct call *call, struct window *window)
     else
         return true;
     return false;
-}
-
-/* When will the window have room for the quantity? */
-static msec allowed_at(const struct log *log, const struct window *window)
-{
-    struct log rest = *log;
-    struct request first = { .at = log->last };
-    while (rest.total > window->limit - window->quantity && take_first(&rest, &first))
-        continue;
-    return first.at + window->span;
-}
-
-static void reply_window(struct call *call, const struct window *window, const struct log *log,
-                         bool is_limited)
-{
-    msec now = call->txn->now;
-    resp_array(call->out, 5);
-    resp_integer(call->out, is_limited);
-    resp_integer(call->out, window->limit);
-    resp_integer(call->out, log->total < window->limit ? window->limit - log->total : 0);
-    resp_integer(call->out, is_limited ? allowed_at(log, window) - now : -1);
-    resp_integer(call->out, log->total > 0 ? log->last + window->span - now : 0);
 }
 
 /* Reads the log without the requests that have left the window. False: an error was sent. */
@@ -236,16 +202,28 @@ static void cmd_window(struct call *call)
     if (!read_window(call, &window)) return;
     if (!find_typed(call, 1, TYPE_STRING, &entry) || !find_log(call, &window, entry, &log)) return;
 
+    msec now = call->txn->now, wait = -1;
     bool is_limited = log.total > window.limit - window.quantity;
-    if (!is_limited) {
-        msec now = call->txn->now;
+    if (is_limited) {
+        /* When do enough requests leave the window? */
+        struct log rest = log;
+        struct request first = { .at = log.last };
+        while (rest.total > window.limit - window.quantity && take_first(&rest, &first))
+            continue;
+        wait = first.at + window.span - now;
+    } else {
         const struct request request = {
             .at = now > log.last ? now : log.last,
             .quantity = window.quantity,
         };
         if (!store_request(call, entry, &log, &request, request.at + window.span)) return;
     }
-    reply_window(call, &window, &log, is_limited);
+    resp_array(call->out, 5);
+    resp_integer(call->out, is_limited);
+    resp_integer(call->out, window.limit);
+    resp_integer(call->out, log.total < window.limit ? window.limit - log.total : 0);
+    resp_integer(call->out, wait);
+    resp_integer(call->out, log.total > 0 ? log.last + window.span - now : 0);
 }
 
 static const struct command rows[] = {
