@@ -37,15 +37,6 @@ static size_t id_size(struct stream_id id)
     return head_size(2) + bulk_size(stream_id_print(text, id));
 }
 
-static size_t entry_size(struct stream_entry entry)
-{
-    size_t size = id_size(entry.id) + head_size(2 * entry.count);
-    struct bytes name, value;
-    while (stream_entry_next(&entry, &name, &value))
-        size += bulk_size(name.len) + bulk_size(value.len);
-    return size;
-}
-
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 void budget_begin(struct read_budget *budget, struct bytes key)
@@ -67,7 +58,14 @@ static bool take(struct read_budget *budget, size_t size)
 
 bool budget_take(struct read_budget *budget, struct stream_entry entry)
 {
-    return take(budget, budget->measures ? entry_size(entry) : 0);
+    size_t size = 0;
+    if (budget->measures) {
+        struct bytes name, value;
+        size = id_size(entry.id) + head_size(2 * entry.count);
+        while (stream_entry_next(&entry, &name, &value))
+            size += bulk_size(name.len) + bulk_size(value.len);
+    }
+    return take(budget, size);
 }
 
 bool budget_take_id(struct read_budget *budget, struct stream_id id)

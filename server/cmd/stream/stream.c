@@ -71,43 +71,35 @@ static bool parse_add(struct call *call, struct add *add)
     return !zero && idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
 }
 
-/* Sets *id to the ID of the new entry. False: it can't be above the last ID. */
-static bool choose_id(const struct call *call, const struct add *add, struct stream_id last,
-                      struct stream_id *id)
-{
-    *id = add->id;
-    if (add->by_time) {
-        *id = (struct stream_id){ (uint64_t)call->txn->now, 0 };
-        if (id->ms > last.ms) return true;
-        *id = last;
-        return stream_id_up(id);
-    }
-    /* DIFFERS: Redis' error here depends on an old errno. (doc/differs.md) */
-    if (add->next_seq && id->ms == last.ms) {
-        id->seq = last.seq + 1;
-        return id->seq != 0;
-    }
-    return stream_id_before(last, *id);
-}
-
 /* Sets *id to the ID of the new entry. False: an error was sent. */
-static bool check_add(struct call *call, const struct add *add, const struct entry *entry,
+static bool choose_id(struct call *call, const struct add *add, const struct entry *entry,
                       struct stream_id *id)
 {
     struct stream_id last = STREAM_ID_MIN;
-    enum error error = ERROR_COUNT;
+    if (entry != NULL) last = stream_marks(entry->object.stream).last;
+    if (stream_id_equal(last, STREAM_ID_MAX)) return fail(call, ERR_XADD_LAST);
+
+    bool is_after = true;
+    *id = add->id;
+    if (add->by_time) {
+        *id = (struct stream_id){ (uint64_t)call->txn->now, 0 };
+        if (id->ms <= last.ms) {
+            *id = last;
+            is_after = stream_id_up(id);
+        }
+    } else if (add->next_seq && id->ms == last.ms) {
+        /* DIFFERS: Redis' error here depends on an old errno. (doc/differs.md) */
+        id->seq = last.seq + 1;
+        is_after = id->seq != 0;
+    } else {
+        is_after = stream_id_before(last, *id);
+    }
+    if (!is_after) return fail(call, ERR_XADD_SMALL);
+
     size_t bytes = 0;
     for (int i = add->fields; i < call->argc; i++)
         bytes += call->argv[i].len;
-    if (entry != NULL) last = stream_marks(entry->object.stream).last;
-    if (stream_id_equal(last, STREAM_ID_MAX))
-        error = ERR_XADD_LAST;
-    else if (!choose_id(call, add, last, id))
-        error = ERR_XADD_SMALL;
-    else if (bytes > ENTRY_MAX_BYTES)
-        error = ERR_XADD_LARGE;
-    if (error != ERROR_COUNT) fail(call, error);
-    return error == ERROR_COUNT;
+    return bytes <= ENTRY_MAX_BYTES || fail(call, ERR_XADD_LARGE);
 }
 
 static void cmd_xadd(struct call *call)
@@ -122,7 +114,7 @@ static void cmd_xadd(struct call *call)
         return;
     }
     if (idmp_is_repeat(call, entry, &add.idmp)) return;
-    if (!check_add(call, &add, entry, &id)) return;
+    if (!choose_id(call, &add, entry, &id)) return;
     entry = entry_or_new(call, 1, entry, TYPE_STREAM);
     txn_stream_append(call->txn, entry, id, &call->argv[add.fields],
                       (size_t)(call->argc - add.fields));

@@ -65,24 +65,6 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
-/* Parses the option at *i and moves *i to its last argument. */
-static bool parse_claim_option(struct call *call, int *i, struct claim *claim)
-{
-    bool valued = *i + 1 < call->argc;
-    if (valued && arg_is(call, *i, "IDLE")) {
-        if (!parse_number(call, ++*i, &claim->at)) return false;
-        claim->at = (msec)((uint64_t)call->txn->now - (uint64_t)claim->at);
-        return true;
-    }
-    if (valued && arg_is(call, *i, "TIME")) return parse_number(call, ++*i, &claim->at);
-    if (valued && arg_is(call, *i, "RETRYCOUNT"))
-        return parse_number(call, ++*i, &claim->deliveries);
-    if (valued && arg_is(call, *i, "LASTID")) return arg_stream_id(call, ++*i, 0, &claim->last);
-    if (arg_is(call, *i, "FORCE")) return claim->force = true;
-    if (arg_is(call, *i, "JUSTID")) return claim->just_id = true;
-    return failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, *i), call->argv[*i].data);
-}
-
 /* A time in the future counts as now, because the clocks of clients differ. */
 static bool parse_claim(struct call *call, struct claim *claim)
 {
@@ -93,8 +75,26 @@ static bool parse_claim(struct call *call, struct claim *claim)
     claim->ids = 5;
     while (claim->ids < call->argc && stream_id_parse(call->argv[claim->ids], 0, &id))
         claim->ids++;
-    for (int i = claim->ids; i < call->argc; i++)
-        if (!parse_claim_option(call, &i, claim)) return false;
+    for (int i = claim->ids; i < call->argc; i++) {
+        bool valued = i + 1 < call->argc, ok = true;
+        if (valued && arg_is(call, i, "IDLE")) {
+            ok = parse_number(call, ++i, &claim->at);
+            claim->at = (msec)((uint64_t)call->txn->now - (uint64_t)claim->at);
+        } else if (valued && arg_is(call, i, "TIME")) {
+            ok = parse_number(call, ++i, &claim->at);
+        } else if (valued && arg_is(call, i, "RETRYCOUNT")) {
+            ok = parse_number(call, ++i, &claim->deliveries);
+        } else if (valued && arg_is(call, i, "LASTID")) {
+            ok = arg_stream_id(call, ++i, 0, &claim->last);
+        } else if (arg_is(call, i, "FORCE")) {
+            claim->force = true;
+        } else if (arg_is(call, i, "JUSTID")) {
+            claim->just_id = true;
+        } else {
+            ok = failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, i), call->argv[i].data);
+        }
+        if (!ok) return false;
+    }
     if (claim->at < 0 || claim->at > call->txn->now) claim->at = call->txn->now;
     return true;
 }

@@ -52,42 +52,22 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 
 /* ---- pending entries of the consumer --------------------------------------------------------- */
 
-static bool take_pending(const struct delivery *delivery, struct stream_id id)
-{
-    struct stream_entry entry;
-    if (find_stream_entry(delivery->target.entry->object.stream, id, &entry))
-        return budget_take(delivery->budget, entry);
-    return budget_take_id(delivery->budget, id);
-}
-
-static void deliver_again(struct call *call, const struct delivery *delivery,
-                          struct pending *pending)
-{
-    const struct group_target *target = &delivery->target;
-    struct stream_entry entry;
-    resp_array(call->out, 2);
-    reply_stream_id(call->out, pending->id);
-    if (!find_stream_entry(target->entry->object.stream, pending->id, &entry)) {
-        resp_null_array(call->out);
-        return;
-    }
-    reply_fields(call->out, &entry);
-    pending->at = call->txn->now;
-    pending->deliveries = count_delivery(pending->deliveries);
-    txn_pending_put(call->txn, target->entry, target->group, pending);
-}
-
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count)
 {
+    const struct stream *stream = delivery->target.entry->object.stream;
     struct pending_filter filter = { .from = after,
                                      .to = STREAM_ID_MAX,
                                      .consumer = delivery->consumer };
     struct pending pending;
+    struct stream_entry entry;
     size_t left = consumer_pending(delivery->consumer), found = 0;
     if (count < left) left = count;
     if (!stream_id_up(&filter.from)) return 0;
-    while (found < left && pending_next(delivery->target.group, &filter, &pending) &&
-           take_pending(delivery, pending.id)) {
+    while (found < left && pending_next(delivery->target.group, &filter, &pending)) {
+        bool fits = find_stream_entry(stream, pending.id, &entry)
+                        ? budget_take(delivery->budget, entry)
+                        : budget_take_id(delivery->budget, pending.id);
+        if (!fits) break;
         found++;
         filter.from = pending.id;
         if (!stream_id_up(&filter.from)) break;
@@ -98,15 +78,26 @@ size_t take_history(const struct delivery *delivery, struct stream_id after, siz
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t left)
 {
+    const struct group_target *target = &delivery->target;
     struct pending_filter filter = { .from = after,
                                      .to = STREAM_ID_MAX,
                                      .consumer = delivery->consumer };
     struct pending pending;
+    struct stream_entry entry;
     if (!stream_id_up(&filter.from)) return;
-    for (; left > 0 && pending_next(delivery->target.group, &filter, &pending); left--) {
-        deliver_again(call, delivery, &pending);
+    for (; left > 0 && pending_next(target->group, &filter, &pending); left--) {
         filter.from = pending.id;
         stream_id_up(&filter.from);
+        resp_array(call->out, 2);
+        reply_stream_id(call->out, pending.id);
+        if (!find_stream_entry(target->entry->object.stream, pending.id, &entry)) {
+            resp_null_array(call->out);
+            continue;
+        }
+        reply_fields(call->out, &entry);
+        pending.at = call->txn->now;
+        pending.deliveries = count_delivery(pending.deliveries);
+        txn_pending_put(call->txn, target->entry, target->group, &pending);
     }
 }
 

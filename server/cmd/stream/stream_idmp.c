@@ -26,9 +26,15 @@ bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known
     return is_auto || call->argv[idmp->text].len > 0 || fail(call, ERR_IDMP_TEXT);
 }
 
-/* The same for all orders of the fields: a sum of digests, one for each name and value. */
-static void digest_fields(const struct call *call, int fields, char digest[IDMP_DIGEST_BYTES])
+bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields)
 {
+    if (idmp->producer == 0) return true;
+    bool fits = txn_replays(call->txn) ? complete : by_time;
+    if (!fits) return fail(call, ERR_IDMP_ID);
+    if (idmp->text != 0) return true;
+
+    /* The digest is a sum of one for each name and value, so it is the same for all orders of the
+     * fields. */
     uint64_t low = 0, high = 0;
     for (int i = fields; i + 1 < call->argc; i += 2) {
         struct bytes name = call->argv[i], value = call->argv[i + 1];
@@ -37,16 +43,8 @@ static void digest_fields(const struct call *call, int fields, char digest[IDMP_
         low += hash.low64;
         high += hash.high64;
     }
-    put_u64(digest, low);
-    put_u64(digest + sizeof(low), high);
-}
-
-bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields)
-{
-    if (idmp->producer == 0) return true;
-    bool fits = txn_replays(call->txn) ? complete : by_time;
-    if (!fits) return fail(call, ERR_IDMP_ID);
-    if (idmp->text == 0) digest_fields(call, fields, idmp->digest);
+    put_u64(idmp->digest, low);
+    put_u64(idmp->digest + sizeof(low), high);
     return true;
 }
 
@@ -97,27 +95,24 @@ static bool parse_one_limit(struct call *call, int i, int64_t most, enum error e
     return (*limit >= 1 && *limit <= most) || fail(call, error);
 }
 
-static bool parse_limits(struct call *call, struct repeat_limits *limits)
-{
-    if (call->argc == 2) return fail(call, ERR_XCFGSET_NONE);
-    for (int i = 2; i < call->argc; i += 2) {
-        bool ok;
-        if (i + 1 < call->argc && arg_is(call, i, "IDMP-DURATION"))
-            ok = parse_one_limit(call, i, REPEAT_SECONDS_MAX, ERR_IDMP_DURATION, &limits->seconds);
-        else if (i + 1 < call->argc && arg_is(call, i, "IDMP-MAXSIZE"))
-            ok = parse_one_limit(call, i, REPEAT_TEXTS_MAX, ERR_IDMP_MAXSIZE, &limits->texts);
-        else
-            ok = fail(call, ERR_SYNTAX);
-        if (!ok) return false;
-    }
-    return true;
-}
-
 static void cmd_xcfgset(struct call *call)
 {
     struct repeat_limits given = { 0 }, limits = { REPEAT_SECONDS, REPEAT_TEXTS };
     struct entry *entry;
-    if (!parse_limits(call, &given)) return;
+    if (call->argc == 2) {
+        fail(call, ERR_XCFGSET_NONE);
+        return;
+    }
+    for (int i = 2; i < call->argc; i += 2) {
+        bool ok;
+        if (i + 1 < call->argc && arg_is(call, i, "IDMP-DURATION"))
+            ok = parse_one_limit(call, i, REPEAT_SECONDS_MAX, ERR_IDMP_DURATION, &given.seconds);
+        else if (i + 1 < call->argc && arg_is(call, i, "IDMP-MAXSIZE"))
+            ok = parse_one_limit(call, i, REPEAT_TEXTS_MAX, ERR_IDMP_MAXSIZE, &given.texts);
+        else
+            ok = fail(call, ERR_SYNTAX);
+        if (!ok) return;
+    }
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
     if (entry == NULL) {
         fail(call, ERR_NO_KEY);

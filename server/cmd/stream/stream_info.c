@@ -85,18 +85,6 @@ static void reply_edge(struct call *call, const char *name, const struct stream 
         resp_null(call->out);
 }
 
-static void reply_stream_info(struct call *call, const struct stream *stream)
-{
-    struct stream_id first = STREAM_ID_MIN, last = STREAM_ID_MIN;
-    bool found = stream_first(stream, &first) && stream_final(stream, &last);
-    resp_map(call->out, 10 + (stream_repeats(stream) != NULL ? REPEAT_FIELDS : 0));
-    reply_basics(call, stream);
-    reply_repeats(call, stream);
-    reply_named_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
-    reply_edge(call, "first-entry", stream, found, first);
-    reply_edge(call, "last-entry", stream, found, last);
-}
-
 /* ---- XINFO STREAM FULL ----------------------------------------------------------------------- */
 
 static size_t at_most(size_t count, int64_t limit)
@@ -187,10 +175,18 @@ static void cmd_xinfo_stream(struct call *call)
     }
     if (counted && !arg_int64(call, 5, &limit)) return;
     if (limit < 0) limit = FULL_LIMIT;
-    if (full)
+    if (full) {
         reply_full(call, stream, limit);
-    else
-        reply_stream_info(call, stream);
+        return;
+    }
+    struct stream_id first = STREAM_ID_MIN, last = STREAM_ID_MIN;
+    bool found = stream_first(stream, &first) && stream_final(stream, &last);
+    resp_map(call->out, 10 + (stream_repeats(stream) != NULL ? REPEAT_FIELDS : 0));
+    reply_basics(call, stream);
+    reply_repeats(call, stream);
+    reply_named_integer(call, "groups", (int64_t)stream_groups_count(stream_groups(stream)));
+    reply_edge(call, "first-entry", stream, found, first);
+    reply_edge(call, "last-entry", stream, found, last);
 }
 
 /* ---- XINFO GROUPS, CONSUMERS ----------------------------------------------------------------- */

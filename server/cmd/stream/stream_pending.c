@@ -19,17 +19,6 @@ static void cmd_xack(struct call *call)
 
 enum { NOT_PENDING = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XACKDEL */
 
-static int acknowledge(struct call *call, const struct group_target *target, struct stream_id id,
-                       enum refs refs)
-{
-    if (target->group == NULL || !txn_pending_remove(call->txn, target->entry, target->group, id))
-        return NOT_PENDING;
-    if (refs == REFS_ACKED && stream_is_referenced(target->entry->object.stream, id))
-        return STILL_REFERENCED;
-    stream_drop_entry(call, target->entry, id, refs);
-    return REMOVED;
-}
-
 static void cmd_xackdel(struct call *call)
 {
     struct group_target target;
@@ -39,8 +28,17 @@ static void cmd_xackdel(struct call *call)
     if (!arg_counted_ids(call, ids, &first)) return;
     if (!find_group(call, &target)) return;
     resp_array(call->out, (size_t)(call->argc - first));
-    for (int i = first; i < call->argc; i++)
-        resp_integer(call->out, acknowledge(call, &target, stream_id_of(call, i), refs));
+    for (int i = first; i < call->argc; i++) {
+        struct stream_id id = stream_id_of(call, i);
+        int reply = REMOVED;
+        if (target.group == NULL || !txn_pending_remove(call->txn, target.entry, target.group, id))
+            reply = NOT_PENDING;
+        else if (refs == REFS_ACKED && stream_is_referenced(target.entry->object.stream, id))
+            reply = STILL_REFERENCED;
+        else
+            stream_drop_entry(call, target.entry, id, refs);
+        resp_integer(call->out, reply);
+    }
 }
 
 /* ---- XNACK ----------------------------------------------------------------------------------- */
@@ -56,30 +54,26 @@ struct nack {
     int first, count;   /* the IDs; first 0: none given */
 };
 
-/* Parses IDS numids id [id ...] at *i and moves *i to the last ID. */
-static bool parse_nack_ids(struct call *call, int *i, struct nack *nack)
-{
-    int64_t count;
-    if (!arg_range(call, *i + 1, 1, INT64_MAX, &count, ERR_XNACK_NUMIDS)) return false;
-    nack->first = *i + 2;
-    if (count > call->argc - nack->first) return fail(call, ERR_XNACK_IDS);
-    nack->count = (int)count;
-    *i = nack->first + nack->count - 1;
-    for (int n = 0; n < nack->count; n++) {
-        struct stream_id id;
-        if (!arg_stream_id(call, nack->first + n, 0, &id)) return false;
-    }
-    return true;
-}
-
+/* Parses the option at *i and moves *i to its last argument. */
 static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
 {
     bool valued = *i + 1 < call->argc;
-    if (nack->first == 0 && valued && arg_is(call, *i, "IDS")) return parse_nack_ids(call, i, nack);
+    if (nack->first == 0 && valued && arg_is(call, *i, "IDS")) {
+        int64_t count;
+        if (!arg_range(call, *i + 1, 1, INT64_MAX, &count, ERR_XNACK_NUMIDS)) return false;
+        nack->first = *i + 2;
+        if (count > call->argc - nack->first) return fail(call, ERR_XNACK_IDS);
+        nack->count = (int)count;
+        *i = nack->first + nack->count - 1;
+        for (int n = nack->first; n <= *i; n++) {
+            struct stream_id id;
+            if (!arg_stream_id(call, n, 0, &id)) return false;
+        }
+        return true;
+    }
     if (valued && arg_is(call, *i, "RETRYCOUNT")) {
         if (!arg_int64(call, ++*i, &nack->deliveries)) return false;
-        if (nack->deliveries < 0) fail(call, ERR_XNACK_RETRYCOUNT);
-        return nack->deliveries >= 0;
+        return nack->deliveries >= 0 || fail(call, ERR_XNACK_RETRYCOUNT);
     }
     if (valued && arg_is(call, *i, "DELAY")) {
         int64_t delay;
@@ -87,9 +81,9 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
         if (delay >= 0 && instant_after(call->txn->now, delay, &nack->at)) return true;
         return fail(call, ERR_XNACK_DELAY);
     }
-    nack->force |= arg_is(call, *i, "FORCE");
-    if (arg_is(call, *i, "FORCE")) return true;
-    return failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
+    if (!arg_is(call, *i, "FORCE"))
+        return failf(call, ERR_STREAM_OPTION, "XNACK", arg_width(call, *i), call->argv[*i].data);
+    return nack->force = true;
 }
 
 static bool parse_nack(struct call *call, struct nack *nack)

@@ -9,57 +9,56 @@ static void cmd_xlen(struct call *call)
     resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
 }
 
-static void reply_range(struct call *call, const struct stream *stream,
-                        const struct id_range *range, int64_t limit, bool back)
-{
-    struct stream_walk walk;
-    struct stream_entry entry;
-    struct stream_id after = range->to;
-    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
-    size_t from = stream_rank(stream, range->from);
-    size_t left = to > from ? to - from : 0;
-    if ((uint64_t)limit < left) left = (size_t)limit;
-    resp_array(call->out, left);
-    if (left == 0) return;
-    if (back)
-        stream_walk_down(&walk, stream, range->to);
-    else
-        stream_walk_up(&walk, stream, range->from);
-    for (; left > 0 && stream_walk_next(&walk, &entry); left--)
-        reply_stream_entry(call->out, &entry);
-}
-
-static void find_range(struct call *call, bool back)
+static void reply_range(struct call *call, bool back)
 {
     struct id_range range;
     struct entry *entry;
-    int64_t count = INT64_MAX;
+    int64_t limit = INT64_MAX;
     if (!arg_id_range(call, back ? 3 : 2, back ? 2 : 3, &range)) return;
     for (int i = 4; i < call->argc; i += 2) {
         if (!arg_is(call, i, "COUNT") || i + 1 >= call->argc) {
             fail(call, ERR_SYNTAX);
             return;
         }
-        if (!arg_int64(call, i + 1, &count)) return;
-        if (count < 0) count = 0;
+        if (!arg_int64(call, i + 1, &limit)) return;
+        if (limit < 0) limit = 0;
     }
     if (!find_typed_counted(call, 1, TYPE_STREAM, &entry)) return;
-    if (entry == NULL)
+    if (entry == NULL) {
         resp_array(call->out, 0);
-    else if (count == 0)
+        return;
+    }
+    if (limit == 0) {
         resp_null_array(call->out);
+        return;
+    }
+
+    const struct stream *stream = entry->object.stream;
+    struct stream_id after = range.to;
+    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
+    size_t from = stream_rank(stream, range.from);
+    size_t left = to > from ? to - from : 0;
+    if ((uint64_t)limit < left) left = (size_t)limit;
+    resp_array(call->out, left);
+    if (left == 0) return;
+    struct stream_walk walk;
+    struct stream_entry item;
+    if (back)
+        stream_walk_down(&walk, stream, range.to);
     else
-        reply_range(call, entry->object.stream, &range, count, back);
+        stream_walk_up(&walk, stream, range.from);
+    for (; left > 0 && stream_walk_next(&walk, &item); left--)
+        reply_stream_entry(call->out, &item);
 }
 
 static void cmd_xrange(struct call *call)
 {
-    find_range(call, false);
+    reply_range(call, false);
 }
 
 static void cmd_xrevrange(struct call *call)
 {
-    find_range(call, true);
+    reply_range(call, true);
 }
 
 static const struct command rows[] = {

@@ -33,26 +33,6 @@ static bool wants_new(const struct source_stream *stream)
     return stream_id_equal(stream->after, STREAM_ID_MAX);
 }
 
-/* ---- finding streams and groups -------------------------------------------------------------- */
-
-static bool find_streams(struct call *call, struct reading *reading)
-{
-    const struct read_args *args = &reading->args;
-    for (int i = 0; i < args->streams; i++) {
-        struct source_stream *stream = &reading->streams[i];
-        *stream = (struct source_stream){ .key = args->first + i };
-        if (!find_typed_counted(call, stream->key, TYPE_STREAM, &stream->entry)) return false;
-        struct bytes key = call->argv[stream->key], name = call->argv[args->group];
-        if (args->group > 0 && stream->entry != NULL)
-            stream->group = group_find(stream_groups(stream->entry->object.stream), name);
-        if (args->group > 0 && stream->group == NULL)
-            return failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), key.data,
-                         arg_width(call, args->group), name.data);
-        if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
-    }
-    return true;
-}
-
 /* ---- available entries ----------------------------------------------------------------------- */
 
 /* Is there an entry after this ID? */
@@ -77,20 +57,14 @@ static bool has_entries(struct call *call, const struct reading *reading,
     return has_after(entries, group_position(stream->group).last);
 }
 
-/* The number of entries after this ID, at most `limit`. */
-static size_t count_after(const struct stream *stream, struct stream_id after, size_t limit)
-{
-    if (!stream_id_up(&after)) return 0;
-    size_t count = stream_count(stream) - stream_rank(stream, after);
-    return count < limit ? count : limit;
-}
-
-/* The number of them that the budget allows, too. */
+/* The number of entries after this ID, at most `limit`, that the budget allows. */
 static size_t take_after(struct reading *reading, const struct stream *stream,
                          struct stream_id after, size_t limit)
 {
-    size_t count = count_after(stream, after, limit);
-    return budget_take_after(&reading->budget, stream, after, count);
+    struct stream_id from = after;
+    size_t count = 0;
+    if (stream_id_up(&from)) count = stream_count(stream) - stream_rank(stream, from);
+    return budget_take_after(&reading->budget, stream, after, count < limit ? count : limit);
 }
 
 /* ---- replying with a stream ------------------------------------------------------------------ */
@@ -101,29 +75,10 @@ static void reply_name(struct call *call, const struct source_stream *stream)
     reply_bytes(call, call->argv[stream->key]);
 }
 
-/* With CLAIM the number of entries is known only after claiming. False: there were none. */
-static bool reply_claims(struct call *call, struct reading *reading,
-                         const struct source_stream *stream, const struct delivery *delivery)
-{
-    const struct stream *entries = stream->entry->object.stream;
-    struct stream_id last = group_position(stream->group).last;
-    struct outbuf claims;
-    outbuf_init(&claims);
-    struct resp_writer writer = resp_writer_to(call->out, &claims);
-    size_t claimed = deliver_claims(call, delivery, &writer, reading->args.claim, reading->limit);
-    size_t added = take_after(reading, entries, last, reading->limit - claimed);
-    if (claimed + added > 0) {
-        reply_name(call, stream);
-        resp_array(call->out, claimed + added);
-    }
-    resp_splice(call->out, &claims);
-    deliver_new(call, delivery, last, added);
-    return claimed + added > 0;
-}
-
 static bool reply_to_group(struct call *call, struct reading *reading,
                            const struct source_stream *stream)
 {
+    const struct stream *entries = stream->entry->object.stream;
     struct delivery delivery = { .target = { stream->entry, stream->group },
                                  .budget = &reading->budget,
                                  .no_ack = reading->args.no_ack };
@@ -137,15 +92,25 @@ static bool reply_to_group(struct call *call, struct reading *reading,
         deliver_history(call, &delivery, stream->after, pending);
         return true;
     }
-    delivery.with_counts = reading->args.claim >= 0;
-    if (delivery.with_counts) return reply_claims(call, reading, stream, &delivery);
+
+    /* The number of entries is known only after claiming, so the claimed ones are collected. */
     struct stream_id last = group_position(stream->group).last;
-    size_t count = take_after(reading, stream->entry->object.stream, last, reading->limit);
-    if (count == 0) return false;
-    reply_name(call, stream);
-    resp_array(call->out, count);
-    deliver_new(call, &delivery, last, count);
-    return true;
+    delivery.with_counts = reading->args.claim >= 0;
+    struct outbuf claims;
+    size_t claimed = 0;
+    outbuf_init(&claims);
+    if (delivery.with_counts) {
+        struct resp_writer writer = resp_writer_to(call->out, &claims);
+        claimed = deliver_claims(call, &delivery, &writer, reading->args.claim, reading->limit);
+    }
+    size_t added = take_after(reading, entries, last, reading->limit - claimed);
+    if (claimed + added > 0) {
+        reply_name(call, stream);
+        resp_array(call->out, claimed + added);
+    }
+    if (delivery.with_counts) resp_splice(call->out, &claims);
+    deliver_new(call, &delivery, last, added);
+    return claimed + added > 0;
 }
 
 /* False: the stream is left out of the reply. */
@@ -172,36 +137,33 @@ static bool reply_stream(struct call *call, struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* With CLAIM, if a key is given twice, or if the budget is spent, a stream may turn out to have no
- * entries to reply, so the replies are collected in a buffer. */
-static size_t reply_collected(struct call *call, struct reading *reading)
-{
-    struct resp_writer *out = call->out;
-    struct outbuf parts;
-    size_t count = 0;
-    outbuf_init(&parts);
-    struct resp_writer writer = resp_writer_to(out, &parts);
-    call->out = &writer;
-    for (int i = 0; i < reading->args.streams; i++)
-        if (reading->streams[i].is_served)
-            count += reply_stream(call, reading, &reading->streams[i]);
-    call->out = out;
-    if (count > 0) resp_named(out, count);
-    resp_splice(out, &parts);
-    return count;
-}
-
-/* Returns the number of streams replied; 0: nothing was replied. */
+/* Returns the number of streams replied; 0: nothing was replied. With CLAIM, if a key is given
+ * twice, or if the budget is spent, a stream may turn out to have no entries to reply, so the
+ * replies are collected in a buffer. */
 static size_t reply_served(struct call *call, struct reading *reading, size_t served)
 {
     const struct read_budget *budget = &reading->budget;
     bool may_skip = reading->args.group > 0 || budget->counts || budget->measures;
+    bool collects = reading->args.claim >= 0 || (may_skip && served > 1);
     if (served == 0) return 0;
-    if (reading->args.claim >= 0 || (may_skip && served > 1)) return reply_collected(call, reading);
-    resp_named(call->out, served);
+    struct resp_writer *out = call->out, writer;
+    struct outbuf collected;
+    if (collects) {
+        outbuf_init(&collected);
+        writer = resp_writer_to(out, &collected);
+        call->out = &writer;
+    } else {
+        resp_named(out, served);
+    }
+    size_t count = 0;
     for (int i = 0; i < reading->args.streams; i++)
-        if (reading->streams[i].is_served) reply_stream(call, reading, &reading->streams[i]);
-    return served;
+        if (reading->streams[i].is_served)
+            count += reply_stream(call, reading, &reading->streams[i]);
+    call->out = out;
+    if (!collects) return served;
+    if (count > 0) resp_named(out, count);
+    resp_splice(out, &collected);
+    return count;
 }
 
 /* ---- blocking -------------------------------------------------------------------------------- */
@@ -253,7 +215,20 @@ static void read_streams(struct call *call, struct reading *reading)
     const struct read_args *args = &reading->args;
     size_t served = 0;
     reading->limit = args->count > 0 ? (size_t)args->count : SIZE_MAX;
-    if (!find_streams(call, reading)) return;
+    for (int i = 0; i < args->streams; i++) {
+        struct source_stream *stream = &reading->streams[i];
+        *stream = (struct source_stream){ .key = args->first + i };
+        if (!find_typed_counted(call, stream->key, TYPE_STREAM, &stream->entry)) return;
+        struct bytes key = call->argv[stream->key], name = call->argv[args->group];
+        if (args->group > 0 && stream->entry != NULL)
+            stream->group = group_find(stream_groups(stream->entry->object.stream), name);
+        if (args->group > 0 && stream->group == NULL) {
+            failf(call, ERR_XREADGROUP_NOGROUP, arg_width(call, stream->key), key.data,
+                  arg_width(call, args->group), name.data);
+            return;
+        }
+        if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return;
+    }
     for (int i = 0; i < args->streams; i++) {
         struct source_stream *stream = &reading->streams[i];
         stream->is_served = has_entries(call, reading, stream);
@@ -274,39 +249,37 @@ static void read_streams(struct call *call, struct reading *reading)
 
 /* ---- later runs ------------------------------------------------------------------------------ */
 
-/* Finds the key that is ready among the streams; fails if it is gone. */
-static bool find_ready(struct call *call, const struct reading *reading,
-                       struct source_stream *stream)
-{
-    const struct read_args *args = &reading->args;
-    int i = 0;
-    while (i + 1 < args->streams && !bytes_equal(call->argv[args->first + i], *call->ready))
-        i++;
-    *stream = (struct source_stream){ .key = args->first + i };
-    stream->entry = txn_find(call->txn, *call->ready);
-    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM)
-        return fail(call, ERR_STREAM_GONE);
-    if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return false;
-    if (args->group == 0) return true;
-    struct bytes name = call->argv[args->group];
-    stream->group = group_find(stream_groups(stream->entry->object.stream), name);
-    if (stream->group == NULL) fail(call, ERR_GROUP_GONE);
-    return stream->group != NULL;
-}
-
 /* Reads only the key that is ready.
  * DIFFERS: Redis 7.0 replies with an empty list if the entry was added and removed again in one
  * transaction; this client keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
 static void read_ready(struct call *call, struct reading *reading)
 {
+    const struct read_args *args = &reading->args;
     struct source_stream *stream = &reading->streams[0];
-    reading->limit = reading->args.count > 0 ? (size_t)reading->args.count : BLOCKED_COUNT;
-    msec idle = reading->args.claim;
-    if (!find_ready(call, reading, stream)) return;
+    int i = 0;
+    while (i + 1 < args->streams && !bytes_equal(call->argv[args->first + i], *call->ready))
+        i++;
+    *stream = (struct source_stream){ .key = args->first + i };
+    stream->entry = txn_find(call->txn, *call->ready);
+    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM) {
+        fail(call, ERR_STREAM_GONE);
+        return;
+    }
+    if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return;
+    if (args->group > 0) {
+        struct bytes name = call->argv[args->group];
+        stream->group = group_find(stream_groups(stream->entry->object.stream), name);
+        if (stream->group == NULL) {
+            fail(call, ERR_GROUP_GONE);
+            return;
+        }
+    }
+
+    reading->limit = args->count > 0 ? (size_t)args->count : BLOCKED_COUNT;
     reading->args.streams = 1;
     stream->is_served = has_entries(call, reading, stream);
     if (reply_served(call, reading, stream->is_served) > 0) return;
-    block_reading(call, reading, idle >= 0 ? next_claim(stream->group, idle) : NEVER);
+    block_reading(call, reading, args->claim >= 0 ? next_claim(stream->group, args->claim) : NEVER);
 }
 
 static void cmd_xread(struct call *call)

@@ -114,24 +114,17 @@ static int option_length(struct bytes word)
     return 0;
 }
 
-/* Returns the argument STREAMS that the command uses; a group or consumer may have this name, too.
- * In a call that the command refuses, it is the first one from `from` on, as in Redis' key
- * specification. DIFFERS: Redis takes that one in any call. (doc/differs.md) */
-static int find_streams_word(int from, int argc, const struct bytes *argv)
-{
-    int at = 1, length = 1;
-    for (; at < argc && length > 0; at += length) {
-        if (bytes_is_word(argv[at], "STREAMS")) return at;
-        length = option_length(argv[at]);
-    }
-    for (at = from; at < argc && !bytes_is_word(argv[at], "STREAMS");)
-        at++;
-    return at;
-}
-
+/* Finds the keys after the argument STREAMS that the command uses; a group or consumer may have
+ * this name, too. In a call that the command refuses, it is the first one from `from` on, as in
+ * Redis' key specification. DIFFERS: Redis takes that one in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
-    int at = find_streams_word(from, argc, argv);
+    int at = 1, length;
+    while (at < argc && (length = option_length(argv[at])) > 0)
+        at += length;
+    if (at >= argc || !bytes_is_word(argv[at], "STREAMS"))
+        for (at = from; at < argc && !bytes_is_word(argv[at], "STREAMS");)
+            at++;
     int count = (argc - at - 1) / 2;
     if (at >= argc || count < 1) return -1;
     for (int i = 0; i < count; i++)

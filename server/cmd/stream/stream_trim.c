@@ -99,32 +99,6 @@ bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id 
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 
-/* The number of entries, from the first on, that the trim may remove. */
-static size_t count_trimmed(const struct stream *stream, const struct trim *trim)
-{
-    size_t count = stream_count(stream), most;
-    if (trim->by == TRIM_MINID)
-        most = stream_rank(stream, trim->minid);
-    else
-        most = (uint64_t)trim->maxlen < count ? count - (size_t)trim->maxlen : 0;
-    if (!trim->approximate) return most;
-    if (trim->limit > 0 && (uint64_t)trim->limit < most) most = (size_t)trim->limit;
-    return stream_whole_blocks(stream, most);
-}
-
-/* The number of entries before the first one that is referenced, at most `most`. */
-static size_t count_unreferenced(const struct stream *stream, size_t most)
-{
-    struct stream_walk walk;
-    struct stream_entry entry;
-    size_t count = 0;
-    stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    while (count < most && stream_walk_next(&walk, &entry) &&
-           !stream_is_referenced(stream, entry.id))
-        count++;
-    return count;
-}
-
 /* Removes up to `count` entries that are not referenced, skipping those that are. An approximate
  * trim, and MINID, examine the first `count` entries only. */
 static size_t trim_acked(struct call *call, struct entry *entry, const struct trim *trim,
@@ -135,11 +109,20 @@ static size_t trim_acked(struct call *call, struct entry *entry, const struct tr
         txn_stream_trim(call->txn, entry, count);
         return count;
     }
+
+    /* Remove the entries before the first one that is referenced at once. */
+    struct stream_walk walk;
+    struct stream_entry unused;
+    size_t removed = 0, rank = 0;
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (removed < count && stream_walk_next(&walk, &unused) &&
+           !stream_is_referenced(stream, unused.id))
+        removed++;
+    txn_stream_trim(call->txn, entry, removed);
+
     bool further = trim->by == TRIM_MAXLEN && !trim->approximate;
-    size_t removed = count_unreferenced(stream, count), rank = 0;
     size_t examined = removed;
     struct stream_id id;
-    txn_stream_trim(call->txn, entry, removed);
     while (removed < count && (further || examined < count) && stream_id_at(stream, rank, &id)) {
         examined++;
         if (stream_is_referenced(stream, id))
@@ -152,11 +135,22 @@ static size_t trim_acked(struct call *call, struct entry *entry, const struct tr
 
 size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
 {
-    if (trim->by == TRIM_NOT) return 0;
-    size_t count = count_trimmed(entry->object.stream, trim);
-    if (count == 0) return 0;
-    if (trim->refs == REFS_ACKED) return trim_acked(call, entry, trim, count);
     const struct stream *stream = entry->object.stream;
+    if (trim->by == TRIM_NOT) return 0;
+
+    /* The number of entries, from the first on, that the trim may remove. */
+    size_t all = stream_count(stream), count;
+    if (trim->by == TRIM_MINID)
+        count = stream_rank(stream, trim->minid);
+    else
+        count = (uint64_t)trim->maxlen < all ? all - (size_t)trim->maxlen : 0;
+    if (trim->approximate) {
+        if (trim->limit > 0 && (uint64_t)trim->limit < count) count = (size_t)trim->limit;
+        count = stream_whole_blocks(stream, count);
+    }
+    if (count == 0) return 0;
+
+    if (trim->refs == REFS_ACKED) return trim_acked(call, entry, trim, count);
     if (trim->refs == REFS_DELETE && stream_groups_count(stream_groups(stream)) > 0) {
         struct stream_walk walk;
         struct stream_entry trimmed;
