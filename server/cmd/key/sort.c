@@ -30,7 +30,6 @@ struct sort {
     struct outbuf texts; /* of elements */
     size_t count;
     size_t from, to; /* the range of rows to reply or store */
-    size_t stored;   /* bytes of the values of GET that were stored so far */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -83,64 +82,47 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* A parsed pattern: "w_*->f" has the prefix "w_", the suffix "" and the field "f". The * and ->
- * must come before the first NUL, as in Redis. */
-struct pattern {
-    struct bytes prefix, suffix, field;
-    bool has_field;
-};
-
-static bool parse_pattern(struct bytes text, struct pattern *pattern)
-{
-    size_t visible = strnlen(text.data, text.len);
-    const char *star = memchr(text.data, '*', visible);
-    if (star == NULL) return false;
-    size_t before = (size_t)(star - text.data);
-    pattern->prefix = bytes_of(text.data, before);
-    pattern->suffix = bytes_of(star + 1, text.len - before - 1);
-    const char *arrow = memmem(star + 1, visible - before - 1, "->", 2);
-    pattern->has_field = arrow != NULL && arrow + 2 < text.data + visible;
-    if (!pattern->has_field) return true;
-    pattern->suffix.len = (size_t)(arrow - star - 1);
-    pattern->field = bytes_of(arrow + 2, text.len - (size_t)(arrow + 2 - text.data));
-    return true;
-}
-
 static size_t append_bytes(char *to, size_t at, struct bytes part)
 {
     if (part.len > 0) memcpy(to + at, part.data, part.len);
     return at + part.len;
 }
 
-static struct entry *read_substituted(struct call *call, const struct pattern *pattern,
-                                      struct bytes element)
-{
-    char *key = mem_alloc(pattern->prefix.len + element.len + pattern->suffix.len + 1);
-    size_t len = append_bytes(key, 0, pattern->prefix);
-    len = append_bytes(key, len, element);
-    len = append_bytes(key, len, pattern->suffix);
-    struct entry *entry = txn_find_unsettled(call->txn, bytes_of(key, len));
-    mem_free(key);
-    return entry;
-}
-
-/* Looks up the value that the pattern in argument i gives for the element. False: there is none.
- * The value is borrowed; it stays valid, because later look-ups only remove expired keys. */
+/* Looks up the value that the pattern in argument i gives for the element. The pattern "w_*->f" has
+ * the prefix "w_", the suffix "" and the field "f"; as in Redis, the * and -> must come before the
+ * first NUL. False: there is no value. The value is borrowed; it stays valid, because later
+ * look-ups only remove expired keys. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
-    struct pattern pattern;
-    if (strnlen(text.data, text.len) == 1 && text.data[0] == '#') {
+    size_t visible = strnlen(text.data, text.len);
+    if (visible == 1 && text.data[0] == '#') {
         *value = element;
         return true;
     }
-    if (!parse_pattern(text, &pattern)) return false;
-    const struct entry *entry = read_substituted(call, &pattern, element);
+    const char *star = memchr(text.data, '*', visible);
+    if (star == NULL) return false;
+    size_t before = (size_t)(star - text.data);
+    struct bytes prefix = bytes_of(text.data, before);
+    struct bytes suffix = bytes_of(star + 1, text.len - before - 1), field = LIT("");
+    const char *arrow = memmem(star + 1, visible - before - 1, "->", 2);
+    bool has_field = arrow != NULL && arrow + 2 < text.data + visible;
+    if (has_field) {
+        suffix.len = (size_t)(arrow - star - 1);
+        field = bytes_of(arrow + 2, text.len - (size_t)(arrow + 2 - text.data));
+    }
+
+    char *key = mem_alloc(prefix.len + element.len + suffix.len + 1);
+    size_t len = append_bytes(key, 0, prefix);
+    len = append_bytes(key, len, element);
+    len = append_bytes(key, len, suffix);
+    const struct entry *entry = txn_find_unsettled(call->txn, bytes_of(key, len));
+    mem_free(key);
+
     if (entry == NULL) return false;
-    if (pattern.has_field)
-        return entry->object.type == TYPE_HASH &&
-               txn_member_lives(call->txn, entry, pattern.field) &&
-               hash_get(entry->object.hash, pattern.field, value);
+    if (has_field)
+        return entry->object.type == TYPE_HASH && txn_member_lives(call->txn, entry, field) &&
+               hash_get(entry->object.hash, field, value);
     if (entry->object.type != TYPE_STRING) return false;
     *value = object_text(&entry->object);
     return true;
@@ -152,39 +134,6 @@ static void add_row(struct sort *sort, struct bytes element)
 {
     sort->rows[sort->count] = (struct row){ .element = element, .index = sort->count };
     sort->count++;
-}
-
-static void load_list(struct sort *sort, const struct list *list, size_t from, size_t count)
-{
-    bool backwards = sort->unsorted && sort->descending;
-    bool (*step)(struct list_iter *, struct bytes *) = backwards ? list_iter_prev : list_iter_next;
-    struct list_iter iter;
-    struct bytes element;
-    list_iter_at(&iter, list, backwards ? list_count(list) - 1 - from : from);
-    while (sort->count < count && step(&iter, &element))
-        add_row(sort, element);
-}
-
-static void load_zset(struct sort *sort, const struct zset *zset, size_t from, size_t count)
-{
-    bool backwards = sort->unsorted && sort->descending;
-    bool (*step)(struct zset_iter *, struct bytes *, double *) =
-        backwards ? zset_iter_prev : zset_iter_next;
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    zset_iter_at(&iter, zset, backwards ? zset_count(zset) - 1 - from : from);
-    while (sort->count < count && step(&iter, &member, &score))
-        add_row(sort, zset_iter_keep(&iter, member, &sort->texts));
-}
-
-static void load_set(struct sort *sort, const struct set *set, size_t from, size_t count)
-{
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, set);
-    for (size_t i = 0; sort->count < count && set_iter_next(&iter, &member); i++)
-        if (i >= from) add_row(sort, member);
 }
 
 /* Loads all elements as rows, or without sorting only the wanted ones. */
@@ -204,24 +153,29 @@ static void load_rows(struct sort *sort, const struct object *object)
     }
     if (count == 0) return;
     sort->rows = mem_alloc(count * sizeof(*sort->rows));
-    switch (object->type) {
-    case TYPE_LIST: load_list(sort, object->list, from, count); break;
-    case TYPE_ZSET: load_zset(sort, object->zset, from, count); break;
-    default: load_set(sort, object->set, from, count); break;
-    }
-}
 
-/* Parses a weight as Redis does: strtod must consume all of it; an empty text is 0. */
-static bool parse_weight(struct bytes text, double *score)
-{
-    char brief[64], *end;
-    char *copy = text.len < sizeof(brief) ? brief : mem_alloc(text.len + 1);
-    copy[append_bytes(copy, 0, text)] = '\0';
-    errno = 0;
-    *score = strtod(copy, &end);
-    bool good = *end == '\0' && errno != ERANGE && !isnan(*score);
-    if (copy != brief) mem_free(copy);
-    return good;
+    bool backwards = sort->unsorted && sort->descending;
+    size_t first = backwards ? object_count(object) - 1 - from : from;
+    struct bytes element;
+    if (object->type == TYPE_LIST) {
+        struct list_iter iter;
+        list_iter_at(&iter, object->list, first);
+        while (sort->count < count &&
+               (backwards ? list_iter_prev : list_iter_next)(&iter, &element))
+            add_row(sort, element);
+    } else if (object->type == TYPE_ZSET) {
+        struct zset_iter iter;
+        double score;
+        zset_iter_at(&iter, object->zset, first);
+        while (sort->count < count &&
+               (backwards ? zset_iter_prev : zset_iter_next)(&iter, &element, &score))
+            add_row(sort, zset_iter_keep(&iter, element, &sort->texts));
+    } else {
+        struct set_iter iter;
+        set_iter_begin(&iter, object->set);
+        for (size_t i = 0; sort->count < count && set_iter_next(&iter, &element); i++)
+            if (i >= from) add_row(sort, element);
+    }
 }
 
 /* Sets the weight of each row. A missing weight is the number 0, or a text that sorts before all
@@ -233,13 +187,19 @@ static bool load_weights(struct sort *sort)
         struct row *row = &sort->rows[i];
         struct bytes weight = row->element;
         if (sort->by != 0 && !look_up(sort->call, sort->by, row->element, &weight)) continue;
-        if (!sort->alpha) {
-            good &= parse_weight(weight, &row->score);
+        char brief[64], *end;
+        bool is_brief = !sort->alpha && weight.len < sizeof(brief);
+        char *copy = is_brief ? brief : mem_alloc(weight.len + 1);
+        copy[append_bytes(copy, 0, weight)] = '\0';
+        if (sort->alpha) {
+            row->text = bytes_of(copy, weight.len);
             continue;
         }
-        char *copy = mem_alloc(weight.len + 1);
-        copy[append_bytes(copy, 0, weight)] = '\0';
-        row->text = bytes_of(copy, weight.len);
+        /* As in Redis, strtod must consume the whole text; an empty text is 0. */
+        errno = 0;
+        row->score = strtod(copy, &end);
+        good &= *end == '\0' && errno != ERANGE && !isnan(row->score);
+        if (!is_brief) mem_free(copy);
     }
     if (!good) fail(sort->call, ERR_SORT_SCORE);
     return good;
@@ -247,23 +207,23 @@ static bool load_weights(struct sort *sort)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-static int compare_texts(const struct sort *sort, const struct row *a, const struct row *b)
-{
-    if (a->text.data == NULL || b->text.data == NULL)
-        return (a->text.data != NULL) - (b->text.data != NULL);
-    /* A stored result must not depend on the locale. */
-    return sort->store != 0 ? bytes_compare(a->text, b->text) : strcoll(a->text.data, b->text.data);
-}
-
 /* DIFFERS: where LIMIT cuts rows whose text weights are equal, Redis takes any of them.
  * (doc/differs.md) */
 static int compare_rows(const void *left, const void *right, void *ctx)
 {
     const struct sort *sort = ctx;
     const struct row *a = left, *b = right;
-    int order =
-        sort->alpha ? compare_texts(sort, a, b) : (a->score > b->score) - (a->score < b->score);
-    if (order == 0 && !sort->alpha) order = bytes_compare(a->element, b->element);
+    int order;
+    if (!sort->alpha) {
+        order = (a->score > b->score) - (a->score < b->score);
+        if (order == 0) order = bytes_compare(a->element, b->element);
+    } else if (a->text.data == NULL || b->text.data == NULL) {
+        order = (a->text.data != NULL) - (b->text.data != NULL);
+    } else {
+        /* A stored result must not depend on the locale. */
+        order = sort->store != 0 ? bytes_compare(a->text, b->text)
+                                 : strcoll(a->text.data, b->text.data);
+    }
     if (order == 0) return (a->index > b->index) - (a->index < b->index);
     return sort->descending ? -order : order;
 }
@@ -287,26 +247,22 @@ static void reply_rows(struct sort *sort)
     }
 }
 
-/* Is there memory to store this value, too? GET may give far more than the elements, for which the
- * memory was checked before the call. */
-static bool has_room_to_store(struct sort *sort, struct bytes value)
-{
-    enum { STEP = 1 << 20 };
-    size_t before = sort->stored;
-    sort->stored += value.len;
-    return sort->stored / STEP == before / STEP || call_has_room(sort->stored);
-}
-
 static void store_rows(struct sort *sort)
 {
+    enum { STEP = 1 << 20 };
     struct call *call = sort->call;
     struct object result = object_new(TYPE_LIST);
+    size_t stored = 0; /* bytes of the values of GET */
     for (size_t i = sort->from; i < sort->to; i++) {
         struct bytes value, element = sort->rows[i].element;
         if (sort->get_count == 0) list_push(result.list, LIST_TAIL, element);
         for (int get = 0; get < sort->get_count; get++) {
             if (!look_up(call, sort->gets[get], element, &value)) value = LIT("");
-            if (!has_room_to_store(sort, value)) {
+            /* The memory for the elements was checked before the call, but GET may find far more.
+             */
+            size_t before = stored;
+            stored += value.len;
+            if (stored / STEP != before / STEP && !call_has_room(stored)) {
                 object_free(&result);
                 fail(call, ERR_OOM);
                 return;
@@ -351,8 +307,9 @@ static void run_sort(struct sort *sort, bool may_store)
         reply_rows(sort);
 }
 
-static void sort_call(struct call *call, bool may_store)
+static void cmd_sort(struct call *call)
 {
+    bool may_store = (call->command.row->flags & WRITE) != 0; /* SORT_RO may not */
     struct sort sort = { .call = call, .limit_count = -1 };
     sort.gets = mem_alloc((size_t)call->argc * sizeof(*sort.gets));
     run_sort(&sort, may_store);
@@ -361,16 +318,6 @@ static void sort_call(struct call *call, bool may_store)
     mem_free(sort.rows);
     outbuf_drop(&sort.texts);
     mem_free(sort.gets);
-}
-
-static void cmd_sort(struct call *call)
-{
-    sort_call(call, true);
-}
-
-static void cmd_sort_ro(struct call *call)
-{
-    sort_call(call, false);
 }
 
 /* Finds argument 1 and the destination of the last STORE.
@@ -415,7 +362,7 @@ static const struct command rows[] = {
       .summary = "Sorts the elements of a list, set or sorted set, by their values or by the "
                  "values of other keys, and returns or stores the result." },
     { .name = "SORT_RO",
-      .run = cmd_sort_ro,
+      .run = cmd_sort,
       .arity = -2,
       .flags = READONLY | MOVABLE_KEYS | COPIES,
       .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
