@@ -15,10 +15,6 @@ struct sampling {
     size_t left;   /* elements still to be chosen */
     size_t unseen; /* elements that the walk has not reached yet */
     bool with_values;
-    /* The elements drawn so far: a hash table with open addressing of the addresses of their
-     * names. */
-    const char **drawn;
-    size_t cap; /* a power of two */
 };
 
 static void draw_element(const struct sampling *s, struct bytes *name, struct bytes *value)
@@ -39,28 +35,26 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
 
 /* ---- draws ----------------------------------------------------------------------------------- */
 
-static bool is_first_draw(struct sampling *s, struct bytes name)
-{
-    uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = (size_t)(mixed >> 32) & (s->cap - 1);
-    for (; s->drawn[at] != NULL; at = (at + 1) & (s->cap - 1))
-        if (s->drawn[at] == name.data) return false;
-    s->drawn[at] = name.data;
-    return true;
-}
-
+/* Notes the elements drawn so far in a hash table with open addressing, which has the addresses of
+ * their names. */
 static void reply_distinct_draws(struct sampling *s)
 {
     struct bytes name, value;
-    s->cap = 4;
-    while (s->cap < 2 * s->left)
-        s->cap *= 2;
-    s->drawn = mem_zalloc(s->cap * sizeof(*s->drawn));
+    size_t cap = 4; /* a power of two */
+    while (cap < 2 * s->left)
+        cap *= 2;
+    const char **drawn = mem_zalloc(cap * sizeof(*drawn));
     while (s->left > 0) {
         draw_element(s, &name, &value);
-        if (is_first_draw(s, name)) reply_element(s, name, value);
+        uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
+        size_t at = (size_t)(mixed >> 32) & (cap - 1);
+        while (drawn[at] != NULL && drawn[at] != name.data)
+            at = (at + 1) & (cap - 1);
+        if (drawn[at] != NULL) continue;
+        drawn[at] = name.data;
+        reply_element(s, name, value);
     }
-    mem_free(s->drawn);
+    mem_free(drawn);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -73,55 +67,48 @@ static bool is_chosen(struct sampling *s)
     return random_next(s->random) % s->unseen-- < s->left;
 }
 
-static void walk_set(struct sampling *s)
+static void reply_walk(struct sampling *s)
 {
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, s->object->set);
-    while (s->left > 0 && set_iter_next(&iter, &member))
-        if (is_chosen(s)) reply_element(s, member, member);
-}
-
-static void walk_hash(struct sampling *s)
-{
-    struct hash_iter iter;
-    struct bytes field, value;
-    hash_iter_begin(&iter, s->object->hash);
-    while (s->left > 0 && hash_iter_next(&iter, &field, &value))
-        if (is_chosen(s)) reply_element(s, field, value);
+    struct bytes name, value;
+    if (s->object->type == TYPE_HASH) {
+        struct hash_iter iter;
+        hash_iter_begin(&iter, s->object->hash);
+        while (s->left > 0 && hash_iter_next(&iter, &name, &value))
+            if (is_chosen(s)) reply_element(s, name, value);
+    } else {
+        struct set_iter iter;
+        set_iter_begin(&iter, s->object->set);
+        while (s->left > 0 && set_iter_next(&iter, &name))
+            if (is_chosen(s)) reply_element(s, name, name);
+    }
 }
 
 /* ---- draws that may repeat ------------------------------------------------------------------- */
 
-struct element {
-    struct bytes name, value;
-};
-
-/* A view of all elements of a table. */
-static struct element *elements_of(const struct sampling *s)
-{
-    struct element *all = mem_alloc(s->unseen * sizeof(*all)), *to = all;
-    if (s->object->type == TYPE_HASH) {
-        struct hash_iter iter;
-        hash_iter_begin(&iter, s->object->hash);
-        while (hash_iter_next(&iter, &to->name, &to->value))
-            to++;
-    } else {
-        struct set_iter iter;
-        set_iter_begin(&iter, s->object->set);
-        for (; set_iter_next(&iter, &to->name); to++)
-            to->value = to->name;
-    }
-    return all;
-}
-
-/* Many draws use a view, because a draw from a table with many empty buckets takes long. */
+/* Many draws use a view of all elements, because a draw from a table with many empty buckets takes
+ * long. */
 static void reply_draws(struct sampling *s)
 {
-    bool many = s->left >= s->unseen / VIEW_PART && object_hint(s->object) != NULL;
-    struct element *all = many ? elements_of(s) : NULL, drawn;
+    struct element {
+        struct bytes name, value;
+    } *all = NULL, drawn;
+    if (s->left >= s->unseen / VIEW_PART && object_hint(s->object) != NULL) {
+        all = mem_alloc(s->unseen * sizeof(*all));
+        struct element *to = all;
+        if (s->object->type == TYPE_HASH) {
+            struct hash_iter iter;
+            hash_iter_begin(&iter, s->object->hash);
+            while (hash_iter_next(&iter, &to->name, &to->value))
+                to++;
+        } else {
+            struct set_iter iter;
+            set_iter_begin(&iter, s->object->set);
+            for (; set_iter_next(&iter, &to->name); to++)
+                to->value = to->name;
+        }
+    }
     while (s->left > 0) {
-        if (many)
+        if (all != NULL)
             drawn = all[random_next(s->random) % s->unseen];
         else
             draw_element(s, &drawn.name, &drawn.value);
@@ -156,8 +143,6 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
         reply_draws(&s);
     else if (s.left < s.unseen / DENSE_PART)
         reply_distinct_draws(&s);
-    else if (object->type == TYPE_HASH)
-        walk_hash(&s);
     else
-        walk_set(&s);
+        reply_walk(&s);
 }

@@ -8,13 +8,6 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Before the array grows: is there memory for twice as many matches and copies? */
-static bool can_grow(const struct geo_found *found)
-{
-    if (found->count < found->cap) return true;
-    return call_has_room(2 * (found->cap * sizeof(*found->matches) + found->texts.len));
-}
-
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit)
 {
@@ -30,7 +23,10 @@ bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo
             if (match.score >= cells[i].max) break;
             match.point = geohash_decode(match.score);
             if (!geo_shape_has(shape, match.point, &match.distance)) continue;
-            if (!can_grow(found)) return false;
+            /* Before the array grows, check the memory for twice as many matches and copies. */
+            if (found->count == found->cap &&
+                !call_has_room(2 * (found->cap * sizeof(*found->matches) + found->texts.len)))
+                return false;
             match.turn = found->count;
             match.member = zset_iter_keep(&iter, match.member, &found->texts);
             found->matches =
@@ -94,14 +90,6 @@ static void swap_match_runs(struct geo_match *a, struct geo_match *b, size_t cou
 {
     for (size_t i = 0; i < count; i++)
         swap_matches(&a[i], &b[i]);
-}
-
-static void sort_by_insertion(struct geo_match *matches, size_t count, bool farthest)
-{
-    for (size_t i = 1; i < count; i++)
-        for (size_t at = i;
-             at > 0 && compare_in_order(&matches[at - 1], &matches[at], farthest) > 0; at--)
-            swap_matches(&matches[at - 1], &matches[at]);
 }
 
 static struct geo_match *median_of_3(struct geo_match *a, struct geo_match *b, struct geo_match *c,
@@ -176,7 +164,11 @@ static void sort_first(struct geo_match *matches, size_t count, size_t wanted, b
         count = split.after;
         wanted = wanted > done ? wanted - done : 0;
     }
-    if (wanted > 0) sort_by_insertion(matches, count, farthest);
+    if (wanted == 0) return;
+    for (size_t i = 1; i < count; i++) /* by insertion */
+        for (size_t at = i;
+             at > 0 && compare_in_order(&matches[at - 1], &matches[at], farthest) > 0; at--)
+            swap_matches(&matches[at - 1], &matches[at]);
 }
 
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest)

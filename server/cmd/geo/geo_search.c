@@ -47,31 +47,6 @@ static bool set_center_member(struct call *call, struct search *s, int i)
     return true;
 }
 
-static bool take_search_flag(const struct call *call, int i, struct search *s)
-{
-    const struct {
-        const char *word;
-        bool *flag;
-    } flags[] = {
-        { "WITHDIST", &s->with_distance },
-        { "WITHHASH", &s->with_hash },
-        { "WITHCOORD", &s->with_point },
-        { "ANY", &s->any },
-    };
-    for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
-        if (!arg_is(call, i, flags[f].word)) continue;
-        *flags[f].flag = true;
-        return true;
-    }
-    if (arg_is(call, i, "ASC"))
-        s->order = NEAREST_FIRST;
-    else if (arg_is(call, i, "DESC"))
-        s->order = FARTHEST_FIRST;
-    else
-        return false;
-    return true;
-}
-
 static enum arg_taken taken_or_failed(bool well)
 {
     return well ? ARG_TAKEN : ARG_FAILED;
@@ -106,13 +81,28 @@ static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
 /* Of GEORADIUS' options STORE and STOREDIST the last one counts. */
 static enum arg_taken take_search_option(struct call *call, int *i, struct search *s)
 {
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = {
+        { "WITHDIST", &s->with_distance },
+        { "WITHHASH", &s->with_hash },
+        { "WITHCOORD", &s->with_point },
+        { "ANY", &s->any },
+    };
+    for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++) {
+        if (!arg_is(call, *i, flags[f].word)) continue;
+        *flags[f].flag = true;
+        return ARG_TAKEN;
+    }
+    if (arg_is(call, *i, "ASC") || arg_is(call, *i, "DESC")) {
+        s->order = arg_is(call, *i, "ASC") ? NEAREST_FIRST : FARTHEST_FIRST;
+        return ARG_TAKEN;
+    }
     bool valued = call->argc - *i > 1;
-    if (take_search_flag(call, *i, s)) return ARG_TAKEN;
     if (valued && arg_is(call, *i, "COUNT")) {
         if (!arg_int64(call, ++*i, &s->count)) return ARG_FAILED;
-        if (s->count > 0) return ARG_TAKEN;
-        fail(call, ERR_GEO_COUNT);
-        return ARG_FAILED;
+        return taken_or_failed(s->count > 0 || fail(call, ERR_GEO_COUNT));
     }
     bool distance = arg_is(call, *i, "STOREDIST");
     if (s->may_store) {
@@ -144,23 +134,6 @@ static bool check_search_options(struct call *call, const struct search *s)
     else
         return true;
     return false;
-}
-
-/* Parses the arguments before the options. Returns the first option's argument, or 0 if an error
- * was replied. */
-static int parse_fixed_arguments(struct call *call, struct search *s)
-{
-    switch (s->form) {
-    case RADIUS:
-        if (!arg_point(call, 2, &s->shape.center)) return 0;
-        return arg_radius(call, 4, &s->shape) ? 6 : 0;
-    case RADIUS_MEMBER:
-        if (s->in == NULL) return 5;
-        return set_center_member(call, s, 2) && arg_radius(call, 3, &s->shape) ? 5 : 0;
-    case SEARCH: return 2;
-    case SEARCH_STORE: s->destination = 1; return 3;
-    }
-    return 0;
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -203,8 +176,23 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
     struct geo_found found = { 0 };
     if (!find_typed_counted(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
     if (entry != NULL) s.in = entry->object.zset;
-    int i = parse_fixed_arguments(call, &s);
-    if (i == 0) return;
+    int i = 2; /* the first option */
+    switch (form) {
+    case RADIUS:
+        if (!arg_point(call, 2, &s.shape.center) || !arg_radius(call, 4, &s.shape)) return;
+        i = 6;
+        break;
+    case RADIUS_MEMBER:
+        if (s.in != NULL && (!set_center_member(call, &s, 2) || !arg_radius(call, 3, &s.shape)))
+            return;
+        i = 5;
+        break;
+    case SEARCH: break;
+    case SEARCH_STORE:
+        s.destination = 1;
+        i = 3;
+        break;
+    }
     for (; i < call->argc; i++) {
         enum arg_taken taken = take_search_option(call, &i, &s);
         if (taken == ARG_OTHER) fail(call, ERR_SYNTAX);

@@ -95,16 +95,6 @@ uint64_t geohash_encode(struct geo_point point)
     return bits_of(cell_of(point, STEPS));
 }
 
-/* Converts any double as x86-64 does, on all processors, because a score may be out of range. */
-static uint64_t bits_of_score(double score)
-{
-    const double two_63 = 9223372036854775808.0;
-    if (score >= 2 * two_63) return 0;
-    if (score >= two_63) return (uint64_t)score;
-    if (score >= -two_63) return (uint64_t)(int64_t)score;
-    return UINT64_C(1) << 63;
-}
-
 static double middle_of(uint32_t offset, struct axis axis)
 {
     double degrees = (edge(offset, axis, STEPS) + edge(offset + 1, axis, STEPS)) / 2;
@@ -114,7 +104,15 @@ static double middle_of(uint32_t offset, struct axis axis)
 
 struct geo_point geohash_decode(double score)
 {
-    uint64_t bits = bits_of_score(score);
+    /* Convert as x86-64 does, on all processors, because a score may be out of range. */
+    const double two_63 = 9223372036854775808.0;
+    uint64_t bits = UINT64_C(1) << 63;
+    if (score >= 2 * two_63)
+        bits = 0;
+    else if (score >= two_63)
+        bits = (uint64_t)score;
+    else if (score >= -two_63)
+        bits = (uint64_t)(int64_t)score;
     return (struct geo_point){ middle_of(gather_even(bits >> 1), longitudes),
                                middle_of(gather_even(bits), latitudes) };
 }
@@ -190,36 +188,22 @@ static unsigned steps_for(double metres, double latitude)
     return steps > STEPS ? STEPS : (unsigned)steps;
 }
 
-/* Returns whether the box reaches beyond the far edge of a neighbour of the cell. */
-static bool is_too_small(struct cell cell, const struct box *box)
-{
-    struct cell north = neighbour_of(cell, 0, 1), south = neighbour_of(cell, 0, -1);
-    struct cell east = neighbour_of(cell, 1, 0), west = neighbour_of(cell, -1, 0);
-    return edge(north.y + 1, latitudes, cell.steps) < box->north ||
-           edge(south.y, latitudes, cell.steps) > box->south ||
-           edge(east.x + 1, longitudes, cell.steps) < box->east ||
-           edge(west.x, longitudes, cell.steps) > box->west;
-}
-
 static struct cell center_cell(const struct geo_shape *shape, const struct box *box)
 {
     double x = shape->width / 2, y = shape->height / 2;
     double reach = (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
     unsigned steps = steps_for(reach, shape->center.latitude);
     struct cell cell = cell_of(shape->center, steps);
-    if (steps > 1 && is_too_small(cell, box)) cell = cell_of(shape->center, steps - 1);
-    return cell;
-}
+    if (steps < 2) return cell;
 
-/* Returns whether the neighbour in this direction lies outside the box, because the cell itself
- * reaches beyond the box's edge. */
-static bool is_outside(struct cell cell, const struct box *box, int east, int north)
-{
-    if (cell.steps < 2) return false;
-    return (north < 0 && edge(cell.y, latitudes, cell.steps) < box->south) ||
-           (north > 0 && edge(cell.y + 1, latitudes, cell.steps) > box->north) ||
-           (east < 0 && edge(cell.x, longitudes, cell.steps) < box->west) ||
-           (east > 0 && edge(cell.x + 1, longitudes, cell.steps) > box->east);
+    /* The box must not reach beyond the far edge of a neighbour of the cell. */
+    struct cell north = neighbour_of(cell, 0, 1), south = neighbour_of(cell, 0, -1);
+    struct cell east = neighbour_of(cell, 1, 0), west = neighbour_of(cell, -1, 0);
+    bool is_too_small = edge(north.y + 1, latitudes, steps) < box->north ||
+                        edge(south.y, latitudes, steps) > box->south ||
+                        edge(east.x + 1, longitudes, steps) < box->east ||
+                        edge(west.x, longitudes, steps) > box->west;
+    return is_too_small ? cell_of(shape->center, steps - 1) : cell;
 }
 
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX])
@@ -233,8 +217,15 @@ size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[G
     unsigned shift = 2 * (STEPS - center.steps);
     size_t count = 0;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (is_outside(center, &box, ways[i].east, ways[i].north)) continue;
-        uint64_t bits = bits_of(neighbour_of(center, ways[i].east, ways[i].north));
+        int east = ways[i].east, north = ways[i].north;
+        /* Where the cell itself reaches beyond the box's edge, the neighbour is outside the box. */
+        if (center.steps >= 2 &&
+            ((north < 0 && edge(center.y, latitudes, center.steps) < box.south) ||
+             (north > 0 && edge(center.y + 1, latitudes, center.steps) > box.north) ||
+             (east < 0 && edge(center.x, longitudes, center.steps) < box.west) ||
+             (east > 0 && edge(center.x + 1, longitudes, center.steps) > box.east)))
+            continue;
+        uint64_t bits = bits_of(neighbour_of(center, east, north));
         struct score_range cell = { (double)(bits << shift), (double)((bits + 1) << shift) };
         /* With one halving there are four cells: the northern and southern neighbours are the same
          * cell, as are the eastern and western ones. */

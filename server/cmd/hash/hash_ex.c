@@ -70,17 +70,6 @@ static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *
     return fail_named(call, ERR_ARITY);
 }
 
-/* Returns whether FNX or FXX holds for all fields. */
-static bool hsetex_condition_holds(const struct call *call, const struct entry *entry,
-                                   const struct hsetex *how)
-{
-    for (int i = how->first; i < call->argc; i += 2) {
-        bool present = has_field(entry, call->argv[i]);
-        if (present ? how->all_new : how->all_present) return false;
-    }
-    return true;
-}
-
 static void cmd_hsetex(struct call *call)
 {
     struct hsetex how = { .first = 0 };
@@ -94,9 +83,12 @@ static void cmd_hsetex(struct call *call)
     bool parsed =
         how.is_dragonfly ? parse_hsetex_seconds(call, i, &how) : parse_hsetex_fields(call, &how);
     if (!parsed || !find_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (!hsetex_condition_holds(call, entry, &how)) {
-        resp_integer(call->out, 0);
-        return;
+    for (i = how.first; i < call->argc; i += 2) {
+        bool present = has_field(entry, call->argv[i]);
+        if (present ? how.all_new : how.all_present) {
+            resp_integer(call->out, 0);
+            return;
+        }
     }
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
     int64_t added = 0;

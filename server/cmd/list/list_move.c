@@ -144,57 +144,43 @@ static void move_run(struct txn *txn, struct entry *from, struct entry *to, stru
     txn_list_pop(txn, from, ends.from, count);
 }
 
-/* Until they are popped, the elements are in memory twice, within one list three times. */
-static bool has_room_to_move(const struct entry *from, const struct entry *to, enum list_end end,
-                             size_t count)
-{
-    enum { OVERHEAD = 16 }; /* of an element in the list, or in the journal's record */
-    struct bytes element;
-    struct run run = run_of(from->object.list, end, count, true);
-    size_t bytes = count * OVERHEAD;
-    while (run_next(&run, &element))
-        bytes += element.len;
-    return call_has_room(from == to ? 2 * bytes : bytes);
-}
-
-/* Within one end of a list, BULK leaves everything in its place and OBO reverses the elements: they
- * go to the other end and come back. */
-static void move_within_end(struct txn *txn, struct entry *entry, enum list_end end, size_t count)
-{
-    enum list_end other = end == LIST_HEAD ? LIST_TAIL : LIST_HEAD;
-    move_run(txn, entry, entry, (struct ends){ end, other }, count, other == LIST_TAIL);
-    move_run(txn, entry, entry, (struct ends){ other, end }, count, end == LIST_HEAD);
-}
-
-/* Replies with the elements in the order that they have at the destination. */
-static void reply_run(struct call *call, const struct list *list, enum list_end end, size_t count,
-                      bool ascending)
-{
-    struct bytes element;
-    struct run run = run_of(list, end, count, ascending);
-    resp_array(call->out, count);
-    while (run_next(&run, &element))
-        reply_bytes(call, element);
-}
-
 static void move_elements(struct call *call, struct entry *from, const struct move *move)
 {
+    enum { OVERHEAD = 16 }; /* of an element in the list, or in the journal's record */
+    const struct list *list = from->object.list;
     struct entry *to;
     struct ends ends = move->ends;
+    struct bytes element;
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
-    size_t count = list_count(from->object.list);
+    size_t count = list_count(list);
     if ((uint64_t)move->count < count) count = (size_t)move->count;
-    if (!has_room_to_move(from, to, ends.from, count)) {
+
+    /* Until they are popped, the elements are in memory twice, within one list three times. */
+    size_t bytes = count * OVERHEAD;
+    struct run run = run_of(list, ends.from, count, true);
+    while (run_next(&run, &element))
+        bytes += element.len;
+    if (!call_has_room(from == to ? 2 * bytes : bytes)) {
         fail(call, ERR_OOM);
         return;
     }
-    /* The order of the pushes, and with it that of the reply. */
+
+    /* The order of the pushes, and the reply in the order that the elements have then. */
     bool ascending = move->one_by_one ? ends.from == LIST_HEAD : ends.to == LIST_TAIL;
-    reply_run(call, from->object.list, ends.from, count, ascending == (ends.to == LIST_TAIL));
-    if (from != to || ends.from != ends.to)
+    run = run_of(list, ends.from, count, ascending == (ends.to == LIST_TAIL));
+    resp_array(call->out, count);
+    while (run_next(&run, &element))
+        reply_bytes(call, element);
+
+    if (from != to || ends.from != ends.to) {
         move_run(call->txn, from, entry_or_new(call, 2, to, TYPE_LIST), ends, count, ascending);
-    else if (move->one_by_one && count > 1)
-        move_within_end(call->txn, from, ends.from, count);
+    } else if (move->one_by_one && count > 1) {
+        /* Within one end of a list, BULK leaves everything in its place and OBO reverses the
+         * elements: they go to the other end and come back. */
+        enum list_end end = ends.from, other = end == LIST_HEAD ? LIST_TAIL : LIST_HEAD;
+        move_run(call->txn, from, from, (struct ends){ end, other }, count, other == LIST_TAIL);
+        move_run(call->txn, from, from, (struct ends){ other, end }, count, end == LIST_HEAD);
+    }
 }
 
 static bool has_enough(const struct entry *from, const struct move *move)

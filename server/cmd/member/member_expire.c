@@ -27,25 +27,20 @@ static bool find_deadline(const struct entry *entry, struct bytes member, msec *
 enum condition { ALWAYS, NX, XX, GT, LT };
 static const char *const conditions[] = { "NX", "XX", "GT", "LT" };
 
-/* NEVER is the latest instant, so a missing deadline compares as infinite. */
-static bool member_condition_holds(enum condition when, msec old, msec at)
-{
-    switch (when) {
-    case ALWAYS: return true;
-    case NX: return old == NEVER;
-    case XX: return old != NEVER;
-    case GT: return at > old;
-    case LT: return at < old;
-    }
-    return false;
-}
-
 static int expire_one(struct call *call, struct entry *entry, struct bytes member, msec at,
                       enum condition when)
 {
     msec old;
+    bool holds = true;
     if (!find_deadline(entry, member, &old)) return NO_MEMBER;
-    if (!member_condition_holds(when, old, at)) return NOT_MET;
+    switch (when) { /* NEVER is the latest instant, so a missing deadline compares as infinite */
+    case ALWAYS: break;
+    case NX: holds = old == NEVER; break;
+    case XX: holds = old != NEVER; break;
+    case GT: holds = at > old; break;
+    case LT: holds = at < old; break;
+    }
+    if (!holds) return NOT_MET;
     return txn_member_expire(call->txn, entry, member, at) == MEMBER_REMOVED ? REMOVED : DONE;
 }
 
@@ -80,25 +75,25 @@ static void expire_members(struct call *call, const struct family *family, enum 
 
 enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of TTL and PERSIST: arguments of FIELDS and a member */
 
-/* Seconds are rounded up, so that a member has at least one until it expires. */
-static int64_t to_unit(msec at, enum ttl_unit unit, msec now)
-{
-    if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= now;
-    return unit == TTL_MSEC || unit == TTL_UNIX_MSEC ? at : instant_to_seconds(at);
-}
-
 static void reply_ttl(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;
     msec at;
+    bool in_msec = unit == TTL_MSEC || unit == TTL_UNIX_MSEC;
     if (!find_typed_counted(call, 1, family->type, &entry)) return;
     if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
-    for (int i = FIRST; i < call->argc; i++)
-        if (!find_deadline(entry, call->argv[i], &at))
+    for (int i = FIRST; i < call->argc; i++) {
+        if (!find_deadline(entry, call->argv[i], &at)) {
             resp_integer(call->out, NO_MEMBER);
-        else
-            resp_integer(call->out, at == NEVER ? NO_DEADLINE : to_unit(at, unit, call->txn->now));
+        } else if (at == NEVER) {
+            resp_integer(call->out, NO_DEADLINE);
+        } else {
+            /* Seconds are rounded up, so that a member has at least one until it expires. */
+            if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= call->txn->now;
+            resp_integer(call->out, in_msec ? at : instant_to_seconds(at));
+        }
+    }
 }
 
 /* ---- PERSIST --------------------------------------------------------------------------------- */

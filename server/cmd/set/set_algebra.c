@@ -176,12 +176,6 @@ static void give_copied_result(enum operation operation, const struct operands *
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-/* A union has at least as many members as its largest set, which is the first one here. */
-static bool union_reaches_limit(const struct operands *in, const struct result *result)
-{
-    return result->limit > 0 && set_count(in->sets[0]) >= result->limit;
-}
-
 static void compute_set_operation(enum operation operation, const struct operands *in,
                                   struct result *result)
 {
@@ -189,9 +183,9 @@ static void compute_set_operation(enum operation operation, const struct operand
     if (operation == UNION) qsort(in->sets, in->count, sizeof(*in->sets), by_count_down);
     if (operation == DIFFERENCE)
         qsort(in->sets + 1, in->count - 1, sizeof(*in->sets), by_count_down);
-    if (operation == INTERSECTION)
-        intersect_sets(in, result);
-    else if (operation == UNION && union_reaches_limit(in, result))
+    if (operation == INTERSECTION) intersect_sets(in, result);
+    /* A union has at least as many members as its largest set, which is the first one here. */
+    else if (operation == UNION && result->limit > 0 && set_count(in->sets[0]) >= result->limit)
         result->count = result->limit;
     else if (result->set != NULL && (operation == UNION || !has_few_lookups(operation, in)))
         copy_result(operation, in, result->set);
@@ -264,29 +258,26 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
     return numkeys_find(argc, argv, 1, positions);
 }
 
-/* "[APPROX] [LIMIT limit]" from argument i on. APPROX is for unions only; their exact count is as
- * good. */
-static bool arg_card_options(struct call *call, int i, enum operation operation, int64_t *limit)
-{
-    *limit = 0;
-    for (; i < call->argc; i++) {
-        if (operation == UNION && arg_is(call, i, "APPROX")) continue;
-        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) return fail(call, ERR_SYNTAX);
-        if (!arg_range(call, i, 0, INT64_MAX, limit, ERR_LIMIT_NEGATIVE)) return false;
-    }
-    return true;
-}
-
+/* "numkeys key ... [APPROX] [LIMIT limit]". APPROX is for unions only; their exact count is as
+ * good.
+ */
 static void count_set_operation(struct call *call, enum operation operation)
 {
-    int64_t keys, limit;
+    int64_t keys, limit = 0;
     struct operands in;
     if (!arg_range(call, 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;
     if (keys > call->argc - 2) {
         fail(call, ERR_NUMKEYS_ARGS);
         return;
     }
-    if (!arg_card_options(call, 2 + (int)keys, operation, &limit)) return;
+    for (int i = 2 + (int)keys; i < call->argc; i++) {
+        if (operation == UNION && arg_is(call, i, "APPROX")) continue;
+        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+        if (!arg_range(call, i, 0, INT64_MAX, &limit, ERR_LIMIT_NEGATIVE)) return;
+    }
     if (!read_operands(call, 2, (int)keys, &in)) return;
     struct result result = { .call = call, .limit = (size_t)limit };
     compute_set_operation(operation, &in, &result);

@@ -17,12 +17,6 @@ struct saddex {
     int first, end;              /* arguments of the members; first 0: none so far */
 };
 
-/* Does the call have a form that only Redis 8.12 has? */
-static bool is_of_redis(const struct saddex *how)
-{
-    return how->only_new || how->only_present || !how->life.is_given;
-}
-
 /* "[KEEPTTL] seconds member ..." */
 static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *how)
 {
@@ -73,32 +67,6 @@ static bool parse_saddex_members(struct call *call, struct saddex *how)
     return failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
 }
 
-/* Does MNX or MXX hold for all members? */
-static bool saddex_condition_holds(const struct call *call, const struct entry *entry,
-                                   const struct saddex *how)
-{
-    if (!how->only_new && !how->only_present) return true;
-    for (int i = how->first; i < how->end; i++) {
-        bool present = entry != NULL && set_has(entry->object.set, call->argv[i]);
-        if (present ? how->only_new : how->only_present) return false;
-    }
-    return true;
-}
-
-static int64_t add_members(struct call *call, struct entry *entry, const struct saddex *how)
-{
-    int64_t added = 0;
-    bool past = member_life_is_past(call, &how->life); /* the given members are then removed */
-    struct lifetime life = member_lifetime(call, &how->life, past ? LIFE(KEEP) : LIFE(CLEAR));
-    for (int i = how->first; i < how->end; i++) {
-        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
-        added += is_new && !past;
-        if (past && (is_new || !how->life.keeps))
-            txn_member_expire(call->txn, entry, call->argv[i], how->life.at);
-    }
-    return added;
-}
-
 static void cmd_saddex(struct call *call)
 {
     struct saddex how = { .first = 0 };
@@ -107,12 +75,27 @@ static void cmd_saddex(struct call *call)
     bool parsed = arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, &how)
                                                        : parse_saddex_members(call, &how);
     if (!parsed || !find_typed(call, 1, TYPE_SET, &entry)) return;
-    if (!saddex_condition_holds(call, entry, &how)) {
-        resp_integer(call->out, 0);
-        return;
+    bool is_conditional = how.only_new || how.only_present;
+    for (int i = how.first; is_conditional && i < how.end; i++) {
+        bool present = entry != NULL && set_has(entry->object.set, call->argv[i]);
+        if (present ? how.only_new : how.only_present) {
+            resp_integer(call->out, 0);
+            return;
+        }
     }
-    int64_t added = add_members(call, entry_or_new(call, 1, entry, TYPE_SET), &how);
-    resp_integer(call->out, is_of_redis(&how) ? 1 : added);
+
+    entry = entry_or_new(call, 1, entry, TYPE_SET);
+    int64_t added = 0;
+    bool past = member_life_is_past(call, &how.life); /* the given members are then removed */
+    struct lifetime life = member_lifetime(call, &how.life, past ? LIFE(KEEP) : LIFE(CLEAR));
+    for (int i = how.first; i < how.end; i++) {
+        bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
+        added += is_new && !past;
+        if (past && (is_new || !how.life.keeps))
+            txn_member_expire(call->txn, entry, call->argv[i], how.life.at);
+    }
+    /* The forms that only Redis 8.12 has reply as it does. */
+    resp_integer(call->out, is_conditional || !how.life.is_given ? 1 : added);
 }
 
 static const struct command rows[] = {

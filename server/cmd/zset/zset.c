@@ -22,13 +22,6 @@ struct zadd {
     int pairs;
 };
 
-struct tally {
-    int64_t added, moved;
-    double score; /* the new score of the last member */
-    bool refused; /* the condition did not hold for the last member */
-    bool not_a_number;
-};
-
 static enum arg_taken take_zadd_option(struct call *call, int *i, struct zadd *how)
 {
     const struct {
@@ -51,19 +44,6 @@ static enum arg_taken take_zadd_option(struct call *call, int *i, struct zadd *h
         return ARG_TAKEN;
     }
     return how->has_expiry ? arg_member_life(call, i, &how->life) : ARG_OTHER;
-}
-
-/* Returns the error for options that contradict each other, or ERROR_COUNT if there is none. */
-static enum error find_contradiction(const struct zadd *how)
-{
-    const struct zput *put = &how->put;
-    bool only_beyond = put->only_greater || put->only_less;
-    if (put->only_new && put->only_present) return ERR_ZADD_XX_NX;
-    if ((put->only_new && only_beyond) || (put->only_greater && put->only_less))
-        return ERR_ZADD_GT_LT_NX;
-    if (put->add && how->pairs > 1) return ERR_ZADD_INCR_PAIR;
-    if (how->has_expiry && !how->life.is_given) return ERR_NO_DEADLINE;
-    return ERROR_COUNT;
 }
 
 /* Nearly all scores begin with a digit or a minus, and no option does. */
@@ -105,35 +85,17 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
     how->put.life =
         member_lifetime(call, &how->life, how->put.add || how->has_expiry ? LIFE(KEEP) : LIFE(ADD));
-    enum error error = find_contradiction(how);
-    if (error != ERROR_COUNT) fail(call, error);
-    return error == ERROR_COUNT;
+    const struct zput *put = &how->put;
+    bool only_beyond = put->only_greater || put->only_less;
+    if (put->only_new && put->only_present) return fail(call, ERR_ZADD_XX_NX);
+    if ((put->only_new && only_beyond) || (put->only_greater && put->only_less))
+        return fail(call, ERR_ZADD_GT_LT_NX);
+    if (put->add && how->pairs > 1) return fail(call, ERR_ZADD_INCR_PAIR);
+    return !how->has_expiry || how->life.is_given || fail(call, ERR_NO_DEADLINE);
 }
 
 /* A member whose given deadline has passed is removed at once: a new one then does not count as
  * added, and an existing one counts as moved. */
-static struct tally put_scored_members(struct call *call, struct entry *entry,
-                                       const struct zadd *how, const double *scores)
-{
-    struct tally tally = { 0 };
-    bool past = member_life_is_past(call, &how->life);
-    for (int i = 0; i < how->pairs; i++) {
-        struct bytes member = call->argv[how->first + 2 * i + 1];
-        tally.score = scores[i];
-        enum zput_result result = txn_zset_put(call->txn, entry, member, &tally.score, &how->put);
-        bool is_new = result == ZPUT_ADDED, is_old = result == ZPUT_MOVED || result == ZPUT_SAME;
-        if (past && (is_new || (is_old && !how->life.keeps))) {
-            txn_member_expire(call->txn, entry, member, how->life.at);
-            result = is_new ? ZPUT_SAME : ZPUT_MOVED;
-        }
-        tally.added += result == ZPUT_ADDED;
-        tally.moved += result == ZPUT_MOVED;
-        tally.refused = result == ZPUT_REFUSED;
-        tally.not_a_number = result == ZPUT_NAN;
-    }
-    return tally;
-}
-
 static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
 {
     for (int i = 0; i < how->pairs; i++) {
@@ -145,19 +107,32 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
 
-    struct tally tally = { .refused = true };
-    if (entry != NULL || !how->put.only_present) {
-        entry = entry_or_new(call, 1, entry, TYPE_ZSET);
-        tally = put_scored_members(call, entry, how, scores);
+    bool exists = entry != NULL || !how->put.only_present;
+    bool past = member_life_is_past(call, &how->life);
+    int64_t added = 0, moved = 0;
+    double score = 0;                       /* the new score of the last member */
+    enum zput_result result = ZPUT_REFUSED; /* for the last member */
+    if (exists) entry = entry_or_new(call, 1, entry, TYPE_ZSET);
+    for (int i = 0; exists && i < how->pairs; i++) {
+        struct bytes member = call->argv[how->first + 2 * i + 1];
+        score = scores[i];
+        result = txn_zset_put(call->txn, entry, member, &score, &how->put);
+        bool is_new = result == ZPUT_ADDED, is_old = result == ZPUT_MOVED || result == ZPUT_SAME;
+        if (past && (is_new || (is_old && !how->life.keeps))) {
+            txn_member_expire(call->txn, entry, member, how->life.at);
+            result = is_new ? ZPUT_SAME : ZPUT_MOVED;
+        }
+        added += result == ZPUT_ADDED;
+        moved += result == ZPUT_MOVED;
     }
-    if (tally.not_a_number)
+    if (result == ZPUT_NAN)
         fail(call, ERR_SCORE_NAN);
     else if (!how->put.add)
-        resp_integer(call->out, tally.added + (how->count_moved ? tally.moved : 0));
-    else if (tally.refused)
+        resp_integer(call->out, added + (how->count_moved ? moved : 0));
+    else if (result == ZPUT_REFUSED)
         resp_null(call->out);
     else
-        resp_double(call->out, tally.score);
+        resp_double(call->out, score);
 }
 
 static void zadd(struct call *call, struct zadd *how)

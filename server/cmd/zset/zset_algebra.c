@@ -71,35 +71,28 @@ static bool read_zset_sources(struct call *call, struct algebra *a, int first)
     return true;
 }
 
-static bool read_weights(struct call *call, struct algebra *a, int first)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        struct bytes text = call->argv[first + (int)i];
-        if (number_parse_double(text.data, text.len, &a->sources[i].weight)) continue;
-        return fail(call, ERR_WEIGHT);
-    }
-    return true;
-}
-
 /* Parses the option at *i and moves *i to the argument after it. False: an error was sent. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;
     size_t left = (size_t)(call->argc - at - 1);
     bool scored = a->operation != DIFF && !a->only_count;
-    *i += 2;
     if (scored && left >= a->count && arg_is(call, at, "WEIGHTS")) {
+        for (size_t s = 0; s < a->count; s++) {
+            struct bytes text = call->argv[at + 1 + (int)s];
+            if (!number_parse_double(text.data, text.len, &a->sources[s].weight))
+                return fail(call, ERR_WEIGHT);
+        }
         *i = at + 1 + (int)a->count;
-        return read_weights(call, a, at + 1);
+        return true;
     }
+    *i = at + 2;
     if (scored && left >= 1 && arg_is(call, at, "AGGREGATE")) {
         static const char *const words[] = { "SUM", "MIN", "MAX" };
         int found = arg_word(call, at + 1, words, 3);
-        if (found >= 0)
-            a->aggregate = (enum aggregate)found;
-        else
-            fail(call, ERR_SYNTAX);
-        return found >= 0;
+        if (found < 0) return fail(call, ERR_SYNTAX);
+        a->aggregate = (enum aggregate)found;
+        return true;
     }
     if (a->only_count && left >= 1 && arg_is(call, at, "LIMIT"))
         return arg_range(call, at + 1, 0, LONG_MAX, &a->limit, ERR_LIMIT_NEGATIVE);
@@ -187,32 +180,26 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
 
 /* ---- intersection ---------------------------------------------------------------------------- */
 
-/* Aggregates the member's scores in all sources. False: a source does not have it. */
-static bool score_in_all(const struct algebra *a, struct bytes member, double *score)
-{
-    const struct object *walked = a->sources[0].object;
-    double own = *score;
-    *score = nan_to_0(a->sources[0].weight * own);
-    for (size_t i = 1; i < a->count; i++) {
-        double other = own;
-        bool is_walked = a->sources[i].object == walked; /* a key that is given again */
-        if (!is_walked && !find_score(&a->sources[i], member, &other)) return false;
-        *score = aggregate_scores(a->aggregate, *score, other * a->sources[i].weight);
-    }
-    return true;
-}
-
 /* Returns the number of members; with only_count, at most the limit. */
 static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 {
+    const struct source *walked = &a->sources[0];
     struct source_iter iter;
     struct bytes member;
-    double score;
+    double own;
     int64_t count = 0;
-    if (a->sources[0].count == 0) return 0;
-    source_iter_begin(&iter, a->sources[0].object);
-    while (source_iter_next(&iter, &member, &score)) {
-        if (!score_in_all(a, member, &score)) continue;
+    if (walked->count == 0) return 0;
+    source_iter_begin(&iter, walked->object);
+    while (source_iter_next(&iter, &member, &own)) {
+        double score = nan_to_0(walked->weight * own);
+        bool in_all = true;
+        for (size_t i = 1; in_all && i < a->count; i++) {
+            double other = own;
+            bool is_walked = a->sources[i].object == walked->object; /* a key that is given again */
+            in_all = is_walked || find_score(&a->sources[i], member, &other);
+            if (in_all) score = aggregate_scores(a->aggregate, score, other * a->sources[i].weight);
+        }
+        if (!in_all) continue;
         count++;
         if (a->only_count && count == a->limit) break;
         if (!a->only_count) add_to_zset(a, result, member, score);
@@ -222,47 +209,33 @@ static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 
 /* ---- difference ------------------------------------------------------------------------------ */
 
-static bool is_in_other_source(const struct algebra *a, struct bytes member)
-{
-    double score;
-    for (size_t i = 1; i < a->count; i++)
-        if (find_score(&a->sources[i], member, &score)) return true;
-    return false;
-}
-
-/* Returns the members of the first source that another one has; owned by the caller. */
-static struct set *shared_members(const struct algebra *a)
-{
-    struct source_iter iter;
-    struct bytes member;
-    double score;
-    struct set *shared = set_new();
-    for (size_t i = 1; i < a->count; i++) {
-        if (a->sources[i].count == 0) continue;
-        source_iter_begin(&iter, a->sources[i].object);
-        while (source_iter_next(&iter, &member, &score))
-            if (find_score(&a->sources[0], member, &score)) set_add(shared, member, NEVER);
-    }
-    return shared;
-}
-
 /* Looks up the members of the first source in the others or, if those are small, their members in
  * the first. */
 static void subtract_zsets(const struct algebra *a, struct zset *result)
 {
+    const struct source *first = &a->sources[0];
     struct source_iter iter;
     struct bytes member;
-    double score;
-    size_t others = 0, lookups = a->sources[0].count;
+    double score, other;
+    size_t others = 0, lookups = first->count;
     if (lookups == 0) return;
     if (__builtin_mul_overflow(lookups, a->count - 1, &lookups)) lookups = SIZE_MAX;
     for (size_t i = 1; i < a->count; i++)
         others += a->sources[i].count;
-    struct set *shared = others < lookups / 2 ? shared_members(a) : NULL;
-    source_iter_begin(&iter, a->sources[0].object);
-    while (source_iter_next(&iter, &member, &score))
-        if (shared != NULL ? !set_has(shared, member) : !is_in_other_source(a, member))
-            add_to_zset(a, result, member, score);
+    struct set *shared = others < lookups / 2 ? set_new() : NULL;
+    for (size_t i = 1; shared != NULL && i < a->count; i++) {
+        if (a->sources[i].count == 0) continue;
+        source_iter_begin(&iter, a->sources[i].object);
+        while (source_iter_next(&iter, &member, &score))
+            if (find_score(first, member, &other)) set_add(shared, member, NEVER);
+    }
+    source_iter_begin(&iter, first->object);
+    while (source_iter_next(&iter, &member, &score)) {
+        bool is_shared = shared != NULL && set_has(shared, member);
+        for (size_t i = 1; shared == NULL && !is_shared && i < a->count; i++)
+            is_shared = find_score(&a->sources[i], member, &other);
+        if (!is_shared) add_to_zset(a, result, member, score);
+    }
     if (shared != NULL) set_free(shared);
 }
 

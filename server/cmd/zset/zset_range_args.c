@@ -62,33 +62,25 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
     return arg_int64(call, low, &range->low.index) && arg_int64(call, high, &range->high.index);
 }
 
-static enum arg_taken take_range_option(struct call *call, int *i, struct range *range)
-{
-    if (!range->is_stored && arg_is(call, *i, "WITHSCORES")) {
-        range->with_scores = true;
-    } else if (arg_is(call, *i, "LIMIT") && call->argc - *i > 2) {
-        if (!arg_int64(call, *i + 1, &range->skip)) return ARG_FAILED;
-        if (!arg_int64(call, *i + 2, &range->limit)) return ARG_FAILED;
-        *i += 2;
-    } else if (range->way == WAY_OPEN && arg_is(call, *i, "REV")) {
-        range->way = WAY_REVERSE;
-    } else if (range->by == BY_OPEN && arg_is(call, *i, "BYSCORE")) {
-        range->by = BY_SCORE;
-    } else if (range->by == BY_OPEN && arg_is(call, *i, "BYLEX")) {
-        range->by = BY_LEX;
-    } else {
-        return ARG_OTHER;
-    }
-    return ARG_TAKEN;
-}
-
 bool range_parse(struct call *call, struct range *range, int first)
 {
     range->limit = -1;
     for (int i = first + 2; i < call->argc; i++) {
-        enum arg_taken taken = take_range_option(call, &i, range);
-        if (taken == ARG_OTHER) fail(call, ERR_SYNTAX);
-        if (taken != ARG_TAKEN) return false;
+        if (!range->is_stored && arg_is(call, i, "WITHSCORES")) {
+            range->with_scores = true;
+        } else if (arg_is(call, i, "LIMIT") && call->argc - i > 2) {
+            if (!arg_int64(call, i + 1, &range->skip)) return false;
+            if (!arg_int64(call, i + 2, &range->limit)) return false;
+            i += 2;
+        } else if (range->way == WAY_OPEN && arg_is(call, i, "REV")) {
+            range->way = WAY_REVERSE;
+        } else if (range->by == BY_OPEN && arg_is(call, i, "BYSCORE")) {
+            range->by = BY_SCORE;
+        } else if (range->by == BY_OPEN && arg_is(call, i, "BYLEX")) {
+            range->by = BY_LEX;
+        } else {
+            return fail(call, ERR_SYNTAX);
+        }
     }
     if (range->by == BY_OPEN) range->by = BY_RANK;
     if (range->limit != -1 && range->by == BY_RANK) return fail(call, ERR_LIMIT_ALONE);

@@ -17,17 +17,6 @@ static double seconds_of(msec at)
     return (double)at / 1000;
 }
 
-/* Returns the first instant after `now` at which the score is due, or NEVER. */
-static msec due_instant(double score, msec now)
-{
-    double about = ceil(score * 1000);
-    if (about >= (double)INSTANT_MAX) return NEVER;
-    msec at = (msec)about;
-    if (seconds_of(at) < score) at++;                      /* the product was rounded down */
-    if (at - 1 > now && seconds_of(at - 1) >= score) at--; /* it was rounded up */
-    return instant_past(at, now) ? instant_next(now) : at;
-}
-
 /* ---- commands -------------------------------------------------------------------------------- */
 
 struct take {
@@ -69,7 +58,14 @@ static void block_until_score_due(struct call *call, const struct take *take)
         double lowest = 0;
         zset_iter_at(&iter, take->from->object.zset, 0);
         zset_iter_next(&iter, &member, &lowest);
-        block.again = due_instant(lowest, call->txn->now);
+        /* The first instant after now at which the lowest score is due. */
+        double about = ceil(lowest * 1000);
+        if (about < (double)INSTANT_MAX) {
+            msec at = (msec)about, now = call->txn->now;
+            if (seconds_of(at) < lowest) at++; /* the product was rounded down */
+            if (at - 1 > now && seconds_of(at - 1) >= lowest) at--; /* it was rounded up */
+            block.again = instant_past(at, now) ? instant_next(now) : at;
+        }
     }
     block_on(call, &block);
 }
