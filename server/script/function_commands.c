@@ -107,51 +107,41 @@ static void cmd_function_dump(struct call *call)
     rdb_writer_drop(&writer);
 }
 
-enum restore_policy { RESTORE_APPEND, RESTORE_REPLACE, RESTORE_FLUSH };
-
-static bool read_restore_policy(struct call *call, enum restore_policy *policy)
-{
-    *policy = RESTORE_APPEND;
-    if (call->argc > 4)
-        return failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
-    if (call->argc < 4 || arg_is(call, 3, "APPEND")) return true;
-    *policy = arg_is(call, 3, "REPLACE") ? RESTORE_REPLACE : RESTORE_FLUSH;
-    if (*policy == RESTORE_REPLACE || arg_is(call, 3, "FLUSH")) return true;
-    return fail(call, ERR_FUNCTION_POLICY);
-}
-
 static bool take_library(void *ctx, struct bytes code)
 {
     return function_batch_add(ctx, code, NULL);
 }
 
-/* False: an error is replied. */
-static bool read_libraries(struct call *call, struct function_batch *batch)
-{
-    struct rdb_visitor visitor = { .ctx = batch, .function = take_library };
-    struct rdb_error error;
-    enum rdb_status status = rdb_read_functions(call->argv[2], &visitor, &error);
-    if (status == RDB_STOPPED)
-        fail_batch(call, batch);
-    else if (status != RDB_OK)
-        failf(call, ERR_PAYLOAD_WORDED, error.text);
-    return status == RDB_OK;
-}
-
 static void cmd_function_restore(struct call *call)
 {
-    enum restore_policy policy;
+    if (call->argc > 4) {
+        failf(call, ERR_FUNCTION_ARGUMENTS, arg_width(call, 1), call->argv[1].data);
+        return;
+    }
+    bool flushes = call->argc == 4 && arg_is(call, 3, "FLUSH");
+    bool replaces = call->argc == 4 && arg_is(call, 3, "REPLACE");
+    if (call->argc == 4 && !flushes && !replaces && !arg_is(call, 3, "APPEND")) {
+        fail(call, ERR_FUNCTION_POLICY);
+        return;
+    }
+
     struct function_batch batch;
-    if (!read_restore_policy(call, &policy)) return;
     function_batch_init(&batch, functions_of(call));
-    if (read_libraries(call, &batch)) {
-        if (policy == RESTORE_FLUSH) drop_all(call);
-        if (function_batch_fits(&batch, libraries_of(call), policy == RESTORE_REPLACE)) {
+    struct rdb_visitor visitor = { .ctx = &batch, .function = take_library };
+    struct rdb_error error;
+    enum rdb_status status = rdb_read_functions(call->argv[2], &visitor, &error);
+    if (status == RDB_OK) {
+        if (flushes) drop_all(call);
+        if (function_batch_fits(&batch, libraries_of(call), replaces)) {
             function_batch_apply(&batch, call->txn);
             reply_ok(call);
         } else {
             fail_batch(call, &batch);
         }
+    } else if (status == RDB_STOPPED) {
+        fail_batch(call, &batch);
+    } else {
+        failf(call, ERR_PAYLOAD_WORDED, error.text);
     }
     function_batch_drop(&batch);
 }

@@ -198,14 +198,6 @@ struct syncing {
     const struct libraries *libraries;
 };
 
-static bool clashes(const struct function_table *table, const struct function_library *library)
-{
-    const struct function *function = library->first;
-    while (function != NULL && function_table_find(table, function_name(function)) == NULL)
-        function = function->next;
-    return function != NULL;
-}
-
 /* A library that does not compile gets an entry without functions, so that it is compiled only
  * once. */
 static void compile_stored(void *ctx, const struct library *stored)
@@ -218,7 +210,10 @@ static void compile_stored(void *ctx, const struct library *stored)
     if (function_table_library(table, name) != NULL) return;
     struct function_library *library =
         functions_compile(functions, name, library_code(stored), error);
-    if (library != NULL && clashes(table, library)) {
+    const struct function *function = library != NULL ? library->first : NULL;
+    while (function != NULL && function_table_find(table, function_name(function)) == NULL)
+        function = function->next;
+    if (function != NULL) {
         function_library_free(table, library);
         library = NULL;
     }

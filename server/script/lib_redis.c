@@ -37,18 +37,6 @@ static int raise_error(lua_State *lua, const char *text)
 
 /* ---- redis.call ---- */
 
-/* Room for `count` arguments and the texts of as many numbers. The list comes first. */
-static bool reserve_scratch(struct lib_redis *lib, size_t count)
-{
-    size_t size = count * (sizeof(struct bytes) + NUMBER_SIZE);
-    if (size <= lib->scratch_size) return true;
-    char *scratch = mem_try_realloc(lib->scratch, size);
-    if (scratch == NULL) return false;
-    lib->scratch = scratch;
-    lib->scratch_size = size;
-    return true;
-}
-
 /* Whole numbers as integers, others with 17 digits, as Redis prints them. */
 static struct bytes number_argument(lua_Number number, char *to)
 {
@@ -58,9 +46,24 @@ static struct bytes number_argument(lua_Number number, char *to)
     return bytes_of(to, (size_t)snprintf(to, NUMBER_SIZE, "%.17g", number));
 }
 
-/* False: an argument is neither a string nor a number. */
-static bool read_arguments(struct lib_redis *lib, lua_State *lua, int count)
+/* Makes the list of arguments at lib->scratch; the texts of numbers follow it. False: an error is
+ * pushed. */
+static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
 {
+    if (count == 0) {
+        lua_push_error(lua, "Please specify at least one argument for this redis lib call");
+        return false;
+    }
+    size_t size = (size_t)count * (sizeof(struct bytes) + NUMBER_SIZE);
+    if (size > lib->scratch_size) {
+        char *scratch = mem_try_realloc(lib->scratch, size);
+        if (scratch == NULL) {
+            lua_push_error(lua, "not enough memory for the arguments of this call");
+            return false;
+        }
+        lib->scratch = scratch;
+        lib->scratch_size = size;
+    }
     struct bytes *argv = (struct bytes *)(void *)lib->scratch;
     char *texts = lib->scratch + (size_t)count * sizeof(*argv);
     for (int i = 0; i < count; i++) {
@@ -72,38 +75,11 @@ static bool read_arguments(struct lib_redis *lib, lua_State *lua, int count)
             const char *text = lua_tolstring(lua, i + 1, &len);
             argv[i] = bytes_of(text, len);
         } else {
+            lua_push_error(lua, "Lua redis lib command arguments must be strings or integers");
             return false;
         }
     }
     return true;
-}
-
-/* Makes the list of arguments at lib->scratch. False: an error is pushed. */
-static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
-{
-    const char *error;
-    if (count == 0)
-        error = "Please specify at least one argument for this redis lib call";
-    else if (!reserve_scratch(lib, (size_t)count))
-        error = "not enough memory for the arguments of this call";
-    else if (!read_arguments(lib, lua, count))
-        error = "Lua redis lib command arguments must be strings or integers";
-    else
-        return true;
-    lua_push_error(lua, error);
-    return false;
-}
-
-/* redis.call(unpack(t)) may fill all slots that LuaJIT's stack has for one function, and pushing
- * the reply needs some. Then the arguments move into a table, which keeps their texts valid. */
-static void reserve_stack(lua_State *lua, int count)
-{
-    if (lua_checkstack(lua, PUSH_PLACES)) return;
-    lua_createtable(lua, count, 0);
-    lua_insert(lua, 1);
-    for (int i = count; i > 0; i--)
-        lua_rawseti(lua, 1, i);
-    luaL_checkstack(lua, PUSH_PLACES, "too many arguments");
 }
 
 /* Pushes an error and returns false, or pushes the reply. */
@@ -116,7 +92,16 @@ static bool run_command(lua_State *lua)
         return false;
     }
     if (!take_arguments(lib, lua, count)) return false;
-    reserve_stack(lua, count);
+    if (!lua_checkstack(lua, PUSH_PLACES)) {
+        /* redis.call(unpack(t)) may fill all slots that LuaJIT's stack has for one function, and
+         * pushing the reply needs some. Move the arguments into a table, which keeps their texts
+         * valid. */
+        lua_createtable(lua, count, 0);
+        lua_insert(lua, 1);
+        for (int i = count; i > 0; i--)
+            lua_rawseti(lua, 1, i);
+        luaL_checkstack(lua, PUSH_PLACES, "too many arguments");
+    }
     if (interpreter_is_full(lib->interpreter))
         luaL_error(lua, "not enough memory: script-memory-limit is exceeded");
     struct lua_reply reply;

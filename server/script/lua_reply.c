@@ -24,18 +24,6 @@ static void push_field(lua_State *lua, const char *field, const char *text, size
     lua_setfield(lua, -2, field);
 }
 
-/* "txt:" comes before the text. */
-static void push_verbatim(lua_State *lua, const struct resp_node *node)
-{
-    lua_createtable(lua, 0, 1);
-    lua_createtable(lua, 0, 2);
-    lua_pushlstring(lua, node->text + FORMAT_CHARS + 1, node->len - FORMAT_CHARS - 1);
-    lua_setfield(lua, -2, "string");
-    lua_pushlstring(lua, node->text, FORMAT_CHARS);
-    lua_setfield(lua, -2, "format");
-    lua_setfield(lua, -2, "verbatim_string");
-}
-
 static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
 {
     lua_State *lua = reply->lua;
@@ -54,7 +42,15 @@ static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
         lua_setfield(lua, -2, "double");
         break;
     case REPLY_BIGNUM: push_field(lua, "big_number", node->text, node->len); break;
-    case REPLY_VERBATIM: push_verbatim(lua, node); break;
+    case REPLY_VERBATIM: /* "txt:" comes before the text */
+        lua_createtable(lua, 0, 1);
+        lua_createtable(lua, 0, 2);
+        lua_pushlstring(lua, node->text + FORMAT_CHARS + 1, node->len - FORMAT_CHARS - 1);
+        lua_setfield(lua, -2, "string");
+        lua_pushlstring(lua, node->text, FORMAT_CHARS);
+        lua_setfield(lua, -2, "format");
+        lua_setfield(lua, -2, "verbatim_string");
+        break;
     case REPLY_NULL:
         if (reply->version < 3)
             lua_pushboolean(lua, false);
@@ -75,24 +71,6 @@ static void open_table(struct lua_reply *reply, const struct resp_node *node)
     lua_createtable(reply->lua, hashed ? 0 : hint, hashed ? hint : 0);
     reply->open[reply->depth++] =
         (struct open_table){ .kind = (int)node->type, .left = node->number, .index = 1 };
-}
-
-/* Puts the value at the top into the innermost table. A map's key stays on the stack until its
- * value arrives. */
-static void put_in_table(struct lua_reply *reply)
-{
-    struct open_table *table = &reply->open[reply->depth - 1];
-    table->left--;
-    switch (table->kind) {
-    case REPLY_MAP:
-        if (table->left % 2 == 0) lua_rawset(reply->lua, -3);
-        break;
-    case REPLY_SET:
-        lua_pushboolean(reply->lua, true);
-        lua_rawset(reply->lua, -3);
-        break;
-    default: lua_rawseti(reply->lua, -2, (int)table->index++); break;
-    }
 }
 
 /* The innermost table is complete. */
@@ -123,15 +101,27 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
         reply->interpreter->exceeded = true;
         return;
     }
-    if (is_aggregate(node))
+    if (is_aggregate(node)) {
         open_table(reply, node);
-    else
+        if (node->number > 0) return;
+        close_table(reply);
+    } else {
         push_scalar(reply, node);
-    if (is_aggregate(node) && node->number > 0) return;
-    if (is_aggregate(node)) close_table(reply);
+    }
+    /* Put the value at the top into the innermost table, and each table that it completes into the
+     * next one. A map's key stays on the stack until its value arrives. */
     while (reply->depth > 0) {
-        put_in_table(reply);
-        if (reply->open[reply->depth - 1].left > 0) break;
+        struct open_table *table = &reply->open[reply->depth - 1];
+        table->left--;
+        if (table->kind == REPLY_MAP) {
+            if (table->left % 2 == 0) lua_rawset(reply->lua, -3);
+        } else if (table->kind == REPLY_SET) {
+            lua_pushboolean(reply->lua, true);
+            lua_rawset(reply->lua, -3);
+        } else {
+            lua_rawseti(reply->lua, -2, (int)table->index++);
+        }
+        if (table->left > 0) break;
         close_table(reply);
     }
 }
@@ -197,36 +187,20 @@ static int push_raw(lua_State *lua, const char *field)
     return lua_type(lua, -1);
 }
 
-static size_t count_fields(lua_State *lua)
+/* Writes the table at the top as a map, or its keys as a set. */
+static void write_fields(struct writing *writing, bool as_map)
 {
+    lua_State *lua = writing->lua;
     size_t count = 0;
     for (lua_pushnil(lua); lua_next(lua, -2); lua_pop(lua, 1))
         count++;
-    return count;
-}
-
-static void write_map(struct writing *writing)
-{
-    lua_State *lua = writing->lua;
-    resp_map(writing->out, count_fields(lua));
+    (as_map ? resp_map : resp_set)(writing->out, count);
     lua_pushnil(lua);
     while (lua_next(lua, -2)) {
-        lua_pushvalue(lua, -2);
+        if (!as_map) lua_pop(lua, 1);
+        lua_pushvalue(lua, as_map ? -2 : -1);
         write_value(writing);
-        write_value(writing);
-        if (is_full(writing)) break;
-    }
-}
-
-static void write_set(struct writing *writing)
-{
-    lua_State *lua = writing->lua;
-    resp_set(writing->out, count_fields(lua));
-    lua_pushnil(lua);
-    while (lua_next(lua, -2)) {
-        lua_pop(lua, 1);
-        lua_pushvalue(lua, -1);
-        write_value(writing);
+        if (as_map) write_value(writing);
         if (is_full(writing)) break;
     }
 }
@@ -289,9 +263,9 @@ static bool write_special(struct writing *writing)
     } else if (lua_settop(lua, base), push_raw(lua, "verbatim_string") == LUA_TTABLE) {
         done = write_verbatim(writing);
     } else if (lua_settop(lua, base), push_raw(lua, "map") == LUA_TTABLE) {
-        write_map(writing);
+        write_fields(writing, true);
     } else if (lua_settop(lua, base), push_raw(lua, "set") == LUA_TTABLE) {
-        write_set(writing);
+        write_fields(writing, false);
     } else {
         done = false;
     }
@@ -336,39 +310,9 @@ static void write_value(struct writing *writing)
     lua_pop(lua, 1);
 }
 
-/* Moves the reply to `out`. A short one is copied, because its chunk would stay mostly empty. */
-static void move_reply(struct outbuf *out, struct outbuf *reply)
-{
-    enum { COPIED_MAX = 4096 };
-    if (reply->len > COPIED_MAX) {
-        outbuf_splice(out, reply);
-        return;
-    }
-    size_t len = reply->len;
-    outbuf_copy(reply, outbuf_reserve(out, len));
-    outbuf_commit(out, len);
-    outbuf_drop(reply);
-}
-
-/* Pops the table at the top. False: the reply was too long, so nothing was written. */
-static bool write_bounded(lua_State *lua, struct resp_writer *out, int version, size_t limit)
-{
-    struct outbuf reply;
-    outbuf_init(&reply);
-    reply.optional = true;
-    struct resp_writer writer = { .out = &reply, .version = out->version, .limit = limit };
-    struct writing writing = { .lua = lua, .out = &writer, .version = version };
-    write_value(&writing);
-    bool fits = !is_full(&writing);
-    if (fits && !out->mute)
-        move_reply(out->out, &reply);
-    else
-        outbuf_drop(&reply);
-    return fits;
-}
-
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit)
 {
+    enum { COPIED_MAX = 4096 };
     struct writing writing = { .lua = lua, .out = out, .version = version };
     if (!lua_istable(lua, -1)) {
         write_value(&writing);
@@ -379,7 +323,26 @@ bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_
         return true;
     }
     lua_pop(lua, 1);
-    if (write_bounded(lua, out, version, limit)) return false;
+
+    /* Collect the reply, so that nothing is written if it is too long. */
+    struct outbuf reply;
+    outbuf_init(&reply);
+    reply.optional = true;
+    struct resp_writer writer = { .out = &reply, .version = out->version, .limit = limit };
+    writing.out = &writer;
+    write_value(&writing);
+    bool fits = !is_full(&writing);
+    if (fits && !out->mute && reply.len > COPIED_MAX) {
+        outbuf_splice(out->out, &reply);
+        return false;
+    }
+    if (fits && !out->mute) { /* a short reply is copied: its chunk would stay mostly empty */
+        size_t len = reply.len;
+        outbuf_copy(&reply, outbuf_reserve(out->out, len));
+        outbuf_commit(out->out, len);
+    }
+    outbuf_drop(&reply);
+    if (fits) return false;
     lua_pushliteral(lua, "ERR not enough memory: the reply exceeds script-memory-limit");
     return true;
 }

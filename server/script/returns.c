@@ -83,15 +83,6 @@ static size_t quoted_end(const struct finder *finder, size_t at)
     return SIZE_MAX;
 }
 
-static size_t number_end(const struct finder *finder, size_t at)
-{
-    for (;; at++) {
-        char c = char_at(finder, at), before = char_at(finder, at - 1);
-        bool is_sign = (c == '+' || c == '-') && strchr("eEpP", before) != NULL;
-        if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !is_sign) return at;
-    }
-}
-
 /* Skips blanks and comments. False: a comment does not end. */
 static bool skip_blanks(struct finder *finder)
 {
@@ -120,8 +111,12 @@ static int read_token(struct finder *finder, size_t *end)
         return END_OF_TEXT;
     }
     if (isdigit((unsigned char)c)) {
-        *end = number_end(finder, finder->at + 1);
-        return NUMBER;
+        for (;; ++*end) {
+            char next = char_at(finder, *end), before = char_at(finder, *end - 1);
+            bool is_sign = (next == '+' || next == '-') && strchr("eEpP", before) != NULL;
+            if (!isalnum((unsigned char)next) && next != '.' && next != '_' && !is_sign)
+                return NUMBER;
+        }
     }
     if (is_name_char(c)) {
         while (is_name_char(char_at(finder, *end)))
@@ -133,18 +128,6 @@ static int read_token(struct finder *finder, size_t *end)
     if (string_end == 0) return c != '\0' ? c : BROKEN;
     *end = string_end;
     return string_end != SIZE_MAX ? STRING : BROKEN;
-}
-
-static void next_token(struct finder *finder)
-{
-    finder->last_end = finder->end;
-    if (!skip_blanks(finder)) {
-        finder->kind = BROKEN;
-        return;
-    }
-    finder->begin = finder->at;
-    finder->kind = read_token(finder, &finder->end);
-    finder->at = finder->end;
 }
 
 static bool is_name(const struct finder *finder, const char *name)
@@ -217,22 +200,6 @@ static void follow_return(const struct finder *finder, struct open_return *open)
         open->callee = fits ? next[open->callee] : NO_CALLEE;
 }
 
-/* Notes a use of `redis` or `error` that is not a call of Redis' functions. */
-static void follow_names(struct finder *finder)
-{
-    static const char *const names[] = { "redis", "error", NULL };
-    finder->renamed |= finder->after_name && finder->kind != '.' && finder->kind != '(';
-    finder->after_name = is_one_of(finder, names) && finder->before != '.' && finder->before != ':';
-    finder->renamed |= finder->after_name && finder->before == FUNCTION;
-    finder->before = is_name(finder, "function") ? FUNCTION : finder->kind;
-}
-
-static void drop_named(struct returns *returns)
-{
-    for (size_t i = 0; i < returns->count; i++)
-        if (returns->parens[i].by_name) returns->parens[i].paren = 0;
-}
-
 /* ---- nesting ---- */
 
 static bool push(struct finder *finder, char what)
@@ -243,13 +210,6 @@ static bool push(struct finder *finder, char what)
     return true;
 }
 
-static bool pop(struct finder *finder)
-{
-    if (finder->depth == 0) return false;
-    finder->functions -= finder->nest[--finder->depth] == 'f';
-    return true;
-}
-
 /* False: the text is nested too deeply, or has an end without a beginning. */
 static bool follow_nesting(struct finder *finder)
 {
@@ -257,8 +217,12 @@ static bool follow_nesting(struct finder *finder)
     static const char *const end[] = { "end", "until", NULL };
     if (finder->kind == '(' || finder->kind == '{' || finder->kind == '[')
         return push(finder, (char)finder->kind);
-    if (finder->kind == ')' || finder->kind == '}' || finder->kind == ']' || is_one_of(finder, end))
-        return pop(finder);
+    if (finder->kind == ')' || finder->kind == '}' || finder->kind == ']' ||
+        is_one_of(finder, end)) {
+        if (finder->depth == 0) return false;
+        finder->functions -= finder->nest[--finder->depth] == 'f';
+        return true;
+    }
     if (is_name(finder, "function")) return push(finder, 'f');
     return !is_one_of(finder, begin) || push(finder, 'b');
 }
@@ -270,13 +234,25 @@ static struct open_return *open_here(struct finder *finder)
     return open->depth == finder->depth ? open : NULL;
 }
 
-/* False at the end of the text, and where it is not Lua. */
+/* Reads the next token. False at the end of the text, and where it is not Lua. */
 static bool find_next(struct finder *finder)
 {
+    static const char *const names[] = { "redis", "error", NULL };
     static const char *const ends[] = { "end", "else", "elseif", "until", NULL };
-    next_token(finder);
+    finder->last_end = finder->end;
+    finder->kind = BROKEN;
+    if (!skip_blanks(finder)) return false;
+    finder->begin = finder->at;
+    finder->kind = read_token(finder, &finder->end);
+    finder->at = finder->end;
     if (finder->kind == BROKEN) return false;
-    follow_names(finder);
+
+    /* Note a use of `redis` or `error` that is not a call of Redis' functions. */
+    finder->renamed |= finder->after_name && finder->kind != '.' && finder->kind != '(';
+    finder->after_name = is_one_of(finder, names) && finder->before != '.' && finder->before != ':';
+    finder->renamed |= finder->after_name && finder->before == FUNCTION;
+    finder->before = is_name(finder, "function") ? FUNCTION : finder->kind;
+
     bool ends_return =
         finder->kind == END_OF_TEXT || finder->kind == ';' || is_one_of(finder, ends);
     if (ends_return && open_here(finder) != NULL) close_return(finder);
@@ -300,7 +276,8 @@ void returns_find(struct returns *returns, struct bytes text, bool first_only)
     while (find_next(&finder)) {
     }
     if (finder.kind == BROKEN) returns_drop(returns);
-    if (finder.renamed) drop_named(returns);
+    for (size_t i = 0; finder.renamed && i < returns->count; i++)
+        if (returns->parens[i].by_name) returns->parens[i].paren = 0;
 }
 
 void returns_drop(struct returns *returns)

@@ -210,20 +210,15 @@ static void add_libraries(lua_State *lua, int globals)
     }
 }
 
-/* A literal such as 1LL opens a library of LuaJIT, which would stay half made if that failed
- * because of a script's limit. The table of loaded libraries keeps it. */
-static void open_library_of_numbers(lua_State *lua)
-{
-    int status = luaL_loadstring(lua, "return 1LL");
-    ensure(status == 0, "status %d of a literal", status);
-    lua_pop(lua, 1);
-}
-
 void sandbox_open(lua_State *lua)
 {
     guards_open(lua);
     open_lua_libraries(lua);
-    open_library_of_numbers(lua);
+    /* A literal such as 1LL opens a library of LuaJIT, which would stay half made if that failed
+     * because of a script's limit. The table of loaded libraries keeps it. */
+    int status = luaL_loadstring(lua, "return 1LL");
+    ensure(status == 0, "status %d of a literal", status);
+    lua_pop(lua, 1);
 
     lua_newtable(lua);
     int globals = lua_gettop(lua);

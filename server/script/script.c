@@ -116,21 +116,6 @@ static int pass_arguments(lua_State *lua)
     return 2;
 }
 
-/* Passes the arguments within a protected call, because they may exceed the memory limit. False:
- * the error is pushed. */
-static bool try_arguments(struct scripting *scripting, const struct call *call,
-                          const struct script_run *run)
-{
-    lua_State *lua = scripting->interpreter->lua;
-    struct passing passing = { scripting, call, run };
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
-    lua_pushlightuserdata(lua, &passing);
-    if (interpreter_call(scripting->interpreter, 1, LUA_MULTRET, 0)) return true;
-    arguments_drop(&scripting->arguments);
-    lua_pushliteral(lua, "not enough memory: the arguments exceed script-memory-limit");
-    return false;
-}
-
 /* Leaves the function's result, or the error, at the top of the stack. */
 static bool call_protected(struct scripting *scripting, const struct call *call,
                            const struct script_run *run)
@@ -141,8 +126,20 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
     lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
     int function = lua_gettop(lua);
     interpreter_limit(interpreter, (size_t)scripting->conf->script_memory_limit);
-    bool good = try_arguments(scripting, call, run) &&
-                interpreter_call(interpreter, lua_gettop(lua) - function, 1, 1);
+
+    /* The arguments are passed in a protected call too, because they may exceed the memory limit.
+     */
+    struct passing passing = { scripting, call, run };
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
+    lua_pushlightuserdata(lua, &passing);
+    bool good = interpreter_call(interpreter, 1, LUA_MULTRET, 0);
+    if (good) {
+        good = interpreter_call(interpreter, lua_gettop(lua) - function, 1, 1);
+    } else {
+        arguments_drop(&scripting->arguments);
+        lua_pushliteral(lua, "not enough memory: the arguments exceed script-memory-limit");
+    }
+
     interpreter_unlimit(interpreter);
     if (scripting->stopping) interpreter_resume(interpreter);
     busy_end(scripting);

@@ -16,15 +16,6 @@ const struct script_flag_name script_flag_names[] = {
     { NULL, 0 },
 };
 
-/* 0: unknown. */
-static unsigned flag_of(struct bytes name)
-{
-    for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
-        if (name.len == strlen(known->name) && memcmp(name.data, known->name, name.len) == 0)
-            return known->flag;
-    return 0;
-}
-
 static bool starts_with(struct bytes text, const char *word)
 {
     return text.len >= strlen(word) && memcmp(text.data, word, strlen(word)) == 0;
@@ -41,12 +32,15 @@ static bool read_flag_list(struct bytes list, unsigned *flags, char *why, size_t
         const char *comma = memchr(list.data + at, ',', list.len - at);
         size_t end = comma != NULL ? (size_t)(comma - list.data) : list.len;
         struct bytes name = bytes_of(list.data + at, end - at);
-        unsigned flag = flag_of(name);
-        if (flag == 0) {
+        const struct script_flag_name *known = script_flag_names;
+        while (known->name != NULL &&
+               !bytes_equal(name, bytes_of(known->name, strlen(known->name))))
+            known++;
+        if (known->name == NULL) {
             set_error(why, size, "Unexpected flag in script shebang: ", name);
             return false;
         }
-        *flags |= flag;
+        *flags |= known->flag;
         at = end + 1;
     }
     return true;

@@ -30,12 +30,6 @@ static int hook_steps(const struct interpreter *interpreter)
     return steps > 0 ? (int)steps : 1;
 }
 
-static bool has_room(const struct interpreter *interpreter, size_t more)
-{
-    return interpreter->limit == SIZE_MAX || (interpreter->used < interpreter->limit &&
-                                              more <= interpreter->limit - interpreter->used);
-}
-
 static size_t if_large(size_t size)
 {
     return size >= LARGE_BLOCK ? size : 0;
@@ -57,6 +51,7 @@ static void count_block(struct interpreter *interpreter, size_t old_size, size_t
 static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
 {
     struct interpreter *interpreter = ctx;
+    size_t used = interpreter->used, limit = interpreter->limit;
     if (size == 0) {
         mem_free(old);
         count_block(interpreter, old_size, 0);
@@ -66,7 +61,7 @@ static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
     void *block;
     if (size <= old_size)
         block = mem_realloc(old, size);
-    else if (!has_room(interpreter, size - old_size))
+    else if (limit != SIZE_MAX && (used >= limit || size - old_size > limit - used))
         block = NULL;
     else
         block = old == NULL ? mem_try_alloc(size) : mem_try_realloc(old, size);

@@ -40,22 +40,6 @@ static void add_json_text(struct walk *walk, int index)
     walk->bytes += len * ESCAPED_BYTES + 2;
 }
 
-static void enter_table(struct walk *walk)
-{
-    walk->depth++;
-    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) {
-        lua_pushvalue(walk->L, walk->limits->max_depth);
-        lua_call(walk->L, 0, 1);
-        walk->max_depth = (int)lua_tointeger(walk->L, -1);
-        lua_pop(walk->L, 1);
-    }
-    bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
-    if (too_deep || lua_checkstack(walk->L, SLOTS_PER_LEVEL) == 0 ||
-        !interpreter_has_stack(walk->L))
-        luaL_error(walk->L, "Cannot serialise, excessive nesting (%d)",
-                   too_deep ? walk->max_depth + 1 : walk->depth);
-}
-
 /* Does encode write an array that has the last index `last` and `count` elements? If too many are
  * missing, it raises an error or writes an object, depending on its settings. */
 static bool fills_gaps(const struct walk *walk, double last, double count)
@@ -81,9 +65,20 @@ static void check_bytes(const struct walk *walk)
 static void add_table(struct walk *walk)
 {
     lua_State *L = walk->L;
+    walk->depth++;
+    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) {
+        lua_pushvalue(L, walk->limits->max_depth);
+        lua_call(L, 0, 1);
+        walk->max_depth = (int)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
+    if (too_deep || lua_checkstack(L, SLOTS_PER_LEVEL) == 0 || !interpreter_has_stack(L))
+        luaL_error(L, "Cannot serialise, excessive nesting (%d)",
+                   too_deep ? walk->max_depth + 1 : walk->depth);
+
     double last = 0;
     size_t count = 0, numbers = 0;
-    enter_table(walk);
     walk->bytes += BETWEEN_BYTES;
     for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
         double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
@@ -138,14 +133,6 @@ enum {
     AT_LEAST = 4096,
 };
 
-/* The quote that ends a string, or the end of the text. */
-static const char *skip_string(const char *at, const char *end)
-{
-    while (at < end && *at != '"')
-        at += *at == '\\' ? 2 : 1;
-    return at < end ? at : end;
-}
-
 struct json_decoded json_bound_decoded(const char *text, size_t len)
 {
     struct json_decoded need = { .bytes = AT_LEAST + len };
@@ -163,8 +150,9 @@ struct json_decoded json_bound_decoded(const char *text, size_t len)
         case ',': need.bytes += PER_COMMA; break;
         case ':': need.bytes += PER_COLON; break;
         case '"':
-            at = skip_string(at + 1, end);
             need.bytes += PER_TEXT;
+            for (at++; at < end && *at != '"'; at++)
+                if (*at == '\\') at++;
             break;
         default: break;
         }

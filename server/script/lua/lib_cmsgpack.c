@@ -55,32 +55,28 @@ static void add_tagged(struct lua_output *out, unsigned tag, uint64_t value, siz
     lua_number_put(at + 1, value, size, true);
 }
 
-static void pack_integer(struct lua_output *out, int64_t value)
-{
-    if (value >= -32 && value <= 0x7f)
-        lua_output_add_byte(out, (unsigned char)value);
-    else if (value >= 0 && value <= UINT8_MAX)
-        add_tagged(out, UINT8, (uint64_t)value, 1);
-    else if (value >= 0 && value <= UINT16_MAX)
-        add_tagged(out, UINT16, (uint64_t)value, 2);
-    else if (value >= 0 && value <= UINT32_MAX)
-        add_tagged(out, UINT32, (uint64_t)value, 4);
-    else if (value >= 0)
-        add_tagged(out, UINT64, (uint64_t)value, 8);
-    else if (value >= INT8_MIN)
-        add_tagged(out, INT8, (uint64_t)value, 1);
-    else if (value >= INT16_MIN)
-        add_tagged(out, INT16, (uint64_t)value, 2);
-    else if (value >= INT32_MIN)
-        add_tagged(out, INT32, (uint64_t)value, 4);
-    else
-        add_tagged(out, INT64, (uint64_t)value, 8);
-}
-
 static void pack_number(struct lua_output *out, double number)
 {
     if (number >= -0x1p63 && number < 0x1p63 && (double)(int64_t)number == number) {
-        pack_integer(out, (int64_t)number);
+        int64_t value = (int64_t)number;
+        if (value >= -32 && value <= 0x7f)
+            lua_output_add_byte(out, (unsigned char)value);
+        else if (value >= 0 && value <= UINT8_MAX)
+            add_tagged(out, UINT8, (uint64_t)value, 1);
+        else if (value >= 0 && value <= UINT16_MAX)
+            add_tagged(out, UINT16, (uint64_t)value, 2);
+        else if (value >= 0 && value <= UINT32_MAX)
+            add_tagged(out, UINT32, (uint64_t)value, 4);
+        else if (value >= 0)
+            add_tagged(out, UINT64, (uint64_t)value, 8);
+        else if (value >= INT8_MIN)
+            add_tagged(out, INT8, (uint64_t)value, 1);
+        else if (value >= INT16_MIN)
+            add_tagged(out, INT16, (uint64_t)value, 2);
+        else if (value >= INT32_MIN)
+            add_tagged(out, INT32, (uint64_t)value, 4);
+        else
+            add_tagged(out, INT64, (uint64_t)value, 8);
         return;
     }
     float single = (float)number;
@@ -94,19 +90,6 @@ static void pack_number(struct lua_output *out, double number)
         add_tagged(out, FLOAT64, bits, sizeof(number));
 }
 
-static void pack_text(struct lua_output *out, const char *text, size_t len)
-{
-    if (len < 32)
-        lua_output_add_byte(out, (unsigned char)(FIX_TEXT | len));
-    else if (len <= UINT8_MAX)
-        add_tagged(out, TEXT8, len, 1);
-    else if (len <= UINT16_MAX)
-        add_tagged(out, TEXT16, len, 2);
-    else
-        add_tagged(out, TEXT32, len, 4);
-    lua_output_add(out, text, len);
-}
-
 static void add_count(struct lua_output *out, size_t count, unsigned fix, unsigned wide)
 {
     if (count < 16)
@@ -117,32 +100,26 @@ static void add_count(struct lua_output *out, size_t count, unsigned fix, unsign
         add_tagged(out, wide + 1, count, 4);
 }
 
-/* Counts the entries of the table on top. True: their keys are 1 to n. */
-static bool is_array(lua_State *L, size_t *count)
-{
-    bool whole = true;
-    double last = 0;
-    *count = 0;
-    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
-        ++*count;
-        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
-        if (key < 1 || key != floor(key)) whole = false;
-        if (key > last) last = key;
-    }
-    return whole && last == (double)*count;
-}
-
 static void pack_value(struct lua_output *out, int nesting);
 
 /* Packs the table on top. */
 static void pack_table(struct lua_output *out, int nesting)
 {
     lua_State *L = out->L;
-    size_t count;
     luaL_checkstack(L, SLOTS_PER_LEVEL, "too many nested tables");
-    bool array = is_array(L, &count);
+
+    /* Are the keys 1 to n? */
+    bool whole = true;
+    double last = 0;
+    size_t count = 0;
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        count++;
+        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (key < 1 || key != floor(key)) whole = false;
+        if (key > last) last = key;
+    }
     interpreter_spend(L, (unsigned)count * ENTRY_STEPS);
-    if (array) {
+    if (whole && last == (double)count) {
         add_count(out, count, FIX_ARRAY, ARRAY16);
         for (size_t i = 1; i <= count; i++) {
             lua_rawgeti(L, -1, (int)i);
@@ -172,7 +149,15 @@ static void pack_value(struct lua_output *out, int nesting)
     switch (type) {
     case LUA_TSTRING:
         text = lua_tolstring(L, -1, &len);
-        pack_text(out, text, len);
+        if (len < 32)
+            lua_output_add_byte(out, (unsigned char)(FIX_TEXT | len));
+        else if (len <= UINT8_MAX)
+            add_tagged(out, TEXT8, len, 1);
+        else if (len <= UINT16_MAX)
+            add_tagged(out, TEXT16, len, 2);
+        else
+            add_tagged(out, TEXT32, len, 4);
+        lua_output_add(out, text, len);
         break;
     case LUA_TNUMBER: pack_number(out, lua_tonumber(L, -1)); break;
     case LUA_TBOOLEAN: lua_output_add_byte(out, lua_toboolean(L, -1) ? TRUE : FALSE); break;
@@ -264,24 +249,6 @@ static void unpack_map(struct input *input, size_t count)
     }
 }
 
-/* Unpacks a value if its first byte has its length, or is the value. */
-static bool unpack_short(struct input *input, unsigned first)
-{
-    if (first < FIX_MAP)
-        lua_pushnumber(input->L, first);
-    else if (first < FIX_ARRAY)
-        unpack_map(input, first & 0x0f);
-    else if (first < FIX_TEXT)
-        unpack_array(input, first & 0x0f);
-    else if (first < NIL)
-        unpack_text(input, first & 0x1f);
-    else if (first >= FIX_NEGATIVE)
-        lua_pushnumber(input->L, (lua_Number)first - 256);
-    else
-        return false;
-    return true;
-}
-
 static void unpack_number(struct input *input, unsigned first)
 {
     bool real = first == FLOAT32 || first == FLOAT64;
@@ -302,8 +269,29 @@ static void unpack_number(struct input *input, unsigned first)
         lua_pushnumber(input->L, (lua_Number)((int64_t)(value << unused) >> unused));
 }
 
-static void unpack_long(struct input *input, unsigned first)
+/* Pushes the next value. The first byte of a short one has its length, or is the value. */
+static void unpack_value(struct input *input)
 {
+    luaL_checkstack(input->L, 1,
+                    "too many return values at once; use unpack_one or unpack_limit instead.");
+    interpreter_spend(input->L, VALUE_STEPS);
+    unsigned first = (unsigned)take_unsigned(input, 1);
+    if (first < FIX_MAP) {
+        lua_pushnumber(input->L, first);
+        return;
+    }
+    if (first < FIX_ARRAY) {
+        unpack_map(input, first & 0x0f);
+        return;
+    }
+    if (first < FIX_TEXT) {
+        unpack_array(input, first & 0x0f);
+        return;
+    }
+    if (first < NIL) {
+        unpack_text(input, first & 0x1f);
+        return;
+    }
     switch (first) {
     case NIL: lua_pushnil(input->L); break;
     case FALSE: lua_pushboolean(input->L, false); break;
@@ -316,19 +304,13 @@ static void unpack_long(struct input *input, unsigned first)
     case MAP16: unpack_map(input, take_unsigned(input, 2)); break;
     case MAP32: unpack_map(input, take_unsigned(input, 4)); break;
     default:
-        if (first < FLOAT32 || first > INT64) luaL_error(input->L, "Bad data format in input.");
-        unpack_number(input, first);
+        if (first >= FIX_NEGATIVE)
+            lua_pushnumber(input->L, (lua_Number)first - 256);
+        else if (first >= FLOAT32 && first <= INT64)
+            unpack_number(input, first);
+        else
+            luaL_error(input->L, "Bad data format in input.");
     }
-}
-
-/* Pushes the next value. */
-static void unpack_value(struct input *input)
-{
-    luaL_checkstack(input->L, 1,
-                    "too many return values at once; use unpack_one or unpack_limit instead.");
-    interpreter_spend(input->L, VALUE_STEPS);
-    unsigned first = (unsigned)take_unsigned(input, 1);
-    if (!unpack_short(input, first)) unpack_long(input, first);
 }
 
 static struct input input_of(lua_State *L)

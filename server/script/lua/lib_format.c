@@ -59,12 +59,6 @@ static long whole_of(lua_Number number)
     return number >= -0x1p63 && number < 0x1p63 ? (long)number : LONG_MIN;
 }
 
-static unsigned long bits_of(lua_Number number)
-{
-    if (number < 0x1p63) return (unsigned long)whole_of(number);
-    return (unsigned long)whole_of(number - 0x1p63) ^ (unsigned long)LONG_MIN;
-}
-
 static void add_quoted(lua_State *lua, luaL_Buffer *out, int index)
 {
     size_t len;
@@ -87,50 +81,47 @@ static void add_quoted(lua_State *lua, luaL_Buffer *out, int index)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
-static void add_literal(lua_State *lua, luaL_Buffer *out, int index, struct spec *spec)
-{
-    char item[ITEM_SIZE];
-    size_t len;
-    const char *text = luaL_checklstring(lua, index, &len);
-    if (!spec->has_precision && len >= LONG_TEXT) {
-        luaL_addlstring(out, text, len);
-        return;
-    }
-    snprintf(item, sizeof(item), spec_with(spec, "", 's'), text);
-    luaL_addstring(out, item);
-}
-
-static void add_number(lua_State *lua, luaL_Buffer *out, int index, struct spec *spec, char letter)
-{
-    char item[ITEM_SIZE];
-    lua_Number number = luaL_checknumber(lua, index);
-    if (strchr("di", letter) != NULL)
-        snprintf(item, sizeof(item), spec_with(spec, "l", letter), whole_of(number));
-    else if (strchr("ouxX", letter) != NULL)
-        snprintf(item, sizeof(item), spec_with(spec, "l", letter), bits_of(number));
-    else if (letter == 'c')
-        snprintf(item, sizeof(item), spec_with(spec, "", letter), (int)whole_of(number));
-    else
-        snprintf(item, sizeof(item), spec_with(spec, "", letter), number);
-    luaL_addstring(out, item);
-}
-
-#pragma GCC diagnostic pop
-
 static void add_item(lua_State *lua, luaL_Buffer *out, int index, struct spec *spec, char letter)
 {
-    if (letter == 'q')
+    char item[ITEM_SIZE];
+    if (letter == 'q') {
         add_quoted(lua, out, index);
-    else if (letter == 's')
-        add_literal(lua, out, index, spec);
-    else if (letter != '\0' && strchr("cdiouxXeEfgG", letter) != NULL)
-        add_number(lua, out, index, spec, letter);
-    else
+        return;
+    }
+    if (letter == 's') {
+        size_t len;
+        const char *text = luaL_checklstring(lua, index, &len);
+        if (!spec->has_precision && len >= LONG_TEXT) {
+            luaL_addlstring(out, text, len);
+            return;
+        }
+        snprintf(item, sizeof(item), spec_with(spec, "", 's'), text);
+        luaL_addstring(out, item);
+        return;
+    }
+    if (letter == '\0' || strchr("cdiouxXeEfgG", letter) == NULL)
         luaL_error(lua,
                    letter == '\0' ? "invalid option '%%' to 'format'"
                                   : "invalid option '%%%c' to 'format'",
                    letter);
+
+    lua_Number number = luaL_checknumber(lua, index);
+    if (strchr("di", letter) != NULL) {
+        snprintf(item, sizeof(item), spec_with(spec, "l", letter), whole_of(number));
+    } else if (strchr("ouxX", letter) != NULL) {
+        unsigned long bits =
+            number < 0x1p63 ? (unsigned long)whole_of(number)
+                            : (unsigned long)whole_of(number - 0x1p63) ^ (unsigned long)LONG_MIN;
+        snprintf(item, sizeof(item), spec_with(spec, "l", letter), bits);
+    } else if (letter == 'c') {
+        snprintf(item, sizeof(item), spec_with(spec, "", letter), (int)whole_of(number));
+    } else {
+        snprintf(item, sizeof(item), spec_with(spec, "", letter), number);
+    }
+    luaL_addstring(out, item);
 }
+
+#pragma GCC diagnostic pop
 
 int lib_format_string(lua_State *lua)
 {

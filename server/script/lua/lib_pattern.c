@@ -20,15 +20,6 @@ static struct bytes text_at(lua_State *lua, int index)
 
 /* ---- find and match ---- */
 
-static const char *begin_at(lua_State *lua, struct bytes subject)
-{
-    ptrdiff_t at = luaL_optinteger(lua, 3, 1), len = (ptrdiff_t)subject.len;
-    if (at < 0) at += len + 1;
-    at--;
-    if (at < 0) at = 0;
-    return subject.data + (at < len ? at : len);
-}
-
 static int push_none(lua_State *lua)
 {
     lua_pushnil(lua);
@@ -41,23 +32,25 @@ static void push_range(lua_State *lua, struct bytes subject, const char *begin, 
     lua_pushinteger(lua, end - subject.data);
 }
 
-static int find_plain(lua_State *lua, struct bytes subject, struct bytes text, const char *from)
-{
-    size_t left = (size_t)(subject.data + subject.len - from);
-    interpreter_spend(lua, (unsigned)((left + text.len) / BYTES_PER_STEP));
-    const char *found = memmem(from, left, text.data, text.len);
-    if (found == NULL) return push_none(lua);
-    push_range(lua, subject, found, found + text.len);
-    return 2;
-}
-
 static int find_pattern(lua_State *lua, bool with_range)
 {
     struct lua_pattern run = { .lua = lua, .subject = text_at(lua, 1) };
-    struct bytes text = text_at(lua, 2);
-    const char *at = begin_at(lua, run.subject), *last = run.subject.data + run.subject.len;
-    if (with_range && (lua_toboolean(lua, 4) || strpbrk(text.data, "^$*+?.([%-") == NULL))
-        return find_plain(lua, run.subject, text, at);
+    struct bytes subject = run.subject, text = text_at(lua, 2);
+    ptrdiff_t init = luaL_optinteger(lua, 3, 1), len = (ptrdiff_t)subject.len;
+    if (init < 0) init += len + 1;
+    init--;
+    if (init < 0) init = 0;
+    const char *at = subject.data + (init < len ? init : len), *last = subject.data + len;
+
+    if (with_range && (lua_toboolean(lua, 4) || strpbrk(text.data, "^$*+?.([%-") == NULL)) {
+        size_t left = (size_t)(last - at);
+        interpreter_spend(lua, (unsigned)((left + text.len) / BYTES_PER_STEP));
+        const char *found = memmem(at, left, text.data, text.len);
+        if (found == NULL) return push_none(lua);
+        push_range(lua, subject, found, found + text.len);
+        return 2;
+    }
+
     bool anchored = text.data[0] == '^';
     run.pattern = text.data + anchored;
     const char *end;
@@ -66,7 +59,7 @@ static int find_pattern(lua_State *lua, bool with_range)
     lua_pattern_end(&run);
     if (end == NULL) return push_none(lua);
     if (!with_range) return lua_pattern_push_all(&run, at, end);
-    push_range(lua, run.subject, at, end);
+    push_range(lua, subject, at, end);
     return 2 + lua_pattern_push_all(&run, NULL, end);
 }
 

@@ -30,8 +30,8 @@ struct format {
 
 struct option {
     char letter;
-    size_t size;
-    size_t gap; /* bytes of padding before it */
+    size_t size; /* 0: a setting, or a value whose size is in the data */
+    size_t gap;  /* bytes of padding before it */
 };
 
 static struct format first_option(lua_State *L)
@@ -56,39 +56,32 @@ static size_t read_number(struct format *format, size_t missing)
     return (size_t)value;
 }
 
-/* 0: settings, and values whose size is in the data. */
-static size_t read_size(struct format *format, char letter)
-{
-    size_t size;
-    switch (letter) {
-    case 'b':
-    case 'B':
-    case 'x': return sizeof(char);
-    case 'h':
-    case 'H': return sizeof(short);
-    case 'l':
-    case 'L': return sizeof(long);
-    case 'T': return sizeof(size_t);
-    case 'f': return sizeof(float);
-    case 'd': return sizeof(double);
-    case 'c': return read_number(format, 1);
-    case 'i':
-    case 'I':
-        size = read_number(format, sizeof(int));
-        if (size > MAX_INTEGER)
-            luaL_error(format->L, "integral size %d is larger than limit of %d", (int)size,
-                       MAX_INTEGER);
-        return size;
-    default: return 0;
-    }
-}
-
 /* Reads the next option; its value is at pos, or after a gap. */
 static struct option next_option(struct format *format, size_t pos)
 {
     interpreter_spend(format->L, OPTION_STEPS);
     struct option option = { .letter = *format->at++ };
-    option.size = read_size(format, option.letter);
+    switch (option.letter) {
+    case 'b':
+    case 'B':
+    case 'x': option.size = sizeof(char); break;
+    case 'h':
+    case 'H': option.size = sizeof(short); break;
+    case 'l':
+    case 'L': option.size = sizeof(long); break;
+    case 'T': option.size = sizeof(size_t); break;
+    case 'f': option.size = sizeof(float); break;
+    case 'd': option.size = sizeof(double); break;
+    case 'c': option.size = read_number(format, 1); break;
+    case 'i':
+    case 'I':
+        option.size = read_number(format, sizeof(int));
+        if (option.size > MAX_INTEGER)
+            luaL_error(format->L, "integral size %d is larger than limit of %d", (int)option.size,
+                       MAX_INTEGER);
+        break;
+    default: break;
+    }
     /* Like Redis, this takes a size that is not a power of two for one. */
     size_t alignment = option.size < format->alignment ? option.size : format->alignment;
     if (alignment > 1 && option.letter != 'c')
@@ -118,36 +111,16 @@ static void apply_setting(struct format *format, char letter)
 
 /* ---- packing ---- */
 
-static void pack_double(struct lua_output *out, const struct format *format, size_t size,
-                        double number)
-{
-    union {
-        float single;
-        uint32_t bits;
-    } narrow = { .single = (float)number };
-    union {
-        double number;
-        uint64_t bits;
-    } wide = { .number = number };
-    lua_number_put(lua_output_extend(out, size), size == sizeof(float) ? narrow.bits : wide.bits,
-                   size, format->big_endian);
-}
-
-static void pack_string(struct lua_output *out, const struct option *option, int arg)
-{
-    size_t len;
-    const char *text = luaL_checklstring(out->L, arg, &len);
-    size_t size = option->letter == 's' || option->size == 0 ? len : option->size;
-    /* Redis' error names the next argument. */
-    luaL_argcheck(out->L, len >= size, arg + 1, "string too short");
-    lua_output_add(out, text, size);
-    if (option->letter == 's') lua_output_add_byte(out, 0);
-}
-
 /* Returns how many arguments it packed. */
 static int pack_option(struct lua_output *out, struct format *format, const struct option *option,
                        int arg)
 {
+    size_t size = option->size, len;
+    const char *text;
+    double number;
+    float single;
+    uint32_t short_bits;
+    uint64_t bits;
     switch (option->letter) {
     case 'x': lua_output_add_byte(out, 0); return 0;
     case 'b':
@@ -158,18 +131,29 @@ static int pack_option(struct lua_output *out, struct format *format, const stru
     case 'L':
     case 'T':
     case 'i':
-    case 'I': {
-        uint64_t value = lua_number_to_uint64(luaL_checknumber(out->L, arg));
-        lua_number_put(lua_output_extend(out, option->size), value, option->size,
-                       format->big_endian);
-        return 1;
-    }
+    case 'I': bits = lua_number_to_uint64(luaL_checknumber(out->L, arg)); break;
     case 'f':
-    case 'd': pack_double(out, format, option->size, luaL_checknumber(out->L, arg)); return 1;
+        single = (float)luaL_checknumber(out->L, arg);
+        memcpy(&short_bits, &single, sizeof(single));
+        bits = short_bits;
+        break;
+    case 'd':
+        number = luaL_checknumber(out->L, arg);
+        memcpy(&bits, &number, sizeof(number));
+        break;
     case 's':
-    case 'c': pack_string(out, option, arg); return 1;
+    case 'c':
+        text = luaL_checklstring(out->L, arg, &len);
+        if (option->letter == 's' || size == 0) size = len;
+        /* Redis' error names the next argument. */
+        luaL_argcheck(out->L, len >= size, arg + 1, "string too short");
+        lua_output_add(out, text, size);
+        if (option->letter == 's') lua_output_add_byte(out, 0);
+        return 1;
     default: apply_setting(format, option->letter); return 0;
     }
+    lua_number_put(lua_output_extend(out, size), bits, size, format->big_endian);
+    return 1;
 }
 
 static int struct_pack(lua_State *L)
@@ -196,53 +180,25 @@ struct input {
     int results; /* on Lua's stack */
 };
 
-static void push_integer(lua_State *L, uint64_t value, const struct option *option)
-{
-    if (option->letter < 'a') {
-        lua_pushnumber(L, (lua_Number)value);
-        return;
-    }
-    /* For sizes beyond 8 Redis takes a wrong bit for the sign. */
-    uint64_t signs = UINT64_MAX << ((option->size * CHAR_BIT - 1) & 63);
-    if ((value & signs) != 0) value |= signs;
-    lua_pushnumber(L, (lua_Number)(int64_t)value);
-}
-
-static void push_double(lua_State *L, uint64_t bits, size_t size)
-{
-    union {
-        uint32_t bits;
-        float single;
-    } narrow = { .bits = (uint32_t)bits };
-    union {
-        uint64_t bits;
-        double number;
-    } wide = { .bits = bits };
-    lua_pushnumber(L, size == sizeof(float) ? (lua_Number)narrow.single : wide.number);
-}
-
-/* Pops the result before c0, which is the size of its value. */
-static size_t take_length(lua_State *L, struct input *input)
-{
-    if (input->results == 0 || !lua_isnumber(L, -1))
-        luaL_error(L, "format 'c0' needs a previous size");
-    size_t size = lua_number_to_uint64(lua_tonumber(L, -1));
-    lua_pop(L, 1);
-    input->results--;
-    luaL_argcheck(L, size <= input->len - input->pos, 2, "data string too short");
-    return size;
-}
-
 /* Pushes a string and returns the number of its bytes in the input. */
 static size_t unpack_string(lua_State *L, struct input *input, const struct option *option)
 {
     const char *text = input->data + input->pos;
+    size_t left = input->len - input->pos;
     if (option->letter == 'c') {
-        size_t size = option->size > 0 ? option->size : take_length(L, input);
+        size_t size = option->size;
+        if (size == 0) { /* c0: the size is the result before it */
+            if (input->results == 0 || !lua_isnumber(L, -1))
+                luaL_error(L, "format 'c0' needs a previous size");
+            size = lua_number_to_uint64(lua_tonumber(L, -1));
+            lua_pop(L, 1);
+            input->results--;
+            luaL_argcheck(L, size <= left, 2, "data string too short");
+        }
         lua_pushlstring(L, text, size);
         return size;
     }
-    const char *end = memchr(text, '\0', input->len - input->pos);
+    const char *end = memchr(text, '\0', left);
     if (end == NULL) luaL_error(L, "unfinished string in data");
     lua_pushlstring(L, text, (size_t)(end - text));
     return (size_t)(end - text) + 1;
@@ -255,12 +211,26 @@ static size_t unpack_item(lua_State *L, struct input *input, const struct format
     size_t size = option->size;
     if (option->letter == 's' || option->letter == 'c') {
         size = unpack_string(L, input, option);
+        input->results++;
+        return size;
+    }
+    uint64_t bits = lua_number_get(input->data + input->pos, size, format->big_endian);
+    if (option->letter == 'f') {
+        uint32_t short_bits = (uint32_t)bits;
+        float single;
+        memcpy(&single, &short_bits, sizeof(single));
+        lua_pushnumber(L, (lua_Number)single);
+    } else if (option->letter == 'd') {
+        double number;
+        memcpy(&number, &bits, sizeof(number));
+        lua_pushnumber(L, number);
+    } else if (option->letter < 'a') {
+        lua_pushnumber(L, (lua_Number)bits);
     } else {
-        uint64_t bits = lua_number_get(input->data + input->pos, size, format->big_endian);
-        if (option->letter == 'f' || option->letter == 'd')
-            push_double(L, bits, size);
-        else
-            push_integer(L, bits, option);
+        /* For sizes beyond 8 Redis takes a wrong bit for the sign. */
+        uint64_t signs = UINT64_MAX << ((size * CHAR_BIT - 1) & 63);
+        if ((bits & signs) != 0) bits |= signs;
+        lua_pushnumber(L, (lua_Number)(int64_t)bits);
     }
     input->results++;
     return size;

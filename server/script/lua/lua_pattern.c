@@ -45,14 +45,6 @@ static const char *set_end(struct lua_pattern *run, const char *p)
     return p + 1;
 }
 
-static const char *item_end(struct lua_pattern *run, const char *p)
-{
-    if (*p == '[') return set_end(run, p);
-    if (*p != '%') return p + 1;
-    if (p[1] == '\0') luaL_error(run->lua, "malformed pattern (ends with '%%')");
-    return p + 2;
-}
-
 static bool is_in_class(unsigned char c, char letter)
 {
     bool is;
@@ -120,16 +112,6 @@ static const char *repeat_longest(struct lua_pattern *run, const char *at, const
     return NULL;
 }
 
-static const char *repeat_shortest(struct lua_pattern *run, const char *at, const char *p,
-                                   const char *end)
-{
-    for (;; at++) {
-        const char *found = match(run, at, end + 1);
-        if (found != NULL) return found;
-        if (!fits(run, at, p, end)) return NULL;
-    }
-}
-
 /* ---- captures and the rest ---- */
 
 static const char *open_capture(struct lua_pattern *run, const char *at, const char *p,
@@ -186,7 +168,13 @@ static const char *match_balance(struct lua_pattern *run, const char *at, const 
  * of the match. */
 static bool match_item(struct lua_pattern *run, const char **at, const char **p)
 {
-    const char *end = item_end(run, *p), *found = NULL;
+    const char *end = *p + 1, *found = NULL; /* the end of the item */
+    if (**p == '[') {
+        end = set_end(run, *p);
+    } else if (**p == '%') {
+        if ((*p)[1] == '\0') luaL_error(run->lua, "malformed pattern (ends with '%%')");
+        end = *p + 2;
+    }
     switch (*end) {
     case '?':
         if (fits(run, *at, *p, end)) found = match(run, *at + 1, end + 1);
@@ -195,7 +183,10 @@ static bool match_item(struct lua_pattern *run, const char **at, const char **p)
         break;
     case '*': found = repeat_longest(run, *at, *p, end, 0); break;
     case '+': found = repeat_longest(run, *at, *p, end, 1); break;
-    case '-': found = repeat_shortest(run, *at, *p, end); break;
+    case '-': /* the smallest number of repetitions first */
+        while ((found = match(run, *at, end + 1)) == NULL && fits(run, *at, *p, end))
+            ++*at;
+        break;
     default:
         if (!fits(run, *at, *p, end)) break;
         ++*at;
@@ -234,33 +225,30 @@ static bool match_escape(struct lua_pattern *run, const char **at, const char **
     }
 }
 
-static const char *match_here(struct lua_pattern *run, const char *at, const char *p)
-{
-    for (;;) {
-        bool unfinished;
-        switch (*p) {
-        case '\0': return at;
-        case '(':
-            return p[1] == ')' ? open_capture(run, at, p + 2, CAPTURE_POSITION)
-                               : open_capture(run, at, p + 1, CAPTURE_OPEN);
-        case ')': return close_capture(run, at, p + 1);
-        case '%': unfinished = match_escape(run, &at, &p); break;
-        case '$':
-            if (p[1] == '\0') return at == subject_end(run) ? at : NULL;
-            unfinished = match_item(run, &at, &p);
-            break;
-        default: unfinished = match_item(run, &at, &p); break;
-        }
-        if (!unfinished) return at;
-    }
-}
-
 static const char *match(struct lua_pattern *run, const char *at, const char *p)
 {
     if (++run->depth > DEPTH_MAX) luaL_error(run->lua, "pattern too complex");
-    const char *found = match_here(run, at, p);
+    for (bool unfinished = true; unfinished;) {
+        unfinished = false;
+        switch (*p) {
+        case '\0': break;
+        case '(':
+            at = p[1] == ')' ? open_capture(run, at, p + 2, CAPTURE_POSITION)
+                             : open_capture(run, at, p + 1, CAPTURE_OPEN);
+            break;
+        case ')': at = close_capture(run, at, p + 1); break;
+        case '%': unfinished = match_escape(run, &at, &p); break;
+        case '$':
+            if (p[1] != '\0')
+                unfinished = match_item(run, &at, &p);
+            else if (at != subject_end(run))
+                at = NULL;
+            break;
+        default: unfinished = match_item(run, &at, &p); break;
+        }
+    }
     run->depth--;
-    return found;
+    return at;
 }
 
 const char *lua_pattern_match(struct lua_pattern *run, const char *at)
