@@ -88,24 +88,21 @@ static size_t count_bits(struct bytes text, size_t from, size_t to)
     return count;
 }
 
-/* Returns the first byte in [at, to) that differs from `skipped`, or to. */
-static size_t skip_bytes(struct bytes text, size_t at, size_t to, unsigned char skipped)
-{
-    uint64_t skipped_word;
-    memset(&skipped_word, skipped, sizeof(skipped_word));
-    while (to - at >= sizeof(skipped_word) && load_word(text.data + at) == skipped_word)
-        at += sizeof(skipped_word);
-    while (at < to && (unsigned char)text.data[at] == skipped)
-        at++;
-    return at;
-}
-
 /* Returns the first bit in [from, to) that is on, or off; `to` if there is none. */
 static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
 {
+    unsigned char skipped = on ? 0 : 0xff;
+    uint64_t skipped_word;
+    memset(&skipped_word, skipped, sizeof(skipped_word));
     for (size_t at = from; at < to; at++) {
-        if (at % 8 == 0) {
-            at = 8 * skip_bytes(text, at / 8, to / 8, on ? 0 : 0xff);
+        if (at % 8 == 0) { /* skip words and bytes that do not have it */
+            size_t byte = at / 8, end = to / 8;
+            while (end - byte >= sizeof(skipped_word) &&
+                   load_word(text.data + byte) == skipped_word)
+                byte += sizeof(skipped_word);
+            while (byte < end && (unsigned char)text.data[byte] == skipped)
+                byte++;
+            at = 8 * byte;
             if (at >= to) break;
         }
         if (has_bit(text, at) == on) return at;
@@ -158,20 +155,6 @@ static void cmd_bitcount(struct call *call)
     resp_integer(call->out, (int64_t)count_bits(text, from, to));
 }
 
-/* Parses the range after BITPOS key bit, in bits; by default the whole string. False: an error was
- * replied. */
-static bool arg_bitpos_range(struct call *call, size_t len, size_t *from, size_t *to)
-{
-    int64_t start = 0, end = INT64_MAX;
-    bool in_bits;
-    if (call->argc > 6) return fail(call, ERR_SYNTAX);
-    if (call->argc > 3 && !arg_int64(call, 3, &start)) return false;
-    if (!arg_is_bits(call, 5, &in_bits)) return false;
-    if (call->argc > 4 && !arg_int64(call, 4, &end)) return false;
-    clip_to_bits(start, end, in_bits, len, from, to);
-    return true;
-}
-
 static void cmd_bitpos(struct call *call)
 {
     int64_t bit;
@@ -188,7 +171,16 @@ static void cmd_bitpos(struct call *call)
     }
     struct bytes text = object_text(&entry->object);
     size_t from, to;
-    if (!arg_bitpos_range(call, text.len, &from, &to)) return;
+    int64_t start = 0, end = INT64_MAX;
+    bool in_bits;
+    if (call->argc > 6) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
+    if (call->argc > 3 && !arg_int64(call, 3, &start)) return;
+    if (!arg_is_bits(call, 5, &in_bits)) return;
+    if (call->argc > 4 && !arg_int64(call, 4, &end)) return;
+    clip_to_bits(start, end, in_bits, text.len, &from, &to);
     size_t at = find_bit(text, from, to, bit == 1);
     /* Without an end of the range, the string counts as followed by zeros. */
     bool found = at < to || (from < to && bit == 0 && call->argc < 5);
@@ -244,22 +236,8 @@ static struct bytes source_text(struct call *call, int i)
     return entry != NULL ? object_text(&entry->object) : LIT("");
 }
 
-/* Sets *len to the length of the longest source. False: an error was sent. */
-static bool find_longest_source(struct call *call, size_t *len)
-{
-    *len = 0;
-    for (int i = 3; i < call->argc; i++) {
-        struct entry *entry;
-        if (!find_typed_counted(call, i, TYPE_STRING, &entry)) return false;
-        size_t own = entry != NULL ? object_text(&entry->object).len : 0;
-        if (own > *len) *len = own;
-    }
-    return true;
-}
-
 static void cmd_bitop(struct call *call)
 {
-    size_t len;
     int word = arg_word(call, 1, bitops, sizeof(bitops) / sizeof(bitops[0]));
     enum bitop op = (enum bitop)word;
     if (word < 0) {
@@ -270,7 +248,13 @@ static void cmd_bitop(struct call *call)
         fail(call, ERR_BITOP_NOT);
         return;
     }
-    if (!find_longest_source(call, &len)) return;
+    size_t len = 0; /* of the longest source */
+    for (int i = 3; i < call->argc; i++) {
+        struct entry *entry;
+        if (!find_typed_counted(call, i, TYPE_STRING, &entry)) return;
+        size_t own = entry != NULL ? object_text(&entry->object).len : 0;
+        if (own > len) len = own;
+    }
     if (len == 0) {
         struct entry *entry = txn_find(call->txn, call->argv[2]);
         if (entry != NULL) txn_key_drop(call->txn, entry, EVENT_DEL);

@@ -44,13 +44,6 @@ static bool is_soft_due(const struct entry *entry, msec now, msec early)
     return soft != NEVER && instant_due(instant_moved(soft, -early), now);
 }
 
-/* What the client gets if it may not make the value. */
-static enum state state_of(const struct entry *entry, msec now)
-{
-    if (entry == NULL) return STATE_MISSING;
-    return is_soft_due(entry, now, 0) ? STATE_STALE : STATE_FRESH;
-}
-
 /* Gives the client the right to make the value, if that is wanted and nobody has it. A replica
  * grants none, because its master does. */
 static enum state decide(struct call *call, const struct entry *entry,
@@ -58,11 +51,13 @@ static enum state decide(struct call *call, const struct entry *entry,
 {
     struct txn *txn = call->txn;
     bool is_wanted = entry == NULL || is_soft_due(entry, txn->now, how->early);
-    if (!is_wanted || txn->store->leases.granted_elsewhere ||
-        txn_refresh_until(txn, call->argv[1]) != 0)
-        return state_of(entry, txn->now);
-    txn_refresh_begin(txn, call->argv[1], how->right_until);
-    return entry == NULL ? STATE_FILL : STATE_REFRESH;
+    if (is_wanted && !txn->store->leases.granted_elsewhere &&
+        txn_refresh_until(txn, call->argv[1]) == 0) {
+        txn_refresh_begin(txn, call->argv[1], how->right_until);
+        return entry == NULL ? STATE_FILL : STATE_REFRESH;
+    }
+    if (entry == NULL) return STATE_MISSING;
+    return is_soft_due(entry, txn->now, 0) ? STATE_STALE : STATE_FRESH;
 }
 
 static void cmd_getfresh(struct call *call)

@@ -197,17 +197,6 @@ static bool make_dense(struct call *call, struct entry *entry)
     return good;
 }
 
-/* Converts the encoding to dense first, as Redis does. */
-static void debug_getreg(struct call *call, struct entry *entry)
-{
-    uint8_t registers[HLL_REGISTERS] = { 0 };
-    if (hll_is_sparse(object_text(&entry->object)) && !make_dense(call, entry)) return;
-    hll_merge(registers, object_text(&entry->object));
-    resp_array(call->out, HLL_REGISTERS);
-    for (unsigned i = 0; i < HLL_REGISTERS; i++)
-        resp_integer(call->out, registers[i]);
-}
-
 static void debug_decode(struct call *call, struct bytes text)
 {
     if (!hll_is_sparse(text)) {
@@ -241,16 +230,23 @@ static void cmd_pfdebug(struct call *call)
     txn_string_unshare(call->txn, entry);
     struct bytes text = object_text(&entry->object);
     bool is_sparse = hll_is_sparse(text);
-    if (arg_is(call, 1, "GETREG"))
-        debug_getreg(call, entry);
-    else if (arg_is(call, 1, "DECODE"))
+    if (arg_is(call, 1, "GETREG")) {
+        /* Convert the encoding to dense first, as Redis does. */
+        uint8_t registers[HLL_REGISTERS] = { 0 };
+        if (is_sparse && !make_dense(call, entry)) return;
+        hll_merge(registers, object_text(&entry->object));
+        resp_array(call->out, HLL_REGISTERS);
+        for (unsigned i = 0; i < HLL_REGISTERS; i++)
+            resp_integer(call->out, registers[i]);
+    } else if (arg_is(call, 1, "DECODE")) {
         debug_decode(call, text);
-    else if (arg_is(call, 1, "ENCODING"))
+    } else if (arg_is(call, 1, "ENCODING")) {
         resp_status(call->out, is_sparse ? "sparse" : "dense");
-    else if (!arg_is(call, 1, "TODENSE"))
+    } else if (!arg_is(call, 1, "TODENSE")) {
         failf(call, ERR_PFDEBUG_SUBCOMMAND, arg_width(call, 1), call->argv[1].data);
-    else if (!is_sparse || make_dense(call, entry))
+    } else if (!is_sparse || make_dense(call, entry)) {
         resp_integer(call->out, is_sparse);
+    }
 }
 
 /* Redis tests its code here. Ours is tested by its unit tests. */

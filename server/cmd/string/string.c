@@ -95,49 +95,32 @@ static void set_plain(struct call *call, int key, struct entry *entry, int value
     txn_string_set_found(call->txn, call->argv[key], entry, call->argv[value], &how);
 }
 
-/* Finds the old value, as the options require. False: an error was sent. */
-static bool find_old(struct call *call, const struct options *options, struct entry **entry)
-{
-    if (options->give_old) return find_typed_counted(call, 1, TYPE_STRING, entry);
-    if (options->condition.kind != IF_ANY) return find_typed(call, 1, TYPE_STRING, entry);
-    *entry = txn_find(call->txn, call->argv[1]);
-    return true;
-}
-
-/* Reads the deadlines that SET gives. False: an error was sent. */
-static bool read_deadlines(struct call *call, const struct options *options, struct string_set *how)
-{
-    how->keep_ttl = options->keep_ttl;
-    if (options->ttl_arg != 0 &&
-        !arg_deadline(call, options->ttl_arg, options->unit, true, &how->at))
-        return false;
-    return options->soft_arg == 0 ||
-           arg_deadline(call, options->soft_arg, TTL_MSEC, true, &how->soft);
-}
-
-/* The value would never be stale. */
-static bool soft_is_late(const struct call *call, const struct entry *entry,
-                         const struct string_set *how)
-{
-    msec at = how->at;
-    if (how->keep_ttl && entry != NULL) at = entry_expires_at(call->txn->ks, entry);
-    return how->soft > at;
-}
-
 static void cmd_set(struct call *call)
 {
     struct options options;
     struct string_set how = { .at = NEVER, .event = EVENT_SET };
     if (!read_string_options(call, 3, take_set_option, &options)) return;
-    if (!read_deadlines(call, &options, &how)) return;
+    how.keep_ttl = options.keep_ttl;
+    if (options.ttl_arg != 0 && !arg_deadline(call, options.ttl_arg, options.unit, true, &how.at))
+        return;
+    if (options.soft_arg != 0 && !arg_deadline(call, options.soft_arg, TTL_MSEC, true, &how.soft))
+        return;
 
     struct entry *entry;
-    bool holds;
-    if (!find_old(call, &options, &entry)) return;
-    if (soft_is_late(call, entry, &how)) {
+    if (options.give_old) {
+        if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
+    } else if (options.condition.kind != IF_ANY) {
+        if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    } else {
+        entry = txn_find(call->txn, call->argv[1]);
+    }
+    msec at = how.at;
+    if (how.keep_ttl && entry != NULL) at = entry_expires_at(call->txn->ks, entry);
+    if (how.soft > at) { /* the value would never be stale */
         fail(call, ERR_SOFT_LATE);
         return;
     }
+    bool holds;
     if (!string_condition_holds(call, &options.condition, entry, &holds)) return;
     bool refused = !holds || (entry == NULL ? options.only_present : options.only_new);
     if (options.give_old) reply_string(call, entry); /* before the mutator overwrites it */

@@ -24,14 +24,6 @@ void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS])
     }
 }
 
-/* As in Redis, only the length of the digest is checked. */
-static bool equals_digest(struct bytes value, struct bytes wanted)
-{
-    char digits[STRING_DIGEST_CHARS];
-    string_digest(value, digits);
-    return strncasecmp(digits, wanted.data, STRING_DIGEST_CHARS) == 0;
-}
-
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds)
 {
@@ -40,8 +32,14 @@ bool string_condition_holds(struct call *call, const struct string_condition *co
     *holds = !if_equal;
     if (entry == NULL || condition->kind == IF_ANY) return true;
     struct bytes value = object_text(&entry->object), wanted = call->argv[condition->arg];
-    if (by_digest && wanted.len != STRING_DIGEST_CHARS) return fail(call, ERR_DIGEST_LENGTH);
-    bool equal = by_digest ? equals_digest(value, wanted) : bytes_equal(value, wanted);
-    *holds = equal == if_equal;
+    if (!by_digest) {
+        *holds = bytes_equal(value, wanted) == if_equal;
+        return true;
+    }
+    /* As in Redis, only the length of the digest is checked. */
+    char digits[STRING_DIGEST_CHARS];
+    if (wanted.len != STRING_DIGEST_CHARS) return fail(call, ERR_DIGEST_LENGTH);
+    string_digest(value, digits);
+    *holds = (strncasecmp(digits, wanted.data, STRING_DIGEST_CHARS) == 0) == if_equal;
     return true;
 }

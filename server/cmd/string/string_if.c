@@ -47,23 +47,20 @@ static bool take_option(const struct call *call, int *i, struct msetex *how)
     return *i < call->argc;
 }
 
-static bool read_msetex(struct call *call, struct msetex *how)
-{
-    int64_t count;
-    if (!arg_range(call, 1, 1, INT32_MAX, &count, ERR_MSETEX_NUMKEYS)) return false;
-    bool fits = count <= (call->argc - FIRST_KEY) / 2;
-    *how = (struct msetex){ .first = FIRST_KEY, .end = fits ? FIRST_KEY + 2 * (int)count : 0 };
-    for (int i = how->end; i < call->argc && fits; i++)
-        fits = take_option(call, &i, how);
-    if (!fits) fail(call, ERR_SYNTAX);
-    return fits;
-}
-
 static void cmd_msetex(struct call *call)
 {
-    struct msetex how;
+    struct msetex how = { .first = FIRST_KEY };
     struct string_set set = { .at = NEVER, .event = EVENT_SET };
-    if (!read_msetex(call, &how)) return;
+    int64_t count;
+    if (!arg_range(call, 1, 1, INT32_MAX, &count, ERR_MSETEX_NUMKEYS)) return;
+    bool fits = count <= (call->argc - FIRST_KEY) / 2;
+    how.end = fits ? FIRST_KEY + 2 * (int)count : 0;
+    for (int i = how.end; i < call->argc && fits; i++)
+        fits = take_option(call, &i, &how);
+    if (!fits) {
+        fail(call, ERR_SYNTAX);
+        return;
+    }
     if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &set.at)) return;
     set.keep_ttl = how.keep_ttl;
     bool holds = true;
@@ -94,16 +91,7 @@ static unsigned vary_delex_key(int argc, const struct bytes *argv)
     return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
 }
 
-/* As in Redis, the condition is not looked at if the key is missing. False: an error was sent. */
-static bool delex_condition_holds(struct call *call, const struct entry *entry, bool *holds)
-{
-    struct string_condition condition = { .kind = IF_ANY };
-    if (call->argc > 2 && entry->object.type != TYPE_STRING) return fail(call, ERR_DELEX_TYPE);
-    if (call->argc > 2 && !arg_string_condition(call, 2, &condition))
-        return fail(call, ERR_DELEX_CONDITION);
-    return string_condition_holds(call, &condition, entry, holds);
-}
-
+/* As in Redis, the condition is not looked at if the key is missing. */
 static void cmd_delex(struct call *call)
 {
     bool holds = false;
@@ -112,7 +100,18 @@ static void cmd_delex(struct call *call)
         return;
     }
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    if (entry != NULL && !delex_condition_holds(call, entry, &holds)) return;
+    if (entry != NULL) {
+        struct string_condition condition = { .kind = IF_ANY };
+        if (call->argc > 2 && entry->object.type != TYPE_STRING) {
+            fail(call, ERR_DELEX_TYPE);
+            return;
+        }
+        if (call->argc > 2 && !arg_string_condition(call, 2, &condition)) {
+            fail(call, ERR_DELEX_CONDITION);
+            return;
+        }
+        if (!string_condition_holds(call, &condition, entry, &holds)) return;
+    }
     if (holds) txn_key_drop(call->txn, entry, EVENT_DEL);
     resp_integer(call->out, holds);
 }

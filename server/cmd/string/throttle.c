@@ -20,17 +20,6 @@ struct rate {
     int64_t quantity; /* actions of this call */
 };
 
-/* Times in nanoseconds; `full` is the TAT, or now if that is later. */
-struct bucket {
-    int64_t now, full;
-};
-
-struct verdict {
-    bool is_limited;
-    int64_t remaining;
-    int64_t retry_after, reset_after; /* nanoseconds; -1: never, or not needed */
-};
-
 static bool read_rate(struct call *call, int64_t unit, struct rate *rate)
 {
     int64_t most, count, period, period_ns;
@@ -52,40 +41,6 @@ static bool read_rate(struct call *call, int64_t unit, struct rate *rate)
     return fits && rate->interval > 0;
 }
 
-static bool read_bucket(struct call *call, const struct rate *rate, const struct entry *entry,
-                        struct bucket *bucket)
-{
-    int64_t tat = INT64_MIN, latest;
-    if (__builtin_mul_overflow(call->txn->now, NS_PER_MS, &bucket->now) ||
-        __builtin_add_overflow(bucket->now, rate->burst, &latest))
-        return fail(call, ERR_RATE_SPAN);
-    if (entry != NULL) {
-        struct bytes text = object_text(&entry->object);
-        if (!number_parse_int64(text.data, text.len, &tat)) return fail(call, ERR_NOT_INTEGER);
-    }
-    bucket->full = tat > bucket->now ? tat : bucket->now;
-    return true;
-}
-
-/* Takes the actions from the bucket if they are allowed, and moves `full`. */
-static struct verdict take(const struct rate *rate, struct bucket *bucket)
-{
-    struct verdict verdict = { .is_limited = true, .retry_after = -1 };
-    if (rate->quantity <= rate->limit) {
-        int64_t ahead = bucket->full - bucket->now;
-        int64_t span = rate->interval * rate->quantity, slack = rate->burst - span;
-        verdict.is_limited = ahead > slack;
-        if (verdict.is_limited)
-            verdict.retry_after = ahead - slack;
-        else
-            bucket->full += span; /* at most now + burst, which fits */
-    }
-    verdict.reset_after = bucket->full - bucket->now;
-    if (verdict.reset_after < rate->burst)
-        verdict.remaining = (rate->burst - verdict.reset_after) / rate->interval;
-    return verdict;
-}
-
 static int64_t round_up(int64_t ns, int64_t unit)
 {
     return ns < 0 ? -1 : ns / unit + (ns % unit != 0);
@@ -94,30 +49,51 @@ static int64_t round_up(int64_t ns, int64_t unit)
 static void throttle(struct call *call, int64_t unit)
 {
     struct rate rate;
-    struct bucket bucket;
     struct entry *entry;
     if (!read_rate(call, unit, &rate)) return;
-    if (!find_typed(call, 1, TYPE_STRING, &entry) || !read_bucket(call, &rate, entry, &bucket))
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+
+    int64_t tat = INT64_MIN, now, latest;
+    if (__builtin_mul_overflow(call->txn->now, NS_PER_MS, &now) ||
+        __builtin_add_overflow(now, rate.burst, &latest)) {
+        fail(call, ERR_RATE_SPAN);
         return;
+    }
+    if (entry != NULL) {
+        struct bytes text = object_text(&entry->object);
+        if (!number_parse_int64(text.data, text.len, &tat)) {
+            fail(call, ERR_NOT_INTEGER);
+            return;
+        }
+    }
 
-    struct verdict verdict = take(&rate, &bucket);
+    /* Take the actions if they are allowed, which makes the bucket full at a later time. */
+    int64_t full = tat > now ? tat : now, retry_after = -1;
+    bool is_limited = true;
+    if (rate.quantity <= rate.limit) {
+        int64_t ahead = full - now, span = rate.interval * rate.quantity, slack = rate.burst - span;
+        is_limited = ahead > slack;
+        if (is_limited)
+            retry_after = ahead - slack;
+        else
+            full += span; /* at most `latest`, which fits */
+    }
+    int64_t reset_after = full - now;
 
-    if (!verdict.is_limited && rate.quantity > 0) {
+    if (!is_limited && rate.quantity > 0) {
         char text[NUMBER_INT64_MAX_CHARS];
-        const struct string_set how = {
-            .at = round_up(bucket.full, NS_PER_MS),
-            .event = EVENT_SET,
-        };
-        struct bytes value = bytes_of(text, number_print_int64(text, bucket.full));
+        const struct string_set how = { .at = round_up(full, NS_PER_MS), .event = EVENT_SET };
+        struct bytes value = bytes_of(text, number_print_int64(text, full));
         txn_string_set_found(call->txn, call->argv[1], entry, value, &how);
     }
 
     resp_array(call->out, 5);
-    resp_integer(call->out, verdict.is_limited);
+    resp_integer(call->out, is_limited);
     resp_integer(call->out, rate.limit);
-    resp_integer(call->out, verdict.remaining);
-    resp_integer(call->out, round_up(verdict.retry_after, unit));
-    resp_integer(call->out, round_up(verdict.reset_after, unit));
+    resp_integer(call->out,
+                 reset_after < rate.burst ? (rate.burst - reset_after) / rate.interval : 0);
+    resp_integer(call->out, round_up(retry_after, unit));
+    resp_integer(call->out, round_up(reset_after, unit));
 }
 
 static void cmd_throttle(struct call *call)
