@@ -25,37 +25,28 @@ struct restore {
 };
 
 /* Only one of IDLETIME and FREQ may be given. */
-static bool take_restore_option(struct call *call, int *i, struct restore *how)
-{
-    bool has_value = *i + 1 < call->argc;
-    if (arg_is(call, *i, "REPLACE")) {
-        how->replace = true;
-    } else if (arg_is(call, *i, "ABSTTL")) {
-        how->is_instant = true;
-    } else if (arg_is(call, *i, "IDLETIME") && has_value && how->frequency == -1) {
-        if (!arg_int64(call, ++*i, &how->idle)) return false;
-        if (how->idle < 0) fail(call, ERR_RESTORE_IDLE);
-        return how->idle >= 0;
-    } else if (arg_is(call, *i, "FREQ") && has_value && how->idle == -1) {
-        if (!arg_int64(call, ++*i, &how->frequency)) return false;
-        bool in_range = how->frequency >= 0 && how->frequency <= 255;
-        if (!in_range) fail(call, ERR_RESTORE_FREQ);
-        return in_range;
-    } else {
-        return fail(call, ERR_SYNTAX);
-    }
-    return true;
-}
-
 static bool read_restore_options(struct call *call, struct restore *how)
 {
     *how = (struct restore){ .idle = -1, .frequency = -1 };
-    for (int i = 4; i < call->argc; i++)
-        if (!take_restore_option(call, &i, how)) return false;
+    for (int i = 4; i < call->argc; i++) {
+        bool has_value = i + 1 < call->argc;
+        if (arg_is(call, i, "REPLACE")) {
+            how->replace = true;
+        } else if (arg_is(call, i, "ABSTTL")) {
+            how->is_instant = true;
+        } else if (arg_is(call, i, "IDLETIME") && has_value && how->frequency == -1) {
+            if (!arg_int64(call, ++i, &how->idle)) return false;
+            if (how->idle < 0) return fail(call, ERR_RESTORE_IDLE);
+        } else if (arg_is(call, i, "FREQ") && has_value && how->idle == -1) {
+            if (!arg_int64(call, ++i, &how->frequency)) return false;
+            if (how->frequency < 0 || how->frequency > 255) return fail(call, ERR_RESTORE_FREQ);
+        } else {
+            return fail(call, ERR_SYNTAX);
+        }
+    }
     if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) return fail(call, ERR_BUSYKEY);
     if (!arg_int64(call, 2, &how->ttl)) return false;
-    if (how->ttl < 0) fail(call, ERR_RESTORE_TTL);
-    return how->ttl >= 0;
+    return how->ttl >= 0 || fail(call, ERR_RESTORE_TTL);
 }
 
 /* If the deadline has passed, the key is not created, but the key that it replaces is deleted; on a

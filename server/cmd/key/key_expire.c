@@ -30,16 +30,6 @@ static bool read_expire_conditions(struct call *call, int first, struct conditio
     return true;
 }
 
-/* NEVER is the latest instant, so a missing deadline compares as infinite. */
-static bool conditions_hold(const struct conditions *when, msec old, msec at)
-{
-    if (when->none_yet && old != NEVER) return false;
-    if (when->present && old == NEVER) return false;
-    if (when->later && at <= old) return false;
-    if (when->earlier && at >= old) return false;
-    return true;
-}
-
 static void expire_key(struct call *call, enum ttl_unit unit)
 {
     struct conditions when;
@@ -49,8 +39,13 @@ static void expire_key(struct call *call, enum ttl_unit unit)
     if (at < INSTANT_MIN) at = INSTANT_MIN; /* both have passed */
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    bool moves =
-        entry != NULL && conditions_hold(&when, entry_expires_at(call->txn->ks, entry), at);
+    bool moves = entry != NULL;
+    if (moves) {
+        /* NEVER is the latest instant, so a missing deadline compares as infinite. */
+        msec old = entry_expires_at(call->txn->ks, entry);
+        moves = !(when.none_yet && old != NEVER) && !(when.present && old == NEVER) &&
+                !(when.later && at <= old) && !(when.earlier && at >= old);
+    }
     if (moves) txn_key_expire(call->txn, entry, at);
     resp_integer(call->out, moves);
 }

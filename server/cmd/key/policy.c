@@ -15,29 +15,25 @@ enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
 /* What a policy can write to. */
 #define TARGET_TYPES "stream or dehydrator"
 
-/* Fails if the key that the option writes to has another type in some database. */
-static bool check_target(struct call *call, const char *option, struct bytes key)
-{
-    const struct store *store = call->txn->store;
-    for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
-        if (!txn_exists_in(call->txn, db, key)) continue;
-        const struct entry *entry = keyspace_find(store_database(store, db), key);
-        const char *type = type_name(entry->object.type);
-        if (strstr(TARGET_TYPES, type) != NULL) continue;
-        int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
-        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, TARGET_TYPES);
-    }
-    return true;
-}
-
+/* Fails if a key that an option writes to has another type in some database. */
 static bool check_targets(struct call *call, const struct policy *policy)
 {
+    const struct store *store = call->txn->store;
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
         const struct policy_row *row = &policy_rows[option];
-        for (unsigned i = 0; i < row->part_count; i++)
-            if (row->parts[i].kind == POLICY_KEY &&
-                !check_target(call, row->name, policy_key(policy, &row->parts[i])))
-                return false;
+        for (unsigned i = 0; i < row->part_count; i++) {
+            struct bytes key = LIT("");
+            if (row->parts[i].kind == POLICY_KEY) key = policy_key(policy, &row->parts[i]);
+            for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
+                if (!txn_exists_in(call->txn, db, key)) continue;
+                const struct entry *entry = keyspace_find(store_database(store, db), key);
+                const char *type = type_name(entry->object.type);
+                if (strstr(TARGET_TYPES, type) != NULL) continue;
+                int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
+                return failf(call, ERR_POLICY_TARGET_TYPE, row->name, shown, key.data, db, type,
+                             TARGET_TYPES);
+            }
+        }
     }
     return true;
 }
@@ -72,31 +68,26 @@ static void cmd_policy_del(struct call *call)
 
 /* ---- GET, LIST, OF --------------------------------------------------------------------------- */
 
-/* The part's name and value, if POLICY GET shows it. Returns how many pairs these are; without
- * `reply` it only counts them. */
-static size_t reply_part(struct call *call, const struct policy *policy,
-                         const struct policy_part *part, bool reply)
-{
-    if (part->shown == NULL) return 0;
-    if (!reply) return 1;
-    resp_bulk_text(call->out, part->shown);
-    if (part->kind == POLICY_KEY)
-        reply_bytes(call, policy_key(policy, part));
-    else if (part->kind == POLICY_CHOICE)
-        resp_bulk_text(call->out, part->choices[policy_number(policy, part)]);
-    else
-        resp_integer(call->out, policy_number(policy, part));
-    return 1;
-}
-
+/* Replies with the names and values that POLICY GET shows. Returns the number of these pairs;
+ * without `reply` it only counts them. */
 static size_t reply_parts(struct call *call, const struct policy *policy, bool reply)
 {
     size_t pairs = 0;
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
         const struct policy_row *row = &policy_rows[option];
-        for (unsigned i = 0; policy_has(policy, option) && i < row->part_count; i++)
-            if (policy_has_part(policy, row, i))
-                pairs += reply_part(call, policy, &row->parts[i], reply);
+        for (unsigned i = 0; policy_has(policy, option) && i < row->part_count; i++) {
+            const struct policy_part *part = &row->parts[i];
+            if (!policy_has_part(policy, row, i) || part->shown == NULL) continue;
+            pairs++;
+            if (!reply) continue;
+            resp_bulk_text(call->out, part->shown);
+            if (part->kind == POLICY_KEY)
+                reply_bytes(call, policy_key(policy, part));
+            else if (part->kind == POLICY_CHOICE)
+                resp_bulk_text(call->out, part->choices[policy_number(policy, part)]);
+            else
+                resp_integer(call->out, policy_number(policy, part));
+        }
     }
     return pairs;
 }
