@@ -11,21 +11,17 @@ enum { GENERATED_ID_CHARS = 31 };
 
 /* ---- push ------------------------------------------------------------------------------------ */
 
-static void reply_pushed(struct call *call, enum pushed pushed)
-{
-    if (pushed == PUSHED)
-        reply_ok(call);
-    else if (pushed == PUSH_KEPT)
-        resp_null(call->out);
-}
-
 /* Pushes the element at argument 3, whose id is argument 4. */
 static void push_new_element(struct call *call, msec at)
 {
     struct push push = { .at = at };
     if (!parse_push_options(call, 5, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
-    reply_pushed(call, push_element(call, &push, call->argv[4], call->argv[3]));
+    enum pushed pushed = push_element(call, &push, call->argv[4], call->argv[3]);
+    if (pushed == PUSHED)
+        reply_ok(call);
+    else if (pushed == PUSH_KEPT)
+        resp_null(call->out);
 }
 
 static void cmd_rede_push(struct call *call)
@@ -97,29 +93,18 @@ static int count_new_ids(const struct call *call, int end, const struct entry *e
     return count;
 }
 
-/* Checks the triples from argument 2. Returns the end of their arguments, where the options begin;
- * 0: an error was sent. */
-static int check_triples(struct call *call)
-{
-    int i = 2;
-    msec at;
-    while (i < call->argc && (i == 2 || !is_push_option(call, i))) {
-        if (call->argc - i < TRIPLE) {
-            fail_named(call, ERR_ARITY);
-            return 0;
-        }
-        i += TRIPLE;
-    }
-    for (int j = 2; j < i; j += TRIPLE)
-        if (!arg_from_now(call, j, "ttl", &at)) return 0;
-    return i;
-}
-
 static void cmd_rede_mpush(struct call *call)
 {
     struct push push = { 0 };
-    int end = check_triples(call), count, pushed = 0;
-    if (end == 0 || !parse_push_options(call, end, &push)) return;
+    int end = 2, count, pushed = 0; /* end: of the triples, where the options begin */
+    for (; end < call->argc && (end == 2 || !is_push_option(call, end)); end += TRIPLE)
+        if (call->argc - end < TRIPLE) {
+            fail_named(call, ERR_ARITY);
+            return;
+        }
+    for (int i = 2; i < end; i += TRIPLE)
+        if (!arg_from_now(call, i, "ttl", &push.at)) return;
+    if (!parse_push_options(call, end, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
     count = count_new_ids(call, end, push.entry);
     if (push.mode == PUSH_NEW && count < (end - 2) / TRIPLE) {

@@ -80,28 +80,25 @@ static void note_deliveries(struct call *call, struct entry *entry, size_t count
     txn_rede_set_next_delivery(call->txn, entry, policy_rate_after(policy, next, count));
 }
 
-/* When an element of the key may be delivered next; 0: not before a change of the key. */
-static msec next_delivery(const struct call *call, const struct entry *entry)
-{
-    int64_t next;
-    if (entry == NULL) return 0;
-    msec at = dehydrator_next(entry->object.dehydrator);
-    msec paused = dehydrator_paused(entry->object.dehydrator, call->txn->now);
-    if (paused > at) at = paused;
-    if (rate_allows(call, entry, &next) == 0 && next / USEC_PER_MSEC > at)
-        at = next / USEC_PER_MSEC;
-    return at;
-}
-
 /* Blocks until an element of the key of argument 1 is due. */
 static void block_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
 {
+    msec again = 0; /* when an element may be delivered; 0: not before a change of the key */
+    if (entry != NULL) {
+        const struct dehydrator *dehydrator = entry->object.dehydrator;
+        int64_t next;
+        again = dehydrator_next(dehydrator);
+        msec paused = dehydrator_paused(dehydrator, call->txn->now);
+        if (paused > again) again = paused;
+        if (rate_allows(call, entry, &next) == 0 && next / USEC_PER_MSEC > again)
+            again = next / USEC_PER_MSEC;
+    }
     block_on(call, &(struct block_request){
                        .first = 1,
                        .count = 1,
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
-                       .again = next_delivery(call, entry),
+                       .again = again,
                        .no_answer = is_array ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
@@ -122,11 +119,16 @@ static void poll_first(struct call *call, struct entry *entry, size_t count, boo
     }
 }
 
-/* Polls `count` elements, and then those that have become due meanwhile: successors that replaced
- * others. So the replies are collected before their number is known. */
-static void poll_collected(struct call *call, struct entry *entry, size_t count,
-                           const struct take *take)
+/* Polls what may be delivered now: `count` elements, and then those that have become due meanwhile:
+ * successors that replaced others. With successors the replies are collected, because their number
+ * is not known before. */
+static void poll_some(struct call *call, struct entry *entry, size_t count, const struct take *take)
 {
+    if (count == 0 || object_notes(&entry->object) == 0) {
+        resp_array(call->out, count);
+        poll_first(call, entry, count, take->with_ids);
+        return;
+    }
     struct resp_writer *out = call->out;
     struct outbuf elements;
     outbuf_init(&elements);
@@ -140,17 +142,6 @@ static void poll_collected(struct call *call, struct entry *entry, size_t count,
     call->out = out;
     resp_array(out, done);
     resp_splice(out, &elements);
-}
-
-/* Polls what may be delivered now: `count` elements, and their successors. */
-static void poll_some(struct call *call, struct entry *entry, size_t count, const struct take *take)
-{
-    if (count > 0 && object_notes(&entry->object) > 0) {
-        poll_collected(call, entry, count, take);
-        return;
-    }
-    resp_array(call->out, count);
-    poll_first(call, entry, count, take->with_ids);
 }
 
 static void cmd_rede_poll(struct call *call)
@@ -223,14 +214,6 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
-/* How many elements may be claimed now. First moves those that were delivered too often. */
-static size_t count_claimable(struct call *call, struct entry *entry, int64_t limit)
-{
-    size_t due = count_deliverable(call, entry, limit);
-    if (due == 0 || dead_letter_limit(call->txn, entry) == 0) return due;
-    return dead_letter_move_elements(call->txn, entry, due);
-}
-
 static void cmd_rede_claim(struct call *call)
 {
     struct take take = { 0 };
@@ -243,7 +226,10 @@ static void cmd_rede_claim(struct call *call)
         return;
     }
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
-    size_t due = count_claimable(call, source.entry, take.limit);
+    size_t due = count_deliverable(call, source.entry, take.limit);
+    /* First move those that were delivered too often. */
+    if (due > 0 && dead_letter_limit(call->txn, source.entry) > 0)
+        due = dead_letter_move_elements(call->txn, source.entry, due);
     if (due == 0 && take.waits) {
         block_until_due(call, source.entry, take.until, true);
         return;

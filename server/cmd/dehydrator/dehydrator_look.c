@@ -54,22 +54,6 @@ static void reply_named_or_null(struct call *call, const char *name, bool has_va
         resp_null(call->out);
 }
 
-static void reply_tally(struct call *call, const struct delivery_tally *tally)
-{
-    const struct delivery_counts none = { 0 };
-    const struct delivery_counts *counts = tally->deliveries != NULL ? tally->deliveries : &none;
-    const struct histogram lateness = delivery_lateness(counts);
-    reply_named_count(call, "pushed", tally->pushed);
-    reply_named_count(call, "delivered", counts->delivered);
-    reply_named_count(call, "acked", counts->acked);
-    reply_named_count(call, "retried", counts->retried);
-    reply_named_count(call, "dead", counts->dead);
-    reply_named_or_null(call, "lateness-p50", counts->delivered > 0,
-                        histogram_percentile(&lateness, 50));
-    reply_named_or_null(call, "lateness-p99", counts->delivered > 0,
-                        histogram_percentile(&lateness, 99));
-}
-
 /* A missing key counts as an empty dehydrator, with the counts that were kept when its last element
  * was taken. */
 static void cmd_rede_info(struct call *call)
@@ -92,7 +76,17 @@ static void cmd_rede_info(struct call *call)
     reply_named_count(call, "bytes", entry == NULL ? 0 : dehydrator_bytes(dehydrator));
     reply_named_or_null(call, "paused-until", paused != 0, paused == INSTANT_MAX ? -1 : paused);
     reply_named_or_null(call, "oldest-due-ms", instant_due(next, now), now - next);
-    reply_tally(call, &tally);
+    const struct delivery_counts none = { 0 };
+    const struct delivery_counts *counts = tally.deliveries != NULL ? tally.deliveries : &none;
+    const struct histogram lateness = delivery_lateness(counts);
+    bool delivers = counts->delivered > 0;
+    reply_named_count(call, "pushed", tally.pushed);
+    reply_named_count(call, "delivered", counts->delivered);
+    reply_named_count(call, "acked", counts->acked);
+    reply_named_count(call, "retried", counts->retried);
+    reply_named_count(call, "dead", counts->dead);
+    reply_named_or_null(call, "lateness-p50", delivers, histogram_percentile(&lateness, 50));
+    reply_named_or_null(call, "lateness-p99", delivers, histogram_percentile(&lateness, 99));
     if (empty != NULL) dehydrator_free(empty);
 }
 
@@ -106,32 +100,6 @@ static bool arg_bound(struct call *call, int i, msec *at)
     if (arg_is(call, i, "-") || arg_is(call, i, "+")) return true;
     if (number_parse_int64(arg.data, arg.len, at)) return true;
     return failf(call, ERR_BAD_MSEC, "min or max");
-}
-
-/* Parses COUNT at argument i, the last option. */
-static bool parse_limit(struct call *call, int i, int64_t *limit)
-{
-    bool is_count = arg_is(call, i, "COUNT");
-    if (is_count && !arg_has_value(call, i)) return false;
-    if (!is_count || call->argc > i + 2)
-        return arg_refuse_option(call, is_count ? i + 2 : i, ERR_OPTION_UNKNOWN);
-    return arg_range(call, i + 1, 0, INT64_MAX, limit, ERR_NOT_POSITIVE);
-}
-
-static void reply_range(struct call *call, const struct entry *entry, msec min, size_t count)
-{
-    struct dehydrator_walk walk;
-    resp_array(call->out, count);
-    if (count == 0) return;
-    dehydrator_walk_from(&walk, entry->object.dehydrator, min);
-    while (count-- > 0) {
-        msec at;
-        const struct element *element = dehydrator_walk_next(&walk, &at);
-        resp_array(call->out, 2);
-        reply_bytes(call, element_id(element));
-        resp_integer(call->out, at);
-    }
-    dehydrator_walk_end(&walk);
 }
 
 /* The number of elements that are due from min to max. */
@@ -158,11 +126,30 @@ static void cmd_rede_range(struct call *call)
     int64_t limit = INT64_MAX;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (call->argc > 4 && !parse_limit(call, 4, &limit)) return;
+    if (call->argc > 4) { /* COUNT is the last option */
+        bool is_count = arg_is(call, 4, "COUNT");
+        if (is_count && !arg_has_value(call, 4)) return;
+        if (!is_count || call->argc > 6) {
+            arg_refuse_option(call, is_count ? 6 : 4, ERR_OPTION_UNKNOWN);
+            return;
+        }
+        if (!arg_range(call, 5, 0, INT64_MAX, &limit, ERR_NOT_POSITIVE)) return;
+    }
     if (!find_typed_counted(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     size_t count = count_from_to(entry, min, max);
     if ((uint64_t)limit < count) count = (size_t)limit;
-    reply_range(call, entry, min, count);
+    resp_array(call->out, count);
+    if (count == 0) return;
+    struct dehydrator_walk walk;
+    dehydrator_walk_from(&walk, entry->object.dehydrator, min);
+    while (count-- > 0) {
+        msec at;
+        const struct element *element = dehydrator_walk_next(&walk, &at);
+        resp_array(call->out, 2);
+        reply_bytes(call, element_id(element));
+        resp_integer(call->out, at);
+    }
+    dehydrator_walk_end(&walk);
 }
 
 /* ---- scan ------------------------------------------------------------------------------------ */

@@ -38,27 +38,25 @@ static bool set_mode(struct call *call, int i, struct push *push, enum push_mode
     return true;
 }
 
-/* Parses the option at argument *i, and moves *i to its last argument. */
-static bool parse_push_option(struct call *call, int *i, struct push *push)
-{
-    switch (arg_word(call, *i, options, PUSH_OPTIONS)) {
-    case KEEP: return set_mode(call, *i, push, PUSH_KEEP);
-    case REPLACE: return set_mode(call, *i, push, PUSH_REPLACE);
-    case POSTPONE:
-        if (!set_mode(call, *i, push, PUSH_POSTPONE)) return false;
-        if (!arg_is(call, *i + 1, "ATMOST")) return true;
-        ++*i;
-        return parse_span(call, i, "ATMOST", &push->at_most);
-    case REMEMBER: return parse_span(call, i, "REMEMBER", &push->remember);
-    case EVERY: return parse_span(call, i, "EVERY", &push->every);
-    default: return arg_refuse_option(call, *i, ERR_OPTION_UNKNOWN);
-    }
-}
-
 bool parse_push_options(struct call *call, int i, struct push *push)
 {
-    for (; i < call->argc; i++)
-        if (!parse_push_option(call, &i, push)) return false;
+    for (; i < call->argc; i++) {
+        bool good;
+        switch (arg_word(call, i, options, PUSH_OPTIONS)) {
+        case KEEP: good = set_mode(call, i, push, PUSH_KEEP); break;
+        case REPLACE: good = set_mode(call, i, push, PUSH_REPLACE); break;
+        case POSTPONE:
+            good = set_mode(call, i, push, PUSH_POSTPONE);
+            if (!good || !arg_is(call, i + 1, "ATMOST")) break;
+            i++;
+            good = parse_span(call, &i, "ATMOST", &push->at_most);
+            break;
+        case REMEMBER: good = parse_span(call, &i, "REMEMBER", &push->remember); break;
+        case EVERY: good = parse_span(call, &i, "EVERY", &push->every); break;
+        default: good = arg_refuse_option(call, i, ERR_OPTION_UNKNOWN); break;
+        }
+        if (!good) return false;
+    }
     return true;
 }
 
@@ -123,14 +121,6 @@ static msec first_push(const struct push *push, struct bytes id, msec first)
     return successor.options.first != 0 ? successor.options.first : first;
 }
 
-static void follow_claimed(struct call *call, const struct push *push, struct bytes id,
-                           struct bytes payload)
-{
-    struct successor successor = { .id = id, .payload = payload };
-    successor.at = schedule(call, push, first_push(push, id, 0), &successor.options);
-    txn_rede_follow(call->txn, push->entry, &successor);
-}
-
 static void replace_element(struct call *call, const struct push *push, struct element *element,
                             struct bytes id, struct bytes payload)
 {
@@ -159,9 +149,12 @@ enum pushed push_element(struct call *call, struct push *push, struct bytes id,
         return PUSH_FAILED;
     }
     if (push->mode == PUSH_KEEP || remembered) return PUSH_KEPT;
-    if (dehydrator_stage(push->entry->object.dehydrator, element).claimed)
-        follow_claimed(call, push, id, payload);
-    else
+    if (dehydrator_stage(push->entry->object.dehydrator, element).claimed) {
+        struct successor successor = { .id = id, .payload = payload };
+        successor.at = schedule(call, push, first_push(push, id, 0), &successor.options);
+        txn_rede_follow(call->txn, push->entry, &successor);
+    } else {
         replace_element(call, push, element, id, payload);
+    }
     return PUSHED;
 }
