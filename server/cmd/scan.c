@@ -15,25 +15,20 @@ void scan_begin(struct scan *scan, struct call *call)
 }
 
 /* Like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL ends it. */
-static bool parse_cursor(struct bytes text, uint64_t *cursor)
-{
-    size_t len = strnlen(text.data, text.len);
-    size_t digits = len > 0 && (text.data[0] == '-' || text.data[0] == '+');
-    if (digits == 1 && len == 1) return false;
-    uint64_t value = 0;
-    for (size_t i = digits; i < len; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') return false;
-        if (__builtin_mul_overflow(value, (uint64_t)10, &value)) return false;
-        if (__builtin_add_overflow(value, (uint64_t)(text.data[i] - '0'), &value)) return false;
-    }
-    *cursor = len > 0 && text.data[0] == '-' ? 0 - value : value;
-    return true;
-}
-
 bool scan_read_cursor(struct scan *scan, int i)
 {
-    if (parse_cursor(scan->call->argv[i], &scan->cursor)) return true;
-    return fail(scan->call, ERR_INVALID_CURSOR);
+    struct bytes text = scan->call->argv[i];
+    size_t len = strnlen(text.data, text.len);
+    size_t digits = len > 0 && (text.data[0] == '-' || text.data[0] == '+');
+    uint64_t value = 0;
+    bool good = digits == 0 || len > 1;
+    for (size_t at = digits; good && at < len; at++)
+        good = text.data[at] >= '0' && text.data[at] <= '9' &&
+               !__builtin_mul_overflow(value, (uint64_t)10, &value) &&
+               !__builtin_add_overflow(value, (uint64_t)(text.data[at] - '0'), &value);
+    if (!good) return fail(scan->call, ERR_INVALID_CURSOR);
+    scan->cursor = len > 0 && text.data[0] == '-' ? 0 - value : value;
+    return true;
 }
 
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word)

@@ -175,8 +175,8 @@ PLANTS = {
     "a permit too many": (
         "Leases",
         ("server/cmd/lease/lease.c",
-         "(int64_t)lease_count(lease) >= take->permits) return false;",
-         "(int64_t)lease_count(lease) > take->permits) return false;"),
+         "(int64_t)lease_count(lease) < take.permits)",
+         "(int64_t)lease_count(lease) <= take.permits)"),
     ),
     # ---- dehydrators
     "a claim is not in the journal": (

@@ -24,6 +24,7 @@ bool call_has_room(size_t bytes)
     return bytes < LARGE || mem_has_room(2 * bytes);
 }
 
+/* For the values at all keys. A key that is named twice counts twice, as ZUNION reads it twice. */
 static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key)
 {
     size_t *sum = ctx;
@@ -32,24 +33,19 @@ static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key
     return false;
 }
 
-/* The values at all keys; one that is named twice counts twice, as ZUNION reads it twice. */
-static size_t value_bytes(const struct call *call)
-{
-    size_t sum = 0;
-    call_any_key(call, add_value_bytes, &sum);
-    return sum;
-}
-
 /* No key is evicted during a command, and a command can't fail halfway, so a command that may need
  * more memory than the system has is refused before it begins. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;
-    size_t bytes = 0;
+    size_t bytes = 0, values = 0;
     if (!(flags & (GROWS | COPIES))) return false;
     for (int i = 1; (flags & GROWS) && i < call->argc; i++)
         bytes += call->argv[i].len;
-    return !call_has_room(bytes) || ((flags & COPIES) && !call_has_room(value_bytes(call)));
+    if (!call_has_room(bytes)) return true;
+    if (!(flags & COPIES)) return false;
+    call_any_key(call, add_value_bytes, &values);
+    return !call_has_room(values);
 }
 
 void reply_no_answer(struct resp_writer *out, enum no_answer answer)

@@ -221,18 +221,6 @@ struct command_ref commands_find_original(const struct commands *commands, struc
     return (struct command_ref){ 0 };
 }
 
-static void disable_slot(struct commands *commands, struct slot *slot)
-{
-    size_t i = 0;
-    while (commands->slots[i] != slot)
-        i++;
-    size_t after = commands->count + commands->disabled - i - 1;
-    memmove(&commands->slots[i], &commands->slots[i + 1], after * sizeof(struct slot *));
-    commands->slots[i + after] = slot;
-    commands->count--;
-    commands->disabled++;
-}
-
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name)
 {
     struct slot *slot = NULL;
@@ -243,8 +231,15 @@ const char *commands_rename(struct commands *commands, struct bytes name, struct
     const struct slot *other = find_slot(commands, new_name);
     if (new_name.len > 0 && other != NULL && other != slot)
         return "Target command name already exists";
-    if (new_name.len == 0) {
-        disable_slot(commands, slot);
+    if (new_name.len == 0) { /* disable the command: its slot becomes the last one */
+        size_t i = 0;
+        while (commands->slots[i] != slot)
+            i++;
+        size_t after = commands->count + commands->disabled - i - 1;
+        memmove(&commands->slots[i], &commands->slots[i + 1], after * sizeof(struct slot *));
+        commands->slots[i + after] = slot;
+        commands->count--;
+        commands->disabled++;
     } else {
         mem_free(slot->new_name);
         slot->new_name = mem_zalloc(new_name.len + 1);

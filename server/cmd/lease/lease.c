@@ -97,14 +97,6 @@ static void grant(struct call *call, struct entry *entry, const struct take *tak
     resp_integer(call->out, txn_lease_end(call->txn, call->argv[1], holder.end));
 }
 
-/* Clients that wait come first: a permit that has just become free is theirs. */
-static bool is_free(const struct call *call, const struct lease *lease, const struct take *take)
-{
-    const struct leases *leases = &call->txn->store->leases;
-    if (lease != NULL && (int64_t)lease_count(lease) >= take->permits) return false;
-    return call->ready != NULL || leases_waiting(leases, call->txn->ks->db, call->argv[1], 1) == 0;
-}
-
 static void cmd_lease_take(struct call *call)
 {
     struct take take;
@@ -132,7 +124,10 @@ static void cmd_lease_take(struct call *call)
         wait_or_refuse(call, &take, leases->quiet_until);
     else if (again)
         grant(call, entry, &take, &old);
-    else if (is_free(call, lease, &take))
+    /* Clients that wait come first: a permit that has just become free is theirs. */
+    else if ((lease == NULL || (int64_t)lease_count(lease) < take.permits) &&
+             (call->ready != NULL ||
+              leases_waiting(leases, call->txn->ks->db, call->argv[1], 1) == 0))
         grant(call, entry, &take, NULL);
     else
         wait_or_refuse(call, &take, 0);

@@ -149,18 +149,6 @@ static bool read_lpos_options(struct call *call, struct search *search)
     return true;
 }
 
-/* Walks the list twice, because the number of elements is replied first. */
-static void reply_match_indexes(struct call *call, struct matches matches, int64_t wanted)
-{
-    struct matches counted = matches;
-    size_t index, count = 0;
-    while ((wanted == 0 || count < (uint64_t)wanted) && next_equal(&counted, &index))
-        count++;
-    resp_array(call->out, count);
-    while (count-- > 0 && next_equal(&matches, &index))
-        resp_integer(call->out, (int64_t)index);
-}
-
 static void cmd_lpos(struct call *call)
 {
     struct search search = { .rank = 1, .count = -1 };
@@ -181,14 +169,26 @@ static void cmd_lpos(struct call *call)
         list_iter_at(&matches.iter, entry->object.list, backward ? length - 1 : 0);
     }
 
-    if (search.count >= 0 && entry == NULL)
+    if (search.count < 0) {
+        if (entry != NULL && next_equal(&matches, &index))
+            resp_integer(call->out, (int64_t)index);
+        else
+            resp_null(call->out);
+        return;
+    }
+    if (entry == NULL) {
         resp_array(call->out, 0);
-    else if (search.count >= 0)
-        reply_match_indexes(call, matches, search.count);
-    else if (entry != NULL && next_equal(&matches, &index))
+        return;
+    }
+    /* Walk the list twice, because the number of elements is replied first. */
+    struct matches counted = matches;
+    uint64_t wanted = search.count > 0 ? (uint64_t)search.count : UINT64_MAX;
+    size_t count = 0;
+    while (count < wanted && next_equal(&counted, &index))
+        count++;
+    resp_array(call->out, count);
+    while (count-- > 0 && next_equal(&matches, &index))
         resp_integer(call->out, (int64_t)index);
-    else
-        resp_null(call->out);
 }
 
 /* ---- change ---------------------------------------------------------------------------------- */
