@@ -15,46 +15,39 @@ enum { RECLAIM_WORK = 1024 };
 static struct commands *commands;
 static struct store *store;
 
-/* An empty list represents a value of another type, so that the command replies WRONGTYPE. */
-static void lend(struct txn *txn, RedisModuleKey *key, struct bytes name)
-{
-    struct bytes text;
-    int type = redis.KeyType(key);
-    if (type == KEYTYPE_EMPTY) return;
-    if (type != KEYTYPE_STRING) {
-        guest_lend(store, name, object_new(TYPE_LIST));
-        return;
-    }
-    text.data = redis.StringDMA(key, &text.len, KEY_READ);
-    const struct string_set how = { .at = NEVER, .event = EVENT_SET };
-    txn_string_set(txn, name, text, &how);
-}
-
-static void put_string(RedisModuleCtx *ctx, RedisModuleString *name, const struct entry *entry)
-{
-    struct bytes text = object_text(&entry->object);
-    long long at = entry_expires_at(store_database(store, 0), entry);
-    RedisModuleCallReply *reply =
-        redis.Call(ctx, "SET", "!sbcl", name, text.data, text.len, "PXAT", at);
-    if (reply != NULL) redis.FreeCallReply(reply);
-}
-
 static void run_on_string(RedisModuleCtx *ctx, RedisModuleString *name, struct call *call)
 {
     struct txn txn;
     struct reply reply;
-    RedisModuleKey *key = redis.OpenKey(ctx, name, KEY_READ);
+    struct bytes text, bytes = call->argv[1];
     struct resp_writer out = reply_begin(&reply, ctx, redis.GetContextFlags(ctx));
     txn_begin(&txn, store, redis.Milliseconds(), FROM_CLIENT);
     txn_call(&txn, 0);
-    lend(&txn, key, call->argv[1]);
+
+    RedisModuleKey *key = redis.OpenKey(ctx, name, KEY_READ);
+    int type = redis.KeyType(key);
+    if (type == KEYTYPE_STRING) {
+        text.data = redis.StringDMA(key, &text.len, KEY_READ);
+        const struct string_set how = { .at = NEVER, .event = EVENT_SET };
+        txn_string_set(&txn, bytes, text, &how);
+    } else if (type != KEYTYPE_EMPTY) {
+        /* An empty list represents the value, so that the command replies WRONGTYPE. */
+        guest_lend(store, bytes, object_new(TYPE_LIST));
+    }
     redis.CloseKey(key);
+
     uint64_t before = txn.changes;
     call->out = &out;
     call->txn = &txn;
     call_run(call);
-    struct entry *entry = keyspace_find(store_database(store, 0), call->argv[1]);
-    if (entry != NULL && txn.changes > before) put_string(ctx, name, entry);
+    struct entry *entry = keyspace_find(store_database(store, 0), bytes);
+    if (entry != NULL && txn.changes > before) {
+        text = object_text(&entry->object);
+        long long at = entry_expires_at(store_database(store, 0), entry);
+        RedisModuleCallReply *set =
+            redis.Call(ctx, "SET", "!sbcl", name, text.data, text.len, "PXAT", at);
+        if (set != NULL) redis.FreeCallReply(set);
+    }
     if (entry != NULL) txn_key_drop(&txn, entry, EVENT_DEL);
     txn_commit(&txn);
     while (reclaim_run(&store->reclaim, RECLAIM_WORK))

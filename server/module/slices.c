@@ -118,37 +118,21 @@ static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
     }
 }
 
-/* Expires the key or the members that are due first; returns about how much work that was. */
-static size_t open_first(RedisModuleCtx *ctx, msec now)
-{
-    size_t done = 0;
-    if (!due_at_before(volatile_keys_next(&here.known), due_values_next()))
-        done = due_values_run(ctx, now);
-    if (done == 0) done = volatile_keys_open(&here.known, ctx, now);
-    return done > 0 ? done : due_values_run(ctx, now);
-}
-
-/* Returns whether more is due. Reads the clock again after each batch, because time passes while
- * keys are opened. */
+/* Expires the keys and members that are due, the first ones first. Returns whether more is due.
+ * Reads the clock again after each batch, because time passes while keys are opened. */
 static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 {
     do {
         msec now = redis.Milliseconds();
-        for (size_t i = 0, done; i < BATCH; i += done)
-            if ((done = open_first(ctx, now)) == 0) return false;
+        for (size_t i = 0, done; i < BATCH; i += done) { /* done: about how much work it was */
+            done = 0;
+            if (!due_at_before(volatile_keys_next(&here.known), due_values_next()))
+                done = due_values_run(ctx, now);
+            if (done == 0) done = volatile_keys_open(&here.known, ctx, now);
+            if (done == 0) done = due_values_run(ctx, now);
+            if (done == 0) return false;
+        }
     } while (is_before(end));
-    return true;
-}
-
-static bool reclaim_some(uint64_t end)
-{
-    do
-        if (!due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) &&
-            !due_keys_reclaim(due_values_keys(), FLUSHED_NAMES) &&
-            !held_value_reclaim(FLUSHED_NAMES) && !lent_keys_reclaim(FLUSHED_NAMES) &&
-            !read_ahead_reclaim(FLUSHED_NAMES))
-            return false;
-    while (is_before(end));
     return true;
 }
 
@@ -189,8 +173,14 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     if (opens) apply_policies(ctx, end);
     while (here.scan.db >= 0 && is_before(end))
         if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
-    more = here.scan.db >= 0 || more;
-    more = reclaim_some(end) || more;
+    bool garbage;
+    do
+        garbage = due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) ||
+                  due_keys_reclaim(due_values_keys(), FLUSHED_NAMES) ||
+                  held_value_reclaim(FLUSHED_NAMES) || lent_keys_reclaim(FLUSHED_NAMES) ||
+                  read_ahead_reclaim(FLUSHED_NAMES);
+    while (garbage && is_before(end));
+    more = more || here.scan.db >= 0 || garbage;
     redis.SelectDb(ctx, db);
     struct due_at next = next_of_policies();
     bool policies_due = !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());

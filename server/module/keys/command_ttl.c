@@ -76,13 +76,6 @@ static const struct form *find_form(const struct form *forms, size_t count, stru
     return NULL;
 }
 
-static bool read_number(RedisModuleCommandFilterCtx *command, int i, enum unit unit, msec *number)
-{
-    struct bytes text = argument(command, i);
-    return number_parse_int64(text.data, text.len, number) &&
-           (unit != UNIT_SECONDS || instant_from_seconds(*number, number));
-}
-
 static void on_command(RedisModuleCommandFilterCtx *command)
 {
     shown.key = NULL;
@@ -96,7 +89,10 @@ static void on_command(RedisModuleCommandFilterCtx *command)
             form = FIND(options, argument(command, at));
         if (form == NULL) return;
     }
-    if (at >= argc || !read_number(command, at, form->unit, &shown.number)) return;
+    if (at >= argc) return;
+    struct bytes number = argument(command, at);
+    if (!number_parse_int64(number.data, number.len, &shown.number)) return;
+    if (form->unit == UNIT_SECONDS && !instant_from_seconds(shown.number, &shown.number)) return;
     shown.is_instant = form->is_instant;
     shown.key = redis.CommandFilterArgGet(command, KEY_ARGUMENT);
 }

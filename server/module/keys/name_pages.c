@@ -68,20 +68,6 @@ static bool has_room(const struct name_page *page, size_t block)
     return page->freed != 0 || page->untouched + block <= PAGE_BYTES;
 }
 
-static void *block_take(struct name_page *page, size_t block)
-{
-    char *taken;
-    page->count++;
-    if (page->freed == 0) {
-        taken = (char *)page + page->untouched;
-        page->untouched = (uint16_t)(page->untouched + block);
-    } else {
-        taken = (char *)page + page->freed;
-        memcpy(&page->freed, taken, sizeof(page->freed));
-    }
-    return taken;
-}
-
 void *name_pages_alloc(struct name_pages *pages, size_t size)
 {
     size_t block = rounded(size);
@@ -93,7 +79,15 @@ void *name_pages_alloc(struct name_pages *pages, size_t size)
     struct name_page **list = list_of(pages, block);
     if (*list == NULL) open_page(list, page_new(pages));
     struct name_page *page = *list;
-    void *taken = block_take(page, block);
+    char *taken;
+    page->count++;
+    if (page->freed == 0) {
+        taken = (char *)page + page->untouched;
+        page->untouched = (uint16_t)(page->untouched + block);
+    } else {
+        taken = (char *)page + page->freed;
+        memcpy(&page->freed, taken, sizeof(page->freed));
+    }
     if (!has_room(page, block)) close_page(list, page);
     return taken;
 }

@@ -173,19 +173,6 @@ static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsi
     }
 }
 
-static void apply(struct volatile_keys *known, RedisModuleCtx *ctx, unsigned db,
-                  const struct key_change *change)
-{
-    struct bytes name = key_change_name(change);
-    switch ((enum key_change_kind)change->kind) {
-    case KEY_MAY_BE_VOLATILE: read_deadline(known, ctx, db, name); break;
-    case KEY_HAS_DEADLINE:
-        set_deadline(known, db, due_keys_add(&known->keys, db, name), change->at);
-        break;
-    case KEY_IS_GONE: forget_name(known, db, name); break;
-    }
-}
-
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
 {
     const struct key_change *changes[AT_ONCE];
@@ -203,7 +190,16 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
         due_hint_instant(&known->keys, &hints[i], due_at_expiry(changes[i]->at));
     for (unsigned i = 0; i < count; i++) {
         siphash_remember(hints[i].name.data, hints[i].name.len, hints[i].hash);
-        if (wanted[i]) apply(known, ctx, hints[i].db, changes[i]);
+        if (!wanted[i]) continue;
+        unsigned db = hints[i].db;
+        struct bytes name = hints[i].name;
+        switch ((enum key_change_kind)changes[i]->kind) {
+        case KEY_MAY_BE_VOLATILE: read_deadline(known, ctx, db, name); break;
+        case KEY_HAS_DEADLINE:
+            set_deadline(known, db, due_keys_add(&known->keys, db, name), changes[i]->at);
+            break;
+        case KEY_IS_GONE: forget_name(known, db, name); break;
+        }
     }
     siphash_forget();
     key_changes_take(&known->changes, count);

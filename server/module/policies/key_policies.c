@@ -84,13 +84,6 @@ static unsigned causes_of(const char *event)
     return ends_with(event, "store") ? CREATED | WRITTEN | PUSHED_TAIL : WRITTEN;
 }
 
-static bool has_effect(const struct policy *policy, unsigned causes)
-{
-    if (policy->max_ttl > 0) return true;
-    if (policy->ttl > 0 && ((causes & CREATED) || policy->refresh != REFRESH_NEVER)) return true;
-    return policy->max_len > 0 && (causes & GREW);
-}
-
 static bool is_last(unsigned db, struct bytes name)
 {
     if (here.first == here.end) return false;
@@ -99,22 +92,19 @@ static bool is_last(unsigned db, struct bytes name)
            bytes_equal(bytes_of(last->name, last->len), name);
 }
 
-static void make_room(void)
-{
-    if (here.end < here.cap) return;
-    size_t left = here.end - here.first;
-    if (left > here.cap / 2 || here.cap == 0) {
-        here.cap = here.cap == 0 ? WRITES_MIN : 2 * here.cap;
-        here.keys = mem_realloc(here.keys, here.cap * sizeof(struct written_key *));
-    }
-    if (left > 0) memmove(here.keys, here.keys + here.first, left * sizeof(struct written_key *));
-    here.first = 0;
-    here.end = left;
-}
-
 static struct written_key *put(unsigned db, struct bytes name, unsigned causes)
 {
-    make_room();
+    if (here.end == here.cap) {
+        size_t left = here.end - here.first;
+        if (left > here.cap / 2 || here.cap == 0) {
+            here.cap = here.cap == 0 ? WRITES_MIN : 2 * here.cap;
+            here.keys = mem_realloc(here.keys, here.cap * sizeof(struct written_key *));
+        }
+        if (left > 0)
+            memmove(here.keys, here.keys + here.first, left * sizeof(struct written_key *));
+        here.first = 0;
+        here.end = left;
+    }
     struct written_key *key = mem_alloc(sizeof(*key) + name.len);
     *key = (struct written_key){ .db = db, .causes = causes, .len = name.len };
     if (name.len > 0) memcpy(key->name, name.data, name.len);
@@ -139,7 +129,12 @@ static void note_name(unsigned db, const RedisModuleString *text, unsigned cause
 {
     struct bytes name = api_bytes(text);
     const struct policy *policy = policies_of(node_policies(), name, NULL);
-    if (policy != NULL && (has_effect(policy, causes) || is_last(db, name))) note(db, name, causes);
+    if (policy == NULL) return;
+    bool has_effect =
+        policy->max_ttl > 0 ||
+        (policy->ttl > 0 && ((causes & CREATED) || policy->refresh != REFRESH_NEVER)) ||
+        (policy->max_len > 0 && (causes & GREW));
+    if (has_effect || is_last(db, name)) note(db, name, causes);
 }
 
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
@@ -201,8 +196,15 @@ static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct p
     }
 }
 
-static bool add_entry(RedisModuleCtx *ctx, const struct written_key *gone, struct bytes target)
+static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
+                        const struct policy *policy)
 {
+    struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
+    /* In a cluster the target must be in the key's slot, so that both move together. */
+    if ((redis.GetContextFlags(ctx) & CTX_CLUSTER) && slot_of(name) != slot_of(target)) {
+        here.log_errors++;
+        return;
+    }
     size_t count = gone->last != NULL ? gone->last->parts : 0, position = 0;
     RedisModuleString **parts = mem_alloc((count + 1) * sizeof(RedisModuleString *));
     for (size_t i = 0; i < count; i++) {
@@ -214,16 +216,7 @@ static bool add_entry(RedisModuleCtx *ctx, const struct written_key *gone, struc
     for (size_t i = 0; i < count; i++)
         redis.FreeString(ctx, parts[i]);
     mem_free(parts);
-    return done;
-}
-
-static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
-                        const struct policy *policy)
-{
-    struct bytes name = bytes_of(gone->name, gone->len), target = policy->expired_to;
-    /* In a cluster the target must be in the key's slot, so that both move together. */
-    bool may_log = !(redis.GetContextFlags(ctx) & CTX_CLUSTER) || slot_of(name) == slot_of(target);
-    if (!may_log || !add_entry(ctx, gone, target)) {
+    if (!done) {
         here.log_errors++;
         return;
     }
@@ -268,17 +261,6 @@ static void limit(RedisModuleCtx *ctx, const struct written_key *written,
     command_ttl_end_own();
 }
 
-static void apply(RedisModuleCtx *ctx, const struct written_key *written, msec now)
-{
-    struct bytes name = bytes_of(written->name, written->len);
-    const struct policy *policy = policies_of(node_policies(), name, NULL);
-    if (policy == NULL || redis.SelectDb(ctx, (int)written->db) != API_OK) return;
-    if (!(written->causes & EXPIRED))
-        limit(ctx, written, policy, now);
-    else if (policy->expired_to.len > 0)
-        log_expired(ctx, written, policy);
-}
-
 size_t key_policies_waiting(void)
 {
     return here.end - here.first;
@@ -298,8 +280,15 @@ bool key_policies_apply(RedisModuleCtx *ctx, msec now)
         return false;
     }
     struct written_key *written = here.keys[here.first++];
+    struct bytes name = bytes_of(written->name, written->len);
+    const struct policy *policy = policies_of(node_policies(), name, NULL);
     here.applies = true;
-    apply(ctx, written, now);
+    if (policy != NULL && redis.SelectDb(ctx, (int)written->db) == API_OK) {
+        if (!(written->causes & EXPIRED))
+            limit(ctx, written, policy, now);
+        else if (policy->expired_to.len > 0)
+            log_expired(ctx, written, policy);
+    }
     here.applies = false;
     read_ahead_free(written->last);
     mem_free(written);

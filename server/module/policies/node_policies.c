@@ -29,14 +29,6 @@ const struct policies *node_policies(void)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The policy's first option that the host's interface does not allow; or NULL. */
-static const char *unsupported_option(const struct policy *policy)
-{
-    if (policy->refresh == REFRESH_ACCESS) return "REFRESH ACCESS";
-    if (policy->retain > 0) return "RETAIN";
-    return policy->max_deliveries > 0 ? "MAXDELIVERIES" : NULL;
-}
-
 /* Can the name be part of the option's list? */
 static bool is_plain(struct bytes name)
 {
@@ -49,16 +41,20 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
                         struct policy *policy, struct policy_refusal *refusal)
 {
     if (!policy_args_read(words, count, policies, policy, refusal)) return false;
-    const char *option = unsupported_option(policy);
-    if (option != NULL)
+    /* The first option that the host's interface does not allow. */
+    const char *option = policy->refresh == REFRESH_ACCESS ? "REFRESH ACCESS"
+                         : policy->retain > 0              ? "RETAIN"
+                         : policy->max_deliveries > 0      ? "MAXDELIVERIES"
+                                                           : NULL;
+    if (option != NULL) {
         snprintf(refusal->text, sizeof(refusal->text), "ERR the module does not support %s",
                  option);
-    bool plain = is_plain(words[0]) && is_plain(policy->expired_to);
-    if (option == NULL && !plain)
-        snprintf(
-            refusal->text, sizeof(refusal->text),
-            "ERR with the module, the name of a policy can't have spaces, control bytes or ';'");
-    return option == NULL && plain;
+        return false;
+    }
+    if (is_plain(words[0]) && is_plain(policy->expired_to)) return true;
+    snprintf(refusal->text, sizeof(refusal->text),
+             "ERR with the module, the name of a policy can't have spaces, control bytes or ';'");
+    return false;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -126,18 +122,6 @@ static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     check_and_run(ctx, argv, &call);
     mem_free(args);
     return API_OK;
-}
-
-static bool register_command(RedisModuleCtx *ctx)
-{
-    static struct command row; /* the host and the table keep a pointer to it */
-    static const struct command_group group = { "generic", &row, 1 };
-    row = policy_commands.rows[0];
-    row.name = "EXPIRED.POLICY";
-    row.flags |= ADMIN;
-    commands = commands_new();
-    commands_add(commands, &group, NULL);
-    return command_info_register(ctx, &row, run_command);
 }
 
 /* ---- the option ------------------------------------------------------------------------------ */
@@ -251,9 +235,16 @@ static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **err
 
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx))
 {
+    static struct command row; /* the host and the table keep a pointer to it */
+    static const struct command_group group = { "generic", &row, 1 };
     store = store_new(1);
     changed = on_change;
-    bool good = register_command(ctx) &&
+    row = policy_commands.rows[0];
+    row.name = "EXPIRED.POLICY";
+    row.flags |= ADMIN;
+    commands = commands_new();
+    commands_add(commands, &group, NULL);
+    bool good = command_info_register(ctx, &row, run_command) &&
                 redis.RegisterStringConfig(ctx, "policies", "", 0, get_option, set_option,
                                            apply_option, NULL) == API_OK &&
                 redis.LoadConfigs(ctx) == API_OK;

@@ -188,30 +188,14 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     return false;
 }
 
-/* Properties of a key, read while it is open. */
-struct key_view {
-    int type;
-    msec at;
-    bool is_copied;
-};
-
-static void copy_open(RedisModuleKey *key, struct key_view *view, uint64_t most)
+/* Copies a value that was not copied while its key was open. */
+static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, int type, uint64_t most)
 {
-    const char *type = type_name_of(view->type);
-    if (type != NULL) add(LIT("type"), bytes_of(type, strlen(type)));
-    if (view->type == KEYTYPE_STRING) copy_string(key, most);
-    view->is_copied =
-        view->type == KEYTYPE_STRING || (view->type == KEYTYPE_HASH && copy_hash(key, most));
-}
-
-static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, const struct key_view *view,
-                        uint64_t most)
-{
-    if (view->type == KEYTYPE_HASH) {
+    if (type == KEYTYPE_HASH) {
         add_size(memory_of(ctx, name));
         return;
     }
-    if (type_name_of(view->type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
+    if (type_name_of(type) == NULL) add_reply(ctx, "TYPE", "type", name, SIZE_MAX);
 
     /* For the other types. The key must not be open, because DUMP removes it if it has expired. */
     uint64_t size = memory_of(ctx, name);
@@ -231,17 +215,23 @@ static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text,
     const struct policy *policy = policy_of(name);
     struct due_at next = DUE_AT_NEVER;
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
-    struct key_view view = { .type = redis.KeyType(key), .at = NO_EXPIRE };
-    if (view.type != KEYTYPE_EMPTY && policy != NULL) view.at = redis.GetAbsExpire(key);
-    if (view.at != NO_EXPIRE) next.at = view.at - AHEAD_MSEC;
-    bool copies = due_at_come(next, now);
-    if (copies) copy_open(key, &view, policy->value_max);
+    int type = redis.KeyType(key);
+    msec at = NO_EXPIRE;
+    if (type != KEYTYPE_EMPTY && policy != NULL) at = redis.GetAbsExpire(key);
+    if (at != NO_EXPIRE) next.at = at - AHEAD_MSEC;
+    bool copies = due_at_come(next, now), is_copied = type == KEYTYPE_STRING;
+    if (copies) {
+        const char *type_name = type_name_of(type);
+        if (type_name != NULL) add(LIT("type"), bytes_of(type_name, strlen(type_name)));
+        if (type == KEYTYPE_STRING) copy_string(key, policy->value_max);
+        if (type == KEYTYPE_HASH) is_copied = copy_hash(key, policy->value_max);
+    }
     redis.CloseKey(key);
-    if (copies && !view.is_copied) copy_closed(ctx, text, &view, policy->value_max);
+    if (copies && !is_copied) copy_closed(ctx, text, type, policy->value_max);
     if (due_keys_find(&here.due, db, name) != NULL) {
         forget(db, name);
         if (copies)
-            last_values_put(&here.values, db, name, view.at, &here.draft);
+            last_values_put(&here.values, db, name, at, &here.draft);
         else if (!due_at_is_never(next))
             read_at(db, name, next);
     }

@@ -103,14 +103,6 @@ void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct o
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static bool load_deadline(RedisModuleIO *io, struct effect *effect)
-{
-    uint64_t stored = redis.LoadUnsigned(io);
-    if (stored > (uint64_t)INSTANT_MAX + 1) return false;
-    effect->at = stored == 0 ? NEVER : (msec)(stored - 1);
-    return true;
-}
-
 /* Bytes of the host, to be freed with redis.Free; NULL at the end of a damaged file. */
 static char *load_bytes(RedisModuleIO *io, struct bytes *text)
 {
@@ -151,8 +143,14 @@ static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
     struct effect effect = { 0 };
     enum type type = object->type;
     bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
-    bool good =
-        type == TYPE_DEHYDRATOR ? load_record(io, encoding, &effect) : load_deadline(io, &effect);
+    bool good;
+    if (type == TYPE_DEHYDRATOR) {
+        good = load_record(io, encoding, &effect);
+    } else {
+        uint64_t stored = redis.LoadUnsigned(io); /* the deadline plus 1, or 0 for none */
+        good = stored <= (uint64_t)INSTANT_MAX + 1;
+        effect.at = stored == 0 ? NEVER : (msec)(stored - 1);
+    }
     if (type == TYPE_ZSET) {
         effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
         good = good && !isnan(effect.score);

@@ -142,20 +142,8 @@ static void drop_value(struct lent_key *key)
     redis.DeleteKey(key->key);
 }
 
-/* A replaced value loses its deadline, as the host's own values do. */
-static void put_value(struct lent_key *key, struct object object)
-{
-    if (key->held == NULL || key->type != object.type) {
-        if (key->held != NULL || key->foreign) drop_value(key);
-        held_value_put(key->key, held_value_new(object));
-        return;
-    }
-    key->held->object = object;
-    if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
-        redis.SetExpire(key->key, NO_EXPIRE);
-}
-
-/* Returns the value that the store has after the transaction to the host's key. */
+/* Returns the value that the store has after the transaction to the host's key. A replaced value
+ * loses its deadline, as the host's own values do. */
 static void return_value(struct lent_key *key)
 {
     struct object object;
@@ -163,10 +151,13 @@ static void return_value(struct lent_key *key)
     bool exists = guest_take(store, api_bytes(key->name), &object, &key->next);
     if (key->foreign && !key->replaced) {
         if (exists) object_free(&object);
-    } else if (exists) {
-        put_value(key, object);
-    } else if (key->held != NULL || key->foreign) {
-        drop_value(key);
+    } else if (exists && key->held != NULL && key->type == object.type) {
+        key->held->object = object;
+        if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
+            redis.SetExpire(key->key, NO_EXPIRE);
+    } else {
+        if (key->held != NULL || key->foreign) drop_value(key);
+        if (exists) held_value_put(key->key, held_value_new(object));
     }
 }
 
