@@ -42,46 +42,34 @@ static void log_exhausted(size_t wanted, bool ends)
               "delete data");
 }
 
-/* Makes `dir` absolute, so that CONFIG GET dir shows where the files are. */
-static bool keep_absolute_dir(struct conf *conf)
+static bool enter_process(struct parts *parts)
 {
-    char *path = getcwd(NULL, 0);
+    struct conf *conf = &parts->conf;
     const char *why;
-    bool kept = path != NULL && conf_set(conf, conf_find("dir"), path, &why);
-    free(path);
-    return kept;
-}
 
-/* Makes `import` absolute if it names a file in the directory that the daemon is started in.
- * Otherwise the file is searched in `dir`. */
-static bool keep_absolute_import(struct conf *conf)
-{
-    const char *why;
+    /* Make `import` absolute if it names a file in the directory that the daemon is started in.
+     * Otherwise the file is searched in `dir`. */
     char *path = conf->import[0] != '\0' ? realpath(conf->import, NULL) : NULL;
     bool kept = path == NULL || conf_set(conf, conf_find("import"), path, &why);
     free(path);
-    return kept;
-}
+    if (!kept) return lifecycle_fail(parts, "import: %s", strerror(errno));
 
-static bool open_log(const struct conf *conf)
-{
+    /* Make `dir` absolute, so that CONFIG GET dir shows where the files are. */
+    if (chdir(conf->dir) != 0)
+        return lifecycle_fail(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
+    path = getcwd(NULL, 0);
+    kept = path != NULL && conf_set(conf, conf_find("dir"), path, &why);
+    free(path);
+    if (!kept) return lifecycle_fail(parts, "dir: %s", strerror(errno));
+
     log_set_level((enum log_level)conf->loglevel);
     log_set_format((enum log_format)conf->log_format);
     if (conf->syslog_enabled) log_to_syslog(conf->syslog_ident, (int)conf->syslog_facility);
-    if (log_open(conf->logfile)) return true;
-    fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
-    return false;
-}
+    if (!log_open(conf->logfile)) {
+        fprintf(stderr, "expired: logfile: can't open %s: %s\n", conf->logfile, strerror(errno));
+        return false;
+    }
 
-static bool enter_process(struct parts *parts)
-{
-    const struct conf *conf = &parts->conf;
-    if (!keep_absolute_import(&parts->conf))
-        return lifecycle_fail(parts, "import: %s", strerror(errno));
-    if (chdir(conf->dir) != 0)
-        return lifecycle_fail(parts, "dir: can't change to %s: %s", conf->dir, strerror(errno));
-    if (!keep_absolute_dir(&parts->conf)) return lifecycle_fail(parts, "dir: %s", strerror(errno));
-    if (!open_log(conf)) return false;
     uint8_t key[16];
     if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
         return lifecycle_fail(parts, "can't get random numbers: %s", strerror(errno));
