@@ -9,14 +9,6 @@
 
 enum { REST_USEC = 4000, ALIVE_USEC = 1000 * 1000 };
 
-static bool turn_is_due(const struct scripting *scripting, int64_t now)
-{
-    int64_t threshold = scripting->conf->busy_reply_threshold;
-    if (scripting->busy.turn == NULL || scripting->host.engine->loading) return false;
-    if (scripting->host.engine->busy) return now >= scripting->turned_usec + REST_USEC;
-    return threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
-}
-
 void busy_check(struct scripting *scripting, lua_State *lua, int64_t now)
 {
     struct engine *engine = scripting->host.engine;
@@ -26,7 +18,13 @@ void busy_check(struct scripting *scripting, lua_State *lua, int64_t now)
         scripting->alive_usec = now;
         wiring->alive(wiring->ctx);
     }
-    if (!scripting->stopping && turn_is_due(scripting, now)) {
+    int64_t threshold = scripting->conf->busy_reply_threshold;
+    bool due = wiring->turn != NULL && !engine->loading;
+    if (due && engine->busy)
+        due = now >= scripting->turned_usec + REST_USEC;
+    else if (due)
+        due = threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
+    if (!scripting->stopping && due) {
         if (!engine->busy) {
             wiring->begin(wiring->ctx);
             engine->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;

@@ -50,30 +50,8 @@ static unsigned read_flag_table(lua_State *lua)
     return flags;
 }
 
-/* Moves the value at the top of the stack to its slot; raises an error if its type is wrong. */
-static void take_named(lua_State *lua, const char *key, unsigned *flags)
-{
-    bool is_text = lua_isstring(lua, -1);
-    if (strcasecmp(key, "function_name") == 0) {
-        if (!is_text)
-            refuse(lua, "function_name argument given to redis.register_function must be a string");
-        lua_replace(lua, NAME);
-    } else if (strcasecmp(key, "description") == 0) {
-        if (!is_text)
-            refuse(lua, "description argument given to redis.register_function must be a string");
-        lua_replace(lua, DESCRIPTION);
-    } else if (strcasecmp(key, "callback") == 0) {
-        if (!lua_isfunction(lua, -1))
-            refuse(lua, "callback argument given to redis.register_function must be a function");
-        lua_replace(lua, CALLBACK);
-    } else if (strcasecmp(key, "flags") == 0) {
-        *flags = read_flag_table(lua);
-        lua_pop(lua, 1);
-    } else {
-        refuse(lua, "unknown argument given to redis.register_function");
-    }
-}
-
+/* Moves the values of the table to their slots on the stack, and returns the flags. Raises an error
+ * if a value is missing or has a wrong type. */
 static unsigned read_named(lua_State *lua)
 {
     unsigned flags = 0;
@@ -88,7 +66,28 @@ static unsigned read_named(lua_State *lua)
             refuse(lua, "unknown argument given to redis.register_function");
         if (lua_type(lua, -2) != LUA_TSTRING)
             refuse(lua, "named argument key given to redis.register_function is not a string");
-        take_named(lua, lua_tostring(lua, -2), &flags);
+        const char *key = lua_tostring(lua, -2);
+        if (strcasecmp(key, "function_name") == 0) {
+            if (!lua_isstring(lua, -1))
+                refuse(lua,
+                       "function_name argument given to redis.register_function must be a string");
+            lua_replace(lua, NAME);
+        } else if (strcasecmp(key, "description") == 0) {
+            if (!lua_isstring(lua, -1))
+                refuse(lua,
+                       "description argument given to redis.register_function must be a string");
+            lua_replace(lua, DESCRIPTION);
+        } else if (strcasecmp(key, "callback") == 0) {
+            if (!lua_isfunction(lua, -1))
+                refuse(lua,
+                       "callback argument given to redis.register_function must be a function");
+            lua_replace(lua, CALLBACK);
+        } else if (strcasecmp(key, "flags") == 0) {
+            flags = read_flag_table(lua);
+            lua_pop(lua, 1);
+        } else {
+            refuse(lua, "unknown argument given to redis.register_function");
+        }
     }
     if (lua_isnil(lua, NAME))
         refuse(lua, "redis.register_function must get a function name argument");

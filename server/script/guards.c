@@ -115,25 +115,17 @@ static int compare_counted(lua_State *lua)
     return 1;
 }
 
-/* Does sorting the table take well below a millisecond? */
-static bool is_sorted_fast(lua_State *lua, size_t count)
-{
-    size_t bytes = 0;
-    if (count > SORTED_AT_ONCE) return false;
-    for (size_t i = 1; i <= count && bytes <= SORTED_BYTES; i++) {
-        lua_rawgeti(lua, 1, (int)i);
-        if (lua_type(lua, -1) == LUA_TSTRING) bytes += lua_objlen(lua, -1);
-        lua_pop(lua, 1);
-    }
-    return bytes <= SORTED_BYTES;
-}
-
 /* Lua's sort can be stopped only while it calls a function. A large table is therefore sorted with
  * a comparison function that checks the time; a small one is not, because that is slower. */
 static int sort_bounded(lua_State *lua)
 {
-    size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0;
-    if (is_sorted_fast(lua, count)) {
+    size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0, bytes = 0;
+    for (size_t i = 1; count <= SORTED_AT_ONCE && i <= count && bytes <= SORTED_BYTES; i++) {
+        lua_rawgeti(lua, 1, (int)i);
+        if (lua_type(lua, -1) == LUA_TSTRING) bytes += lua_objlen(lua, -1);
+        lua_pop(lua, 1);
+    }
+    if (count <= SORTED_AT_ONCE && bytes <= SORTED_BYTES) { /* well below a millisecond */
         interpreter_spend(lua, (unsigned)count * COMPARE_STEPS);
     } else if (lua_isnoneornil(lua, 2) || lua_isfunction(lua, 2)) {
         lua_settop(lua, 2);

@@ -37,15 +37,6 @@ static int raise_error(lua_State *lua, const char *text)
 
 /* ---- redis.call ---- */
 
-/* Whole numbers as integers, others with 17 digits, as Redis prints them. */
-static struct bytes number_argument(lua_Number number, char *to)
-{
-    bool is_small = number >= -FAST_MAX && number <= FAST_MAX;
-    if (is_small && number == (int)number && (number != 0 || !signbit(number)))
-        return bytes_of(to, number_print_int64(to, (int64_t)number));
-    return bytes_of(to, (size_t)snprintf(to, NUMBER_SIZE, "%.17g", number));
-}
-
 /* Makes the list of arguments at lib->scratch; the texts of numbers follow it. False: an error is
  * pushed. */
 static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
@@ -69,7 +60,13 @@ static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
     for (int i = 0; i < count; i++) {
         int type = lua_type(lua, i + 1);
         if (type == LUA_TNUMBER) {
-            argv[i] = number_argument(lua_tonumber(lua, i + 1), texts + i * NUMBER_SIZE);
+            /* Whole numbers as integers, others with 17 digits, as Redis prints them. */
+            lua_Number number = lua_tonumber(lua, i + 1);
+            char *to = texts + i * NUMBER_SIZE;
+            bool is_whole = number >= -FAST_MAX && number <= FAST_MAX && number == (int)number &&
+                            (number != 0 || !signbit(number));
+            argv[i] = bytes_of(to, is_whole ? number_print_int64(to, (int64_t)number)
+                                            : (size_t)snprintf(to, NUMBER_SIZE, "%.17g", number));
         } else if (type == LUA_TSTRING) {
             size_t len;
             const char *text = lua_tolstring(lua, i + 1, &len);

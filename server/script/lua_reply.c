@@ -81,27 +81,18 @@ static void close_table(struct lua_reply *reply)
         lua_setfield(reply->lua, -2, table->kind == REPLY_MAP ? "map" : "set");
 }
 
-static bool fits(const struct lua_reply *reply, const struct resp_node *node)
-{
-    if (reply->interpreter->exceeded || node->len > (size_t)INT32_MAX / 2) return false;
-    if (node->len > ROOM_FROM && !mem_has_room(node->len)) return false;
-    return reply->depth == 0 || reply->open[reply->depth - 1].index < FIELDS_MAX;
-}
-
-static bool is_aggregate(const struct resp_node *node)
-{
-    return node->type == REPLY_ARRAY || node->type == REPLY_MAP || node->type == REPLY_SET ||
-           node->type == REPLY_PUSH;
-}
-
 static void put_node(struct resp_sink *sink, const struct resp_node *node)
 {
     struct lua_reply *reply = (struct lua_reply *)sink;
-    if (!fits(reply, node)) {
+    bool fits = !reply->interpreter->exceeded && node->len <= (size_t)INT32_MAX / 2 &&
+                (node->len <= ROOM_FROM || mem_has_room(node->len)) &&
+                (reply->depth == 0 || reply->open[reply->depth - 1].index < FIELDS_MAX);
+    if (!fits) {
         reply->interpreter->exceeded = true;
         return;
     }
-    if (is_aggregate(node)) {
+    if (node->type == REPLY_ARRAY || node->type == REPLY_MAP || node->type == REPLY_SET ||
+        node->type == REPLY_PUSH) {
         open_table(reply, node);
         if (node->number > 0) return;
         close_table(reply);

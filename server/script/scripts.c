@@ -78,17 +78,6 @@ void scripts_drop(struct scripts *scripts)
     dict_drop(&scripts->by_sha);
 }
 
-static void add_script(struct scripts *scripts, struct script *script)
-{
-    dict_add(&scripts->by_text, script);
-    dict_add(&scripts->by_sha, script);
-    TAILQ_INSERT_HEAD(&scripts->recent, script, recent);
-    scripts->recent_count++;
-    scripts->bytes += script_bytes(script);
-    for (; scripts->recent_count > SCRIPTS_KEPT; scripts->evicted++)
-        drop_script(scripts, TAILQ_LAST(&scripts->recent, script_list));
-}
-
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size)
 {
     struct script *script = scripts->last;
@@ -110,7 +99,13 @@ struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why
     script->flags = shebang.flags;
     script->function = luaL_ref(scripts->lua, LUA_REGISTRYINDEX);
     sha1_hex(text, script->sha);
-    add_script(scripts, script);
+    dict_add(&scripts->by_text, script);
+    dict_add(&scripts->by_sha, script);
+    TAILQ_INSERT_HEAD(&scripts->recent, script, recent);
+    scripts->recent_count++;
+    scripts->bytes += script_bytes(script);
+    for (; scripts->recent_count > SCRIPTS_KEPT; scripts->evicted++)
+        drop_script(scripts, TAILQ_LAST(&scripts->recent, script_list));
     return script;
 }
 

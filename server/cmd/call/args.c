@@ -81,22 +81,17 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
 
 /* DIFFERS: Redis takes any int64 as PXAT; here the two highest values are refused, because they
  * can't be stored. (doc/differs.md) */
-static bool deadline_of(int64_t number, enum ttl_unit unit, msec now, msec *at)
-{
-    *at = number;
-    if ((unit == TTL_SECONDS || unit == TTL_UNIX_SECONDS) && !instant_from_seconds(number, at))
-        return false;
-    if (unit == TTL_SECONDS || unit == TTL_MSEC) return instant_after(now, *at, at);
-    return *at <= INSTANT_MAX;
-}
-
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at)
 {
-    int64_t number;
-    if (!arg_int64(call, i, &number)) return false;
-    if ((number > 0 || !must_be_positive) && deadline_of(number, unit, call->txn->now, at))
-        return true;
-    return fail_named(call, ERR_BAD_EXPIRE);
+    if (!arg_int64(call, i, at)) return false;
+    bool good = *at > 0 || !must_be_positive;
+    if (good && (unit == TTL_SECONDS || unit == TTL_UNIX_SECONDS))
+        good = instant_from_seconds(*at, at);
+    if (unit == TTL_SECONDS || unit == TTL_MSEC)
+        good = good && instant_after(call->txn->now, *at, at);
+    else
+        good = good && *at <= INSTANT_MAX;
+    return good || fail_named(call, ERR_BAD_EXPIRE);
 }
 
 struct entry *peek_key(struct call *call, int i)

@@ -21,21 +21,15 @@ static bool parse_token(const struct call *call, int i, int64_t *token)
            *token <= TOKEN_MAX;
 }
 
-/* Checks the tokens from argument `first` on. False: an error was sent. */
-static bool check_tokens(struct call *call, int first)
-{
-    int64_t token;
-    if ((call->argc - first) % BY_TOKEN != 0) return fail_named(call, ERR_ARITY);
-    for (int i = first; i < call->argc; i += BY_TOKEN)
-        if (!parse_token(call, i + 1, &token)) return failf(call, ERR_BAD_MSEC, "token");
-    return true;
-}
-
-/* Finds the key, if the names from argument `first` on are valid. False: an error was sent. */
+/* Finds the key, if the ids, or the pairs of an id and a token, from argument `first` on are valid.
+ * False: an error was sent. */
 static bool find_key(struct call *call, int first, enum naming naming, struct entry **entry)
 {
-    return (naming == BY_ID || check_tokens(call, first)) &&
-           find_typed(call, 1, TYPE_DEHYDRATOR, entry);
+    int64_t token;
+    if ((call->argc - first) % (int)naming != 0) return fail_named(call, ERR_ARITY);
+    for (int i = first; naming == BY_TOKEN && i < call->argc; i += BY_TOKEN)
+        if (!parse_token(call, i + 1, &token)) return failf(call, ERR_BAD_MSEC, "token");
+    return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
 }
 
 /* The element of the id at argument i, if its claim has the token after it, or NULL. */

@@ -67,7 +67,7 @@ static void cmd_geoadd(struct call *call)
 
 /* ---- GEOPOS, GEOHASH, GEODIST ---------------------------------------------------------------- */
 
-static bool find_place_score(const struct entry *entry, struct bytes member, double *score)
+static bool find_score(const struct entry *entry, struct bytes member, double *score)
 {
     return entry != NULL && zset_score(entry->object.zset, member, score);
 }
@@ -79,7 +79,7 @@ static void cmd_geopos(struct call *call)
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++)
-        if (find_place_score(entry, call->argv[i], &score))
+        if (find_score(entry, call->argv[i], &score))
             reply_point(call, geohash_decode(score));
         else
             resp_null_array(call->out);
@@ -93,7 +93,7 @@ static void cmd_geohash(struct call *call)
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     resp_array(call->out, (size_t)call->argc - 2);
     for (int i = 2; i < call->argc; i++) {
-        if (!find_place_score(entry, call->argv[i], &score)) {
+        if (!find_score(entry, call->argv[i], &score)) {
             resp_null(call->out);
             continue;
         }
@@ -112,8 +112,7 @@ static void cmd_geodist(struct call *call)
         return;
     }
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
-    if (!find_place_score(entry, call->argv[2], &from) ||
-        !find_place_score(entry, call->argv[3], &to)) {
+    if (!find_score(entry, call->argv[2], &from) || !find_score(entry, call->argv[3], &to)) {
         resp_null(call->out);
         return;
     }

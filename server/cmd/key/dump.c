@@ -49,24 +49,6 @@ static bool read_restore_options(struct call *call, struct restore *how)
     return how->ttl >= 0 || fail(call, ERR_RESTORE_TTL);
 }
 
-/* If the deadline has passed, the key is not created, but the key that it replaces is deleted; on a
- * replica it is created, and ends at once. During a replay nothing counts as expired. */
-static void put_restored(struct call *call, const struct restore *how, struct object object,
-                         msec at)
-{
-    struct txn *txn = call->txn;
-    bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
-    if (is_over && !txn->on_replica) {
-        struct entry *old = txn_find(txn, call->argv[1]);
-        object_free(&object);
-        if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);
-        return;
-    }
-    struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
-    txn_key_accessed(txn, entry, how->idle, (int)how->frequency);
-    if (is_over) txn_key_end(txn, entry);
-}
-
 /* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */
 static void cmd_restore(struct call *call)
 {
@@ -91,7 +73,19 @@ static void cmd_restore(struct call *call)
         fail(call, ERR_OOM);
         return;
     }
-    put_restored(call, &how, object, at);
+    /* If the deadline has passed, the key is not created, but the key that it replaces is deleted;
+     * on a replica it is created, and ends at once. During a replay nothing counts as expired. */
+    struct txn *txn = call->txn;
+    bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
+    if (is_over && !txn->on_replica) {
+        struct entry *old = txn_find(txn, call->argv[1]);
+        object_free(&object);
+        if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);
+    } else {
+        struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
+        txn_key_accessed(txn, entry, how.idle, (int)how.frequency);
+        if (is_over) txn_key_end(txn, entry);
+    }
     reply_ok(call);
 }
 

@@ -15,25 +15,29 @@ enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
 /* What a policy can write to. */
 #define TARGET_TYPES "stream or dehydrator"
 
-/* Fails if a key that an option writes to has another type in some database. */
-static bool check_targets(struct call *call, const struct policy *policy)
+/* Fails if the key that the option writes to has another type in some database. */
+static bool check_target(struct call *call, const char *option, struct bytes key)
 {
     const struct store *store = call->txn->store;
+    for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
+        if (!txn_exists_in(call->txn, db, key)) continue;
+        const struct entry *entry = keyspace_find(store_database(store, db), key);
+        const char *type = type_name(entry->object.type);
+        if (strstr(TARGET_TYPES, type) != NULL) continue;
+        int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
+        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, TARGET_TYPES);
+    }
+    return true;
+}
+
+static bool check_targets(struct call *call, const struct policy *policy)
+{
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
         const struct policy_row *row = &policy_rows[option];
-        for (unsigned i = 0; i < row->part_count; i++) {
-            struct bytes key = LIT("");
-            if (row->parts[i].kind == POLICY_KEY) key = policy_key(policy, &row->parts[i]);
-            for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
-                if (!txn_exists_in(call->txn, db, key)) continue;
-                const struct entry *entry = keyspace_find(store_database(store, db), key);
-                const char *type = type_name(entry->object.type);
-                if (strstr(TARGET_TYPES, type) != NULL) continue;
-                int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
-                return failf(call, ERR_POLICY_TARGET_TYPE, row->name, shown, key.data, db, type,
-                             TARGET_TYPES);
-            }
-        }
+        for (unsigned i = 0; i < row->part_count; i++)
+            if (row->parts[i].kind == POLICY_KEY &&
+                !check_target(call, row->name, policy_key(policy, &row->parts[i])))
+                return false;
     }
     return true;
 }
@@ -146,21 +150,6 @@ static void help_add(struct help *help, const char *const *lines, size_t count)
     help->count += count;
 }
 
-static void help_add_option(struct help *help, enum policy_option option)
-{
-    const char *text = policy_rows[option].help;
-    char *line = help->made[help->count];
-    snprintf(line, HELP_LINE_SIZE, "    %s%s", policy_rows[option].name, policy_syntax[option]);
-    help_add(help, (const char *const[]){ line }, 1);
-    while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
-        line = help->made[help->count];
-        snprintf(line, HELP_LINE_SIZE, "        %.*s", (int)len, text);
-        help_add(help, (const char *const[]){ line }, 1);
-        text += len + (text[len] == '\n');
-    }
-}
-
 static void cmd_policy_help(struct call *call)
 {
     static const char *const before[] = {
@@ -184,8 +173,19 @@ static void cmd_policy_help(struct call *call)
     };
     struct help help = { .count = 0 };
     help_add(&help, before, sizeof(before) / sizeof(before[0]));
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
-        help_add_option(&help, option);
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const char *text = policy_rows[option].help;
+        char *line = help.made[help.count];
+        snprintf(line, HELP_LINE_SIZE, "    %s%s", policy_rows[option].name, policy_syntax[option]);
+        help_add(&help, (const char *const[]){ line }, 1);
+        while (*text != '\0') {
+            size_t len = strcspn(text, "\n");
+            line = help.made[help.count];
+            snprintf(line, HELP_LINE_SIZE, "        %.*s", (int)len, text);
+            help_add(&help, (const char *const[]){ line }, 1);
+            text += len + (text[len] == '\n');
+        }
+    }
     help_add(&help, after, sizeof(after) / sizeof(after[0]));
     reply_help(call, help.lines, help.count);
 }

@@ -230,23 +230,6 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void reply_rows(struct sort *sort)
-{
-    struct call *call = sort->call;
-    size_t per_row = sort->get_count > 0 ? (size_t)sort->get_count : 1;
-    resp_array(call->out, (sort->to - sort->from) * per_row);
-    for (size_t i = sort->from; i < sort->to; i++) {
-        struct bytes value, element = sort->rows[i].element;
-        if (sort->get_count == 0) reply_bytes(call, element);
-        for (int get = 0; get < sort->get_count; get++) {
-            if (look_up(call, sort->gets[get], element, &value))
-                reply_bytes(call, value);
-            else
-                resp_null(call->out);
-        }
-    }
-}
-
 static void store_rows(struct sort *sort)
 {
     enum { STEP = 1 << 20 };
@@ -301,10 +284,23 @@ static void run_sort(struct sort *sort, bool may_store)
         if (sort->count > 1)
             qsort_r(sort->rows, sort->count, sizeof(*sort->rows), compare_rows, sort);
     }
-    if (sort->store != 0)
+    if (sort->store != 0) {
         store_rows(sort);
-    else
-        reply_rows(sort);
+        return;
+    }
+    struct call *call = sort->call;
+    size_t per_row = sort->get_count > 0 ? (size_t)sort->get_count : 1;
+    resp_array(call->out, (sort->to - sort->from) * per_row);
+    for (size_t i = sort->from; i < sort->to; i++) {
+        struct bytes value, element = sort->rows[i].element;
+        if (sort->get_count == 0) reply_bytes(call, element);
+        for (int get = 0; get < sort->get_count; get++) {
+            if (look_up(call, sort->gets[get], element, &value))
+                reply_bytes(call, value);
+            else
+                resp_null(call->out);
+        }
+    }
 }
 
 static void cmd_sort(struct call *call)

@@ -160,39 +160,43 @@ static bool has_few_lookups(enum operation operation, const struct operands *in)
     return lookups <= LOOKUPS_PER_MEMBER * members;
 }
 
-static void give_copied_result(enum operation operation, const struct operands *in,
-                               struct result *result)
-{
-    struct set_iter iter;
-    struct bytes member;
-    struct set *set = set_new();
-    copy_result(operation, in, set);
-    set_iter_begin(&iter, set);
-    while (set_iter_next(&iter, &member) && add_to_result(result, member))
-        ;
-    struct object object = { .set = set, .type = TYPE_SET };
-    reclaim_object(&result->call->txn->store->reclaim, object);
-}
-
 /* ---- operations ------------------------------------------------------------------------------ */
 
 static void compute_set_operation(enum operation operation, const struct operands *in,
                                   struct result *result)
 {
     if (in->count == 0 || (operation == DIFFERENCE && !in->has_first)) return;
+    if (operation == INTERSECTION) {
+        intersect_sets(in, result);
+        return;
+    }
     if (operation == UNION) qsort(in->sets, in->count, sizeof(*in->sets), by_count_down);
     if (operation == DIFFERENCE)
         qsort(in->sets + 1, in->count - 1, sizeof(*in->sets), by_count_down);
-    if (operation == INTERSECTION) intersect_sets(in, result);
+
     /* A union has at least as many members as its largest set, which is the first one here. */
-    else if (operation == UNION && result->limit > 0 && set_count(in->sets[0]) >= result->limit)
+    if (operation == UNION && result->limit > 0 && set_count(in->sets[0]) >= result->limit) {
         result->count = result->limit;
-    else if (result->set != NULL && (operation == UNION || !has_few_lookups(operation, in)))
+        return;
+    }
+    bool copies = !has_few_lookups(operation, in);
+    if (result->set != NULL && (operation == UNION || copies)) {
         copy_result(operation, in, result->set);
-    else if (!has_few_lookups(operation, in))
-        give_copied_result(operation, in, result);
-    else
+        return;
+    }
+    if (!copies) {
         (operation == UNION ? unite_sets : subtract_sets)(in, result);
+        return;
+    }
+    struct set_iter iter;
+    struct bytes member;
+    struct set *set = set_new();
+    copy_result(operation, in, set);
+    set_iter_begin(&iter, set);
+    while (set_iter_next(&iter, &member) && add_to_result(result, member))
+        continue;
+    struct object object = { .set = set, .type = TYPE_SET };
+    reclaim_object(&result->call->txn->store->reclaim, object);
 }
 
 static void reply_set_operation(struct call *call, enum operation operation)

@@ -28,20 +28,6 @@ static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *
     return fail_named(call, ERR_ARITY);
 }
 
-static enum arg_taken take_saddex_option(struct call *call, int *i, struct saddex *how)
-{
-    bool only_new = arg_is(call, *i, "MNX"), only_present = arg_is(call, *i, "MXX");
-    if (!only_new && !only_present) return arg_member_life(call, i, &how->life);
-    if (how->only_new || how->only_present) {
-        fail(call, ERR_MNX_MXX);
-        return ARG_FAILED;
-    }
-    how->only_new = only_new;
-    how->only_present = only_present;
-    ++*i;
-    return ARG_TAKEN;
-}
-
 /* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
 static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
@@ -55,7 +41,14 @@ static bool parse_saddex_members(struct call *call, struct saddex *how)
                 return false;
             continue;
         }
-        enum arg_taken taken = take_saddex_option(call, &i, how);
+        if (arg_is(call, i, "MNX") || arg_is(call, i, "MXX")) {
+            if (how->only_new || how->only_present) return fail(call, ERR_MNX_MXX);
+            how->only_new = arg_is(call, i, "MNX");
+            how->only_present = !how->only_new;
+            i++;
+            continue;
+        }
+        enum arg_taken taken = arg_member_life(call, &i, &how->life);
         if (taken == ARG_OTHER) {
             if (how->first != 0 && i == how->end) /* probably one more member */
                 return failf(call, ERR_MEMBERS_COUNT, member_words.count);
@@ -63,8 +56,7 @@ static bool parse_saddex_members(struct call *call, struct saddex *how)
         }
         if (taken != ARG_TAKEN) return false;
     }
-    if (how->first != 0) return true;
-    return failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
+    return how->first != 0 || failf(call, ERR_MEMBERS_KEYWORD, member_words.keyword);
 }
 
 static void cmd_saddex(struct call *call)

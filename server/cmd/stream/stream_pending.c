@@ -86,18 +86,6 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
     return nack->force = true;
 }
 
-static bool parse_nack(struct call *call, struct nack *nack)
-{
-    *nack = (struct nack){ .deliveries = -1, .at = call->txn->now };
-    int mode = arg_word(call, 3, modes, 3);
-    if (mode < 0) return fail(call, ERR_XNACK_MODE);
-    nack->mode = (enum nack_mode)mode;
-    for (int i = 4; i < call->argc; i++)
-        if (!parse_nack_option(call, &i, nack)) return false;
-    if (nack->first > 0) return true;
-    return fail(call, ERR_XNACK_NO_IDS);
-}
-
 /* Returns whether the entry was released. One that is not pending is released only with FORCE. */
 static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
                     struct stream_id id)
@@ -119,10 +107,21 @@ static bool release(struct call *call, const struct group_target *target, const 
 
 static void cmd_xnack(struct call *call)
 {
-    struct nack nack;
+    struct nack nack = { .deliveries = -1, .at = call->txn->now };
     struct group_target target;
     int64_t released = 0;
-    if (!parse_nack(call, &nack)) return;
+    int mode = arg_word(call, 3, modes, 3);
+    if (mode < 0) {
+        fail(call, ERR_XNACK_MODE);
+        return;
+    }
+    nack.mode = (enum nack_mode)mode;
+    for (int i = 4; i < call->argc; i++)
+        if (!parse_nack_option(call, &i, &nack)) return;
+    if (nack.first == 0) {
+        fail(call, ERR_XNACK_NO_IDS);
+        return;
+    }
     if (!need_group(call, &target)) return;
     for (int i = 0; i < nack.count; i++)
         released += release(call, &target, &nack, stream_id_of(call, nack.first + i));

@@ -126,23 +126,6 @@ static bool read_step(struct call *call, int *i, struct step *step)
     return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
 }
 
-/* Returns the number of steps, or -1 if an error was sent. */
-static int read_steps(struct call *call, struct step *steps)
-{
-    int overflow = OVERFLOW_WRAP, count = 0;
-    for (int i = 2; i < call->argc; i++) {
-        if (arg_is(call, i, "OVERFLOW") && i + 1 < call->argc) {
-            overflow = arg_word(call, ++i, overflows, 3);
-            if (overflow >= 0) continue;
-            fail(call, ERR_BITFIELD_OVERFLOW);
-            return -1;
-        }
-        steps[count] = (struct step){ .overflow = (enum overflow)overflow };
-        if (!read_step(call, &i, &steps[count++])) return -1;
-    }
-    return count;
-}
-
 /* ---- the commands ---------------------------------------------------------------------------- */
 
 /* A step that writes stores base_value + increment. */
@@ -234,8 +217,18 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
 static void cmd_bitfield(struct call *call)
 {
     struct step *steps = mem_alloc((size_t)call->argc * sizeof(*steps));
-    int count = read_steps(call, steps);
-    if (count >= 0) run_field_steps(call, steps, count);
+    int overflow = OVERFLOW_WRAP, count = 0;
+    bool good = true;
+    for (int i = 2; good && i < call->argc; i++) {
+        if (arg_is(call, i, "OVERFLOW") && i + 1 < call->argc) {
+            overflow = arg_word(call, ++i, overflows, 3);
+            good = overflow >= 0 || fail(call, ERR_BITFIELD_OVERFLOW);
+        } else {
+            steps[count] = (struct step){ .overflow = (enum overflow)overflow };
+            good = read_step(call, &i, &steps[count++]);
+        }
+    }
+    if (good) run_field_steps(call, steps, count);
     mem_free(steps);
 }
 

@@ -44,22 +44,6 @@ static bool is_soft_due(const struct entry *entry, msec now, msec early)
     return soft != NEVER && instant_due(instant_moved(soft, -early), now);
 }
 
-/* Gives the client the right to make the value, if that is wanted and nobody has it. A replica
- * grants none, because its master does. */
-static enum state decide(struct call *call, const struct entry *entry,
-                         const struct fresh_options *how)
-{
-    struct txn *txn = call->txn;
-    bool is_wanted = entry == NULL || is_soft_due(entry, txn->now, how->early);
-    if (is_wanted && !txn->store->leases.granted_elsewhere &&
-        txn_refresh_until(txn, call->argv[1]) == 0) {
-        txn_refresh_begin(txn, call->argv[1], how->right_until);
-        return entry == NULL ? STATE_FILL : STATE_REFRESH;
-    }
-    if (entry == NULL) return STATE_MISSING;
-    return is_soft_due(entry, txn->now, 0) ? STATE_STALE : STATE_FRESH;
-}
-
 static void cmd_getfresh(struct call *call)
 {
     static const char *const names[] = { "fresh", "stale", "refresh", "fill", "missing" };
@@ -67,7 +51,19 @@ static void cmd_getfresh(struct call *call)
     struct entry *entry;
     if (!read_fresh_options(call, &how)) return;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
-    enum state state = decide(call, entry, &how);
+    /* Give the client the right to make the value, if that is wanted and nobody has it. A replica
+     * grants none, because its master does. */
+    struct txn *txn = call->txn;
+    enum state state = entry == NULL                     ? STATE_MISSING
+                       : is_soft_due(entry, txn->now, 0) ? STATE_STALE
+                                                         : STATE_FRESH;
+    bool is_wanted = entry == NULL || is_soft_due(entry, txn->now, how.early);
+    if (is_wanted && !txn->store->leases.granted_elsewhere &&
+        txn_refresh_until(txn, call->argv[1]) == 0) {
+        txn_refresh_begin(txn, call->argv[1], how.right_until);
+        state = entry == NULL ? STATE_FILL : STATE_REFRESH;
+    }
+
     if (state == STATE_MISSING && how.wait >= 0) {
         msec until = NEVER;
         if (how.wait > 0 && !instant_after(call->txn->now, how.wait, &until)) until = NEVER;

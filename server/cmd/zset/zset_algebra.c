@@ -55,22 +55,6 @@ static int compare_counts(const void *a, const void *b)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Looks up the sources. False: one has another type, and the error was sent. */
-static bool read_zset_sources(struct call *call, struct algebra *a, int first)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        struct bytes key = call->argv[first + (int)i];
-        const struct entry *entry = txn_find_counted(call->txn, key);
-        a->sources[i] = (struct source){ .weight = 1, .index = i };
-        if (entry == NULL) continue;
-        const struct object *object = &entry->object;
-        if (!source_is_possible(object)) return fail(call, ERR_WRONGTYPE);
-        a->sources[i].object = object;
-        a->sources[i].count = object_count(object);
-    }
-    return true;
-}
-
 /* Parses the option at *i and moves *i to the argument after it. False: an error was sent. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
@@ -285,7 +269,16 @@ static void run_zset_operation(struct call *call, struct algebra a)
     }
     a.count = (size_t)count;
     a.sources = mem_alloc(a.count * sizeof(*a.sources));
-    bool ok = read_zset_sources(call, &a, at + 1);
+    bool ok = true;
+    for (size_t i = 0; ok && i < a.count; i++) {
+        struct bytes key = call->argv[at + 1 + (int)i];
+        const struct entry *entry = txn_find_counted(call->txn, key);
+        a.sources[i] = (struct source){ .weight = 1, .index = i };
+        if (entry == NULL) continue;
+        a.sources[i].object = &entry->object;
+        a.sources[i].count = object_count(&entry->object);
+        ok = source_is_possible(&entry->object) || fail(call, ERR_WRONGTYPE);
+    }
     for (int i = at + 1 + (int)count; ok && i < call->argc;)
         ok = take_algebra_option(call, &a, &i);
     if (ok) compute_zset_operation(call, &a);

@@ -42,11 +42,6 @@ static bool read_take(struct call *call, struct take *take)
     return true;
 }
 
-static bool has_due(const struct take *take)
-{
-    return span_count(&take->span) > 0;
-}
-
 static void block_until_score_due(struct call *call, const struct take *take)
 {
     struct block_request block = {
@@ -70,21 +65,16 @@ static void block_until_score_due(struct call *call, const struct take *take)
     block_on(call, &block);
 }
 
-static void remove_taken(struct call *call, const struct take *take)
-{
-    txn_zset_remove_ranks(call->txn, take->from, take->span.from, take->span.to, EVENT_ZPOPMIN);
-}
-
 static void cmd_bztspop(struct call *call)
 {
     struct take take;
     if (!read_take(call, &take)) return;
-    if (!has_due(&take)) {
+    if (span_count(&take.span) == 0) {
         block_until_score_due(call, &take);
         return;
     }
     span_reply(call, take.from->object.zset, &take.span, SCORES_PAIRED);
-    remove_taken(call, &take);
+    txn_zset_remove_ranks(call->txn, take.from, take.span.from, take.span.to, EVENT_ZPOPMIN);
 }
 
 /* Pushes the members to the tail of the list, lowest first. The type of the destination is checked
@@ -97,20 +87,20 @@ static void cmd_bztsmove(struct call *call)
     struct bytes member;
     double score;
     if (!read_take(call, &take)) return;
-    if (!has_due(&take)) {
+    size_t left = span_count(&take.span);
+    if (left == 0) {
         block_until_score_due(call, &take);
         return;
     }
     if (!find_typed(call, 2, TYPE_LIST, &to)) return;
     to = entry_or_new(call, 2, to, TYPE_LIST);
-    size_t left = span_count(&take.span);
     resp_array(call->out, left);
     zset_iter_at(&iter, take.from->object.zset, take.span.from);
     for (; left > 0 && zset_iter_next(&iter, &member, &score); left--) {
         reply_bytes(call, member);
         txn_list_push(call->txn, to, LIST_TAIL, member);
     }
-    remove_taken(call, &take);
+    txn_zset_remove_ranks(call->txn, take.from, take.span.from, take.span.to, EVENT_ZPOPMIN);
 }
 
 static const struct command rows[] = {

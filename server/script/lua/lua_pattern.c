@@ -136,18 +136,6 @@ static const char *close_capture(struct lua_pattern *run, const char *at, const 
     return found;
 }
 
-/* The end of the text at `at` that equals the capture; NULL: it differs. */
-static const char *match_capture(struct lua_pattern *run, const char *at, char digit)
-{
-    int i = digit - '1';
-    if (i < 0 || i >= run->level || run->captures[i].len == CAPTURE_OPEN)
-        luaL_error(run->lua, "invalid capture index");
-    ptrdiff_t len = run->captures[i].len;
-    if (len < 0 || subject_end(run) - at < len) return NULL;
-    count_steps(run, (size_t)len / 8);
-    return memcmp(run->captures[i].begin, at, (size_t)len) == 0 ? at + len : NULL;
-}
-
 static const char *match_balance(struct lua_pattern *run, const char *at, const char *p)
 {
     if (p[0] == '\0' || p[1] == '\0') luaL_error(run->lua, "unbalanced pattern");
@@ -202,6 +190,8 @@ static bool match_escape(struct lua_pattern *run, const char **at, const char **
 {
     const char *end;
     unsigned char before;
+    int index;
+    ptrdiff_t len;
     switch ((*p)[1]) {
     case 'b':
         *at = match_balance(run, *at, *p + 2);
@@ -219,9 +209,19 @@ static bool match_escape(struct lua_pattern *run, const char **at, const char **
         return *at != NULL;
     default:
         if (!isdigit((unsigned char)(*p)[1])) return match_item(run, at, p);
-        *at = match_capture(run, *at, (*p)[1]);
+        /* The text here must equal the capture. */
+        index = (*p)[1] - '1';
+        if (index < 0 || index >= run->level || run->captures[index].len == CAPTURE_OPEN)
+            luaL_error(run->lua, "invalid capture index");
+        len = run->captures[index].len;
+        bool is_equal = len >= 0 && subject_end(run) - *at >= len;
+        if (is_equal) {
+            count_steps(run, (size_t)len / 8);
+            is_equal = memcmp(run->captures[index].begin, *at, (size_t)len) == 0;
+        }
+        *at = is_equal ? *at + len : NULL;
         *p += 2;
-        return *at != NULL;
+        return is_equal;
     }
 }
 
