@@ -9,14 +9,6 @@ static struct {
     void (*on_taken)(void);
 } here;
 
-static void set_range(const struct api_slot_range *range, bool is_imported)
-{
-    for (int slot = range->first; slot <= range->last && slot < SLOTS; slot++) {
-        here.count += is_imported - here.is_imported[slot];
-        here.is_imported[slot] = is_imported;
-    }
-}
-
 static void on_migration(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -24,8 +16,13 @@ static void on_migration(RedisModuleCtx *ctx, struct api_event event, uint64_t w
     const struct api_slot_migration *migration = data;
     bool begins = what == MIGRATION_IMPORT_STARTS, taken = what == MIGRATION_IMPORT_COMPLETED;
     if (!begins && !taken && what != MIGRATION_IMPORT_ABORTED) return;
-    for (uint32_t i = 0; i < migration->range_count; i++)
-        set_range(&migration->ranges[i], begins);
+    for (uint32_t i = 0; i < migration->range_count; i++) {
+        const struct api_slot_range *range = &migration->ranges[i];
+        for (int slot = range->first; slot <= range->last && slot < SLOTS; slot++) {
+            here.count += begins - here.is_imported[slot];
+            here.is_imported[slot] = begins;
+        }
+    }
     if (taken) here.on_taken();
 }
 

@@ -83,33 +83,6 @@ static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
         redis.FreeString(ctx, strings[i]);
 }
 
-static void check_and_run(RedisModuleCtx *ctx, RedisModuleString **argv, struct call *call)
-{
-    struct policy policy;
-    struct policy_refusal refusal;
-    size_t words = (size_t)call->argc - 2;
-    if (call->command.row == NULL) {
-        char name[SHOWN_MAX + 1];
-        int len = call->argv[1].len < SHOWN_MAX ? (int)call->argv[1].len : SHOWN_MAX;
-        snprintf(name, sizeof(name), "%.*s", len, call->argv[1].data);
-        failf(call, ERR_UNKNOWN_SUBCOMMAND, name, call->command.parent->name);
-    } else if (!command_fits_arity(call->command.row, call->argc)) {
-        fail_named(call, ERR_ARITY);
-    } else if (strcmp(call->command.row->name, "SET") == 0 &&
-               !read_policy(call->argv + 2, words, &store->policies, &policy, &refusal)) {
-        failf(call, ERR_WORDED, refusal.text);
-    } else {
-        struct txn txn;
-        begin(&txn, store);
-        call->txn = &txn;
-        call_run(call);
-        txn_commit(&txn);
-        if (txn.changes == 0) return;
-        replicate(ctx, argv[2]);
-        changed(ctx);
-    }
-}
-
 static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct reply reply;
@@ -119,7 +92,29 @@ static int run_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         args[i] = api_bytes(argv[i]);
     struct call call = { .argc = argc, .argv = args, .out = &out };
     call.command = commands_match(commands, argc, args);
-    check_and_run(ctx, argv, &call);
+    struct policy policy;
+    struct policy_refusal refusal;
+    if (call.command.row == NULL) {
+        char name[SHOWN_MAX + 1];
+        int len = args[1].len < SHOWN_MAX ? (int)args[1].len : SHOWN_MAX;
+        snprintf(name, sizeof(name), "%.*s", len, args[1].data);
+        failf(&call, ERR_UNKNOWN_SUBCOMMAND, name, call.command.parent->name);
+    } else if (!command_fits_arity(call.command.row, argc)) {
+        fail_named(&call, ERR_ARITY);
+    } else if (strcmp(call.command.row->name, "SET") == 0 &&
+               !read_policy(args + 2, (size_t)argc - 2, &store->policies, &policy, &refusal)) {
+        failf(&call, ERR_WORDED, refusal.text);
+    } else {
+        struct txn txn;
+        begin(&txn, store);
+        call.txn = &txn;
+        call_run(&call);
+        txn_commit(&txn);
+        if (txn.changes > 0) {
+            replicate(ctx, argv[2]);
+            changed(ctx);
+        }
+    }
     mem_free(args);
     return API_OK;
 }

@@ -17,24 +17,20 @@ static size_t first; /* of the current command; those before it are complete */
 static size_t *ends; /* of complete commands */
 static size_t command_count, command_cap;
 
-/* Our names with a dot are the same in the host, and DEL is the host's own. The others get the
- * prefix. */
-static struct bytes host_name(struct bytes name, char to[NAME_MAX_CHARS])
-{
-    bool has_prefix = memchr(name.data, '.', name.len) == NULL && !bytes_equal(name, LIT("DEL"));
-    size_t prefix = has_prefix ? sizeof(CANONICAL_PREFIX) - 1 : 0;
-    ensure(prefix + name.len < NAME_MAX_CHARS, "a command of %zu bytes", name.len);
-    memcpy(to, CANONICAL_PREFIX, prefix);
-    memcpy(to + prefix, name.data, name.len);
-    return bytes_of(to, prefix + name.len);
-}
-
 static struct bytes keep(void *ctx, size_t index, struct bytes text)
 {
     (void)ctx;
     char name[NAME_MAX_CHARS];
     size_t at = first + index;
-    if (index == 0) text = host_name(text, name);
+    /* Our names with a dot are the same in the host, and DEL is the host's own. The others get the
+     * prefix. */
+    if (index == 0 && memchr(text.data, '.', text.len) == NULL && !bytes_equal(text, LIT("DEL"))) {
+        size_t prefix = sizeof(CANONICAL_PREFIX) - 1;
+        ensure(prefix + text.len < NAME_MAX_CHARS, "a command of %zu bytes", text.len);
+        memcpy(name, CANONICAL_PREFIX, prefix);
+        memcpy(name + prefix, text.data, text.len);
+        text = bytes_of(name, prefix + text.len);
+    }
     if (at < count) redis.FreeString(NULL, strings[at]);
     if (at == count) count++;
     if (count > cap) {

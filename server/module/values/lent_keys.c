@@ -135,13 +135,6 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 
 /* ---- taking back ----------------------------------------------------------------------------- */
 
-/* The store has freed the old value: the host gets an empty one to free. */
-static void drop_value(struct lent_key *key)
-{
-    if (key->held != NULL) key->held->object = object_new(key->type);
-    redis.DeleteKey(key->key);
-}
-
 /* Returns the value that the store has after the transaction to the host's key. A replaced value
  * loses its deadline, as the host's own values do. */
 static void return_value(struct lent_key *key)
@@ -156,7 +149,9 @@ static void return_value(struct lent_key *key)
         if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
             redis.SetExpire(key->key, NO_EXPIRE);
     } else {
-        if (key->held != NULL || key->foreign) drop_value(key);
+        /* The store has freed the old value: the host gets an empty one to free. */
+        if (key->held != NULL) key->held->object = object_new(key->type);
+        if (key->held != NULL || key->foreign) redis.DeleteKey(key->key);
         if (exists) held_value_put(key->key, held_value_new(object));
     }
 }
