@@ -23,7 +23,6 @@ enum order { AS_FOUND, NEAREST_FIRST, FARTHEST_FIRST };
 
 struct search {
     enum form form;
-    bool may_store;        /* STORE and STOREDIST are options */
     const struct zset *in; /* NULL: the key is missing */
     struct geo_shape shape;
     bool from_member, from_point, by_radius, by_box;
@@ -104,8 +103,9 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
         if (!arg_int64(call, ++*i, &s->count)) return ARG_FAILED;
         return taken_or_failed(s->count > 0 || fail(call, ERR_GEO_COUNT));
     }
-    bool distance = arg_is(call, *i, "STOREDIST");
-    if (s->may_store) {
+    bool distance = arg_is(call, *i, "STOREDIST"),
+         by_form = s->form == RADIUS || s->form == RADIUS_MEMBER;
+    if (by_form && (call->command.row->flags & WRITE)) {
         if (!valued || !(distance || arg_is(call, *i, "STORE"))) return ARG_OTHER;
         s->store_distance = distance;
         s->destination = ++*i;
@@ -169,9 +169,9 @@ static void store_found(struct call *call, const struct search *s, const struct 
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void run_geo_search(struct call *call, enum form form, bool may_store)
+static void run_geo_search(struct call *call, enum form form)
 {
-    struct search s = { .form = form, .may_store = may_store };
+    struct search s = { .form = form };
     struct entry *entry;
     struct geo_found found = { 0 };
     if (!find_typed_counted(call, form == SEARCH_STORE ? 2 : 1, TYPE_ZSET, &entry)) return;
@@ -218,32 +218,22 @@ static void run_geo_search(struct call *call, enum form form, bool may_store)
 
 static void cmd_georadius(struct call *call)
 {
-    run_geo_search(call, RADIUS, true);
-}
-
-static void cmd_georadius_ro(struct call *call)
-{
-    run_geo_search(call, RADIUS, false);
+    run_geo_search(call, RADIUS);
 }
 
 static void cmd_georadiusbymember(struct call *call)
 {
-    run_geo_search(call, RADIUS_MEMBER, true);
-}
-
-static void cmd_georadiusbymember_ro(struct call *call)
-{
-    run_geo_search(call, RADIUS_MEMBER, false);
+    run_geo_search(call, RADIUS_MEMBER);
 }
 
 static void cmd_geosearch(struct call *call)
 {
-    run_geo_search(call, SEARCH, false);
+    run_geo_search(call, SEARCH);
 }
 
 static void cmd_geosearchstore(struct call *call)
 {
-    run_geo_search(call, SEARCH_STORE, false);
+    run_geo_search(call, SEARCH_STORE);
 }
 
 /* Finds argument 1 and each destination, those of STORE first, as Redis does. `options` is the
@@ -311,7 +301,7 @@ static const struct command rows[] = {
       .syntax = CIRCLE STORE,
       .summary = "Returns or stores the members within a radius around a position." },
     { .name = "GEORADIUS_RO",
-      .run = cmd_georadius_ro,
+      .run = cmd_georadius,
       .arity = -6,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -341,7 +331,7 @@ static const struct command rows[] = {
       .syntax = AROUND STORE,
       .summary = "Returns or stores the members within a radius around another member." },
     { .name = "GEORADIUSBYMEMBER_RO",
-      .run = cmd_georadiusbymember_ro,
+      .run = cmd_georadiusbymember,
       .arity = -5,
       .flags = READONLY,
       .keys = KEY_FIRST,
