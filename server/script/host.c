@@ -6,9 +6,10 @@
 #include "server/engine/rights.h"
 #include "store/base/ensure.h"
 
-bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only)
+bool host_begin(struct host *host, struct call *caller, unsigned flags)
 {
     const struct engine *engine = host->engine;
+    bool read_only = caller->command.row->flags & READONLY;
     ensure(host->caller == NULL, "a script would run inside a script");
     bool plain = flags & SCRIPT_PLAIN; /* checked at each of its commands instead */
     if (!plain && !(flags & (SCRIPT_ALLOW_OOM | SCRIPT_NO_WRITES)) && engine->script_lacks_memory)

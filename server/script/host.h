@@ -29,9 +29,9 @@ struct host {
     bool wrote;        /* ... and has changed data: the script can't be stopped any more */
 };
 
-/* Returns false, after replying with the error, if the call's script must not run now. `read_only`
- * is for EVAL_RO, EVALSHA_RO, FCALL_RO. */
-bool host_begin(struct host *host, struct call *caller, unsigned flags, bool read_only);
+/* Returns false, after replying with the error, if the caller's script must not run now. A caller
+ * that only reads (EVAL_RO, EVALSHA_RO, FCALL_RO) runs it with SCRIPT_NO_WRITES. */
+bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
 /* The monotonic time when the last command ended; before the first, when the script began. */
 int64_t host_usec(const struct host *host);

@@ -150,7 +150,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
 {
     lua_State *lua = scripting->interpreter->lua;
     unsigned db = call->session->db;
-    if (!host_begin(&scripting->host, call, run->flags, run->read_only)) return;
+    if (!host_begin(&scripting->host, call, run->flags)) return;
     scripting->name = run->name;
     scripting->redis.version = 2;
     scripting->stopping = false;

@@ -59,7 +59,6 @@ struct script_run {
     const char *name;
     int function;      /* Lua's reference */
     unsigned flags;    /* SCRIPT_* */
-    bool read_only;    /* EVAL_RO, FCALL_RO */
     bool with_globals; /* KEYS and ARGV are globals: EVAL */
     int keys_at, keys; /* argv[keys_at] is the first key; the arguments follow the keys */
 };

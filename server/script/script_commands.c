@@ -20,10 +20,10 @@ static void run_script(struct call *call, struct script *script, struct script_r
     scripts_end(&scripting->scripts, script);
 }
 
-static void eval_text(struct call *call, bool read_only)
+static void cmd_eval(struct call *call)
 {
     struct scripting *scripting = call->context;
-    struct script_run run = { .read_only = read_only, .with_globals = true };
+    struct script_run run = { .with_globals = true };
     char why[WHY_MAX];
     script_show_to_monitors(call);
     if (!script_read_keys(call, &run)) return;
@@ -34,10 +34,10 @@ static void eval_text(struct call *call, bool read_only)
         run_script(call, script, &run);
 }
 
-static void eval_sha(struct call *call, bool read_only)
+static void cmd_evalsha(struct call *call)
 {
     struct scripting *scripting = call->context;
-    struct script_run run = { .read_only = read_only, .with_globals = true };
+    struct script_run run = { .with_globals = true };
     script_show_to_monitors(call);
     struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
     if (call->argv[1].len != SHA1_HEX_LEN) {
@@ -87,28 +87,6 @@ static unsigned fcall_flags(const struct call *call)
     const struct function *function =
         function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
     return declared_flags(call, function != NULL ? function->flags : SCRIPT_PLAIN);
-}
-
-/* ---- EVAL ---- */
-
-static void cmd_eval(struct call *call)
-{
-    eval_text(call, false);
-}
-
-static void cmd_eval_ro(struct call *call)
-{
-    eval_text(call, true);
-}
-
-static void cmd_evalsha(struct call *call)
-{
-    eval_sha(call, false);
-}
-
-static void cmd_evalsha_ro(struct call *call)
-{
-    eval_sha(call, true);
 }
 
 /* ---- SCRIPT ---- */
@@ -225,7 +203,7 @@ enum {
                    MAY_REPLICATE | RUNS_SCRIPT
 };
 
-static void run_function(struct call *call, bool read_only)
+static void cmd_fcall(struct call *call)
 {
     struct scripting *scripting = call->context;
     script_show_to_monitors(call);
@@ -237,19 +215,8 @@ static void run_function(struct call *call, bool read_only)
     }
     struct script_run run = { .name = function_name(function).data,
                               .function = function->callback,
-                              .flags = function->flags,
-                              .read_only = read_only };
+                              .flags = function->flags };
     if (script_read_keys(call, &run)) script_run(scripting, call, &run);
-}
-
-static void cmd_fcall(struct call *call)
-{
-    run_function(call, false);
-}
-
-static void cmd_fcall_ro(struct call *call)
-{
-    run_function(call, true);
 }
 
 #define SCRIPT_ROW                                                                                 \
@@ -284,7 +251,7 @@ static const struct command rows[] = {
       .summary = "Runs a script of the cache, named by its SHA-1.",
       .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
     { .name = "EVALSHA_RO",
-      .run = cmd_evalsha_ro,
+      .run = cmd_evalsha,
       SCRIPT_ROW,
       .vary_flags = evalsha_flags,
       .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
@@ -294,7 +261,7 @@ static const struct command rows[] = {
       .summary = "Runs a script of the cache that only reads.",
       .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
     { .name = "EVAL_RO",
-      .run = cmd_eval_ro,
+      .run = cmd_eval,
       SCRIPT_ROW,
       .vary_flags = eval_flags,
       .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
@@ -312,7 +279,7 @@ static const struct command rows[] = {
       .summary = "Calls a function of a library, as one transaction.",
       .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
     { .name = "FCALL_RO",
-      .run = cmd_fcall_ro,
+      .run = cmd_fcall,
       CALL_ROW,
       .flags = READONLY | NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS |
                RUNS_SCRIPT,
