@@ -214,6 +214,7 @@ void sandbox_open(lua_State *lua)
 {
     guards_open(lua);
     open_lua_libraries(lua);
+
     /* A literal such as 1LL opens a library of LuaJIT, which would stay half made if that failed
      * because of a script's limit. The table of loaded libraries keeps it. */
     int status = luaL_loadstring(lua, "return 1LL");

@@ -76,6 +76,7 @@ static void cmd_rede_info(struct call *call)
     reply_named_count(call, "bytes", entry == NULL ? 0 : dehydrator_bytes(dehydrator));
     reply_named_or_null(call, "paused-until", paused != 0, paused == INSTANT_MAX ? -1 : paused);
     reply_named_or_null(call, "oldest-due-ms", instant_due(next, now), now - next);
+
     const struct delivery_counts none = { 0 };
     const struct delivery_counts *counts = tally.deliveries != NULL ? tally.deliveries : &none;
     const struct histogram lateness = delivery_lateness(counts);

@@ -73,6 +73,7 @@ static void cmd_restore(struct call *call)
         fail(call, ERR_OOM);
         return;
     }
+
     /* If the deadline has passed, the key is not created, but the key that it replaces is deleted;
      * on a replica it is created, and ends at once. During a replay nothing counts as expired. */
     struct txn *txn = call->txn;

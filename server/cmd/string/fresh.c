@@ -51,6 +51,7 @@ static void cmd_getfresh(struct call *call)
     struct entry *entry;
     if (!read_fresh_options(call, &how)) return;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
+
     /* Give the client the right to make the value, if that is wanted and nobody has it. A replica
      * grants none, because its master does. */
     struct txn *txn = call->txn;

@@ -53,6 +53,7 @@ static void block_until_score_due(struct call *call, const struct take *take)
         double lowest = 0;
         zset_iter_at(&iter, take->from->object.zset, 0);
         zset_iter_next(&iter, &member, &lowest);
+
         /* The first instant after now at which the lowest score is due. */
         double about = ceil(lowest * 1000);
         if (about < (double)INSTANT_MAX) {
