@@ -22,7 +22,7 @@ enum {
     STREAM_5 = 27,
     ID_BYTES = 16,
     NAME_BYTES = 8, /* of a group's number */
-    /* The entries of a node share its names. As a server writes them, they have at most so many
+    /* The entries of a node share its names. As a server writes them, they have at most this many
      * bytes; in a forged node, a few bytes each would stand for a large name. */
     NODE_BYTES = 1 << 20,
     NODE_TIMES = 256,
@@ -189,7 +189,7 @@ static bool check_name(struct stream_reading *in, struct bytes name, uint64_t gr
 /* Reads the ID of a pending entry of the group that was not taken before. NULL: failed. */
 static const struct rdb_pending *take_pending(struct stream_reading *in)
 {
-    struct rdb_stream_id id;
+    struct rdb_stream_id id = { 0, 0 };
     if (!get_raw_id(in->reader, &id)) return NULL;
     struct owned *all = (struct owned *)(void *)in->pending.data, *found = NULL;
     size_t low = 0, high = in->pending.len / sizeof(*all);

@@ -454,6 +454,6 @@ void rewrite_check(const struct rewrite *rewrite, const struct journal *journal)
     ensure(!needs_next || (rewrite->next.fd >= 0 && rewrite->next.id != 0),
            "state %d without the next segment", (int)state);
     bool needs_base = rewrite->restarts && (state == REWRITE_BASE || state == REWRITE_LISTED);
-    ensure(!needs_base || journal_is_restarting(journal), "state %d, but the journal goes on",
-           (int)state);
+    ensure(!needs_base || journal_is_restarting(journal),
+           "state %d of a journal that does not restart", (int)state);
 }

@@ -1,7 +1,7 @@
 /* saver: writes the whole store to a file: snapshots, and bases for the rewrite of the journal,
- * which it drives. One file at a time, in a forked child or at once; after a failure it tries
- * again. Depends on child, rewrite and format/base. Knows what was saved and when; knows neither
- * records nor positions of the journal, which is the caller's (persist.c). */
+ * which it drives. It writes one file at a time, in a forked child or at once, and tries again
+ * after a failure. Depends on child, rewrite and format/base. It knows what was saved and when, but
+ * neither records nor positions of the journal, which belongs to the caller (persist.c). */
 #ifndef SERVER_DISK_SAVER_H
 #define SERVER_DISK_SAVER_H
 

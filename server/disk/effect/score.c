@@ -112,8 +112,11 @@ size_t score_print(char *to, double score)
     if (print_few_decimals(to + sign, size, &len)) return sign + len;
 
     unsigned decimals = 1;
-    for (double shifted = size; shifted < 1e15 && decimals < DECIMALS_MAX; shifted *= 10)
+    double shifted = size;
+    while (shifted < 1e15 && decimals < DECIMALS_MAX) {
+        shifted *= 10;
         decimals++;
+    }
     uint64_t digits = scaled(size, decimals);
     /* The loop's products were rounded, so it may have gone one step too far. */
     if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(size, --decimals);

@@ -34,8 +34,8 @@
  * A line without such a pair, from an earlier version or a file written by hand, is not checked.
  *
  * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
- * or the new set of files, both complete. The struct equals the manifest on disk: when a change
- * fails, it stays as it was. Only if the last step failed, the sync of the folder, it has the
+ * or the new set of files, both complete. The struct equals the manifest on disk: a change that
+ * fails leaves both unchanged. Only if the last step failed, the sync of the folder, it has the
  * change although an errno is returned. A crash may then leave either set, so nothing is deleted
  * until manifest_sync_again has repeated that sync.
  *
