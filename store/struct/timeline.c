@@ -26,7 +26,7 @@ void timeline_init(struct timeline *tl)
 
 size_t timeline_bytes(const struct timeline *tl)
 {
-    return tl->cap * sizeof(struct timeline_slot) + tl->number_cap * sizeof(struct timeline_leaf) +
+    return timeline_slots_size(tl->cap) + tl->number_cap * sizeof(struct timeline_leaf) +
            tl->segment_cap * sizeof(*tl->leaves) + tl->tree.bytes;
 }
 
@@ -56,8 +56,8 @@ void timeline_drop(struct timeline *tl)
 /* Prefetches all slots of a leaf, because most will be read or moved. */
 static inline void leaf_prefetch(const struct timeline_leaf *leaf)
 {
-    const char *end = (const char *)(timeline_slots(leaf) + leaf->node.total);
-    for (const char *line = (const char *)timeline_slots(leaf); line < end; line += 64)
+    const char *end = (const char *)leaf->slots + timeline_slots_size(leaf->cap);
+    for (const char *line = (const char *)leaf->slots; line < end; line += 64)
         __builtin_prefetch(line, 1);
 }
 
@@ -65,11 +65,14 @@ static inline void leaf_prefetch(const struct timeline_leaf *leaf)
  * unpredictable. */
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
-    const struct timeline_slot *slots = timeline_slots(leaf);
+    const uint32_t *offsets = timeline_offsets(leaf);
     unsigned low = 0, left = (unsigned)leaf->node.total;
-    for (leaf_prefetch(leaf); left > 0;) {
+    uint64_t offset = (uint64_t)at - (uint64_t)leaf->base;
+    leaf_prefetch(leaf);
+    if (at < leaf->base) return 0;
+    while (left > 0) {
         unsigned half = (left + 1) / 2;
-        low += half * (slots[low + half - 1].at <= at);
+        low += half * (offsets[low + half - 1] <= offset);
         left -= half;
     }
     return low;
@@ -96,45 +99,40 @@ static unsigned slot_index(const struct timeline *tl, const struct timeline_node
 {
     ensure(node->leaf < tl->numbers, "leaf %u of %u", node->leaf, tl->numbers);
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, node->leaf);
-    const struct timeline_slot *slots = timeline_slots(leaf);
     leaf_prefetch(leaf);
     unsigned count = (unsigned)leaf->node.total;
     for (unsigned i = 0; i < count; i++)
-        if (slots[i].node == node) return i;
+        if (timeline_slot_node(leaf, i) == node) return i;
     ensure(false, "not found in leaf %u", node->leaf);
 }
 
 /* --- changing --- */
 
 /* Opens a gap at slot i by moving the slots on the shorter side. */
-static struct timeline_slot *slot_open(struct timeline_leaf *leaf, unsigned i)
+static void slot_open(struct timeline_leaf *leaf, unsigned i)
 {
-    struct timeline_slot *slots = timeline_slots(leaf);
     unsigned count = (unsigned)leaf->node.total;
     bool at_end = leaf->begin + count == leaf->cap;
     if (at_end && i == count) {
-        memmove(leaf->slots, slots, i * sizeof(struct timeline_slot));
-        leaf->begin = 0;
+        timeline_slots_to_begin(leaf);
     } else if (at_end || (leaf->begin > 0 && i < count / 2)) {
-        memmove(slots - 1, slots, i * sizeof(struct timeline_slot));
+        timeline_slots_move(leaf, -1, 0, i);
         leaf->begin--;
     } else if (i < count) {
-        memmove(slots + i + 1, slots + i, (count - i) * sizeof(struct timeline_slot));
+        timeline_slots_move(leaf, i + 1, i, count - i);
     }
     counted_change(&leaf->node, 1);
-    return timeline_slots(leaf) + i;
 }
 
 static void slot_close(struct timeline_leaf *leaf, unsigned i)
 {
-    struct timeline_slot *slots = timeline_slots(leaf);
     counted_change(&leaf->node, SIZE_MAX);
     unsigned count = (unsigned)leaf->node.total;
     if (i < count / 2) {
-        memmove(slots + 1, slots, i * sizeof(struct timeline_slot));
+        timeline_slots_move(leaf, 1, 0, i);
         leaf->begin++;
     } else {
-        memmove(slots + i, slots + i + 1, (count - i) * sizeof(struct timeline_slot));
+        timeline_slots_move(leaf, i, i + 1, count - i);
     }
 }
 
@@ -142,18 +140,20 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
 {
     ensure(!timeline_node_armed(node), "already armed in leaf %u", node->leaf);
     ensure(tl->count < TIMELINE_NODE_IDLE - 1, "timeline is full: %u slots", tl->count);
+    ensure(pointer48_fits(node), "pointer %p does not fit 48 bits", (void *)node);
     if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
     unsigned slot = (unsigned)last->node.total;
-    if (slot > 0 && timeline_slots(last)[slot - 1].at > at) {
+    if (slot > 0 && timeline_slot_at(last, slot - 1) > at) {
         const struct timeline_leaf *leaf = leaf_for_instant(tl, at);
         number = leaf->number;
         slot = slot_after(leaf, at);
     }
     timeline_leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    *slot_open(leaf, slot) = (struct timeline_slot){ at, node };
+    slot_open(leaf, slot);
+    timeline_slot_set(leaf, slot, at, node);
     node->leaf = number;
     tl->count++;
 }
@@ -161,7 +161,7 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
 static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    timeline_slots(leaf)[i].node->leaf = TIMELINE_NODE_IDLE;
+    timeline_slot_node(leaf, i)->leaf = TIMELINE_NODE_IDLE;
     slot_close(leaf, i);
     tl->count--;
     if (leaf->node.total > 0)
@@ -180,7 +180,9 @@ void timeline_move(struct timeline *tl, struct timeline_node *node, msec at)
     }
     unsigned i = slot_index(tl, node);
     if (tl->count == 1) {
-        timeline_slots(timeline_leaf_of(tl, node->leaf))->at = at;
+        struct timeline_leaf *leaf = timeline_leaf_of(tl, node->leaf);
+        leaf->base = at;
+        timeline_slot_set(leaf, 0, at, node);
         return;
     }
     slot_remove(tl, node->leaf, i);
@@ -196,11 +198,11 @@ void timeline_cancel(struct timeline *tl, struct timeline_node *node)
 static inline void prefetch_owners(const struct timeline *tl, const struct timeline_leaf *leaf)
 {
     if (leaf->node.total > AHEAD) {
-        __builtin_prefetch(timeline_slots(leaf)[AHEAD].node, 1);
+        __builtin_prefetch(timeline_slot_node(leaf, AHEAD), 1);
     } else if (leaf->next != TIMELINE_NONE) {
         const struct timeline_leaf *next = timeline_leaf_of(tl, leaf->next);
         size_t i = AHEAD - leaf->node.total;
-        if (i < next->node.total) __builtin_prefetch(timeline_slots(next)[i].node, 1);
+        if (i < next->node.total) __builtin_prefetch(timeline_slot_node(next, i), 1);
     }
 }
 
@@ -208,9 +210,8 @@ struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
 {
     if (tl->count == 0) return NULL;
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
-    const struct timeline_slot *first = timeline_slots(leaf);
-    if (!instant_due(first->at, now)) return NULL;
-    struct timeline_node *node = first->node;
+    if (!instant_due(timeline_slot_at(leaf, 0), now)) return NULL;
+    struct timeline_node *node = timeline_slot_node(leaf, 0);
     prefetch_owners(tl, leaf);
     slot_remove(tl, tl->first, 0);
     return node;
@@ -219,7 +220,8 @@ struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
 void timeline_moved(struct timeline *tl, const struct timeline_node *old,
                     struct timeline_node *node)
 {
-    timeline_slots(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)].node = node;
+    ensure(pointer48_fits(node), "pointer %p does not fit 48 bits", (void *)node);
+    pointer48_store(&timeline_nodes(timeline_leaf_of(tl, old->leaf))[slot_index(tl, old)], node);
     node->leaf = old->leaf;
 }
 
@@ -227,12 +229,12 @@ void timeline_moved(struct timeline *tl, const struct timeline_node *old,
 
 msec timeline_next(const struct timeline *tl)
 {
-    return tl->count == 0 ? NEVER : timeline_slots(timeline_leaf_of(tl, tl->first))->at;
+    return tl->count == 0 ? NEVER : timeline_slot_at(timeline_leaf_of(tl, tl->first), 0);
 }
 
 struct timeline_node *timeline_first(const struct timeline *tl)
 {
-    return tl->count == 0 ? NULL : timeline_slots(timeline_leaf_of(tl, tl->first))->node;
+    return tl->count == 0 ? NULL : timeline_slot_node(timeline_leaf_of(tl, tl->first), 0);
 }
 
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
@@ -240,13 +242,13 @@ struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i)
     ensure(i < tl->count, "%u of %u", i, tl->count);
     size_t slot = i;
     const struct counted_node *leaf = counted_at(&tl->tree, &slot);
-    return timeline_slots((const struct timeline_leaf *)leaf)[slot].node;
+    return timeline_slot_node((const struct timeline_leaf *)leaf, slot);
 }
 
 msec timeline_at(const struct timeline *tl, const struct timeline_node *node)
 {
     unsigned i = slot_index(tl, node);
-    return timeline_slots(timeline_leaf_of(tl, node->leaf))[i].at;
+    return timeline_slot_at(timeline_leaf_of(tl, node->leaf), i);
 }
 
 size_t timeline_count_until(const struct timeline *tl, msec until)
@@ -269,9 +271,10 @@ void timeline_each_until(const struct timeline *tl, msec until,
 {
     for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
         const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-        const struct timeline_slot *slots = timeline_slots(leaf);
-        for (size_t i = 0; i < leaf->node.total; i++)
-            if (slots[i].at > until || !visit(ctx, slots[i].node, slots[i].at)) return;
+        for (size_t i = 0; i < leaf->node.total; i++) {
+            msec at = timeline_slot_at(leaf, i);
+            if (at > until || !visit(ctx, timeline_slot_node(leaf, i), at)) return;
+        }
         number = leaf->next;
     }
 }
@@ -300,9 +303,8 @@ struct timeline_node *timeline_walk_next(struct timeline_walk *walk, msec *at)
         if (walk->leaf == TIMELINE_NONE) return NULL;
         leaf = timeline_leaf_of(walk->tl, walk->leaf);
     }
-    const struct timeline_slot *slot = &timeline_slots(leaf)[walk->slot++];
-    *at = slot->at;
-    return slot->node;
+    *at = timeline_slot_at(leaf, walk->slot);
+    return timeline_slot_node(leaf, walk->slot++);
 }
 
 void timeline_walk_end(struct timeline_walk *walk)
@@ -333,11 +335,11 @@ static void check_leaf(void *ctx, const struct counted_node *node)
     ensure(count > 0 && leaf->begin + count <= leaf->cap && leaf->cap <= TIMELINE_LEAF_MAX,
            "leaf %u: %u slots from %u of %u", number, count, leaf->begin, leaf->cap);
     for (unsigned i = 0; i < count; i++) {
-        const struct timeline_slot *slot = &timeline_slots(leaf)[i];
-        ensure(slot->node->leaf == number, "owner in leaf %u says %u", number, slot->node->leaf);
-        ensure(slot->at >= tally->last, "%lld comes after %lld", (long long)slot->at,
-               (long long)tally->last);
-        tally->last = slot->at;
+        uint32_t owner = timeline_slot_node(leaf, i)->leaf;
+        msec at = timeline_slot_at(leaf, i);
+        ensure(owner == number, "owner in leaf %u says %u", number, owner);
+        ensure(at >= tally->last, "%lld comes after %lld", (long long)at, (long long)tally->last);
+        tally->last = at;
     }
     tally->prev = number;
     tally->cap += leaf->cap;

@@ -57,16 +57,35 @@ static uint32_t number_take(struct timeline *tl)
     return tl->numbers++;
 }
 
-/* Moves the slots to the beginning, unless the leaf only grows. */
+/* Reallocates the slots, which begin at the beginning then. */
 static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigned cap)
 {
-    if (cap < leaf->cap && leaf->begin > 0) {
-        memmove(leaf->slots, timeline_slots(leaf), leaf->node.total * sizeof(struct timeline_slot));
-        leaf->begin = 0;
-    }
-    tl->cap = tl->cap - leaf->cap + cap;
-    leaf->slots = mem_realloc(leaf->slots, cap * sizeof(struct timeline_slot));
+    struct timeline_leaf old = *leaf;
+    size_t count = leaf->node.total;
+    leaf->slots = mem_alloc_tight(timeline_slots_size(cap));
+    leaf->begin = 0;
     leaf->cap = (uint16_t)cap;
+    tl->cap = tl->cap - old.cap + cap;
+    if (old.slots == NULL) return;
+    memcpy(timeline_offsets(leaf), timeline_offsets(&old), count * sizeof(uint32_t));
+    memcpy(timeline_nodes(leaf), timeline_nodes(&old), count * sizeof(struct pointer48));
+    mem_free(old.slots);
+}
+
+/* Counts the instants of a leaf from another base, which must not be after them. */
+static void leaf_rebase(struct timeline_leaf *leaf, msec base)
+{
+    uint32_t *offsets = timeline_offsets(leaf);
+    uint32_t less = (uint32_t)((uint64_t)base - (uint64_t)leaf->base);
+    for (size_t i = 0; i < leaf->node.total; i++)
+        offsets[i] -= less; /* modulo 2^32, if the base becomes earlier */
+    leaf->base = base;
+}
+
+/* Is `to` at most 2^32 - 1 ms after `from`, which is not later? */
+static bool in_span(msec from, msec to)
+{
+    return (uint64_t)to - (uint64_t)from <= TIMELINE_SPAN;
 }
 
 void timeline_leaf_drop_first(struct timeline *tl)
@@ -92,7 +111,8 @@ uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, 
 {
     uint32_t number = number_take(tl);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    *leaf = (struct timeline_leaf){ .next = TIMELINE_NONE, .prev = prev, .number = number };
+    *leaf =
+        (struct timeline_leaf){ .next = TIMELINE_NONE, .prev = prev, .number = number, .base = at };
     leaf_resize(tl, leaf, cap);
     if (prev == TIMELINE_NONE) {
         tl->first = tl->last = number;
@@ -134,28 +154,29 @@ static unsigned rounded_up(unsigned count)
     return (count + STEP - 1) / STEP * STEP;
 }
 
-/* Moves slots, from `from` on, to the end of another leaf that has room. */
+/* Moves slots, from `from` on, to the end of another leaf that has room and span. */
 static void slots_shift(struct timeline *tl, struct timeline_leaf *leaf, unsigned from,
                         uint32_t number)
 {
     struct timeline_leaf *to = timeline_leaf_of(tl, number);
-    size_t moved = leaf->node.total - from;
-    struct timeline_slot *end = timeline_slots(to) + to->node.total;
-    memcpy(end, timeline_slots(leaf) + from, moved * sizeof(struct timeline_slot));
-    for (size_t i = 0; i < moved; i++)
-        end[i].node->leaf = number;
+    size_t moved = leaf->node.total - from, end = to->node.total;
+    for (size_t i = 0; i < moved; i++) {
+        struct timeline_node *node = timeline_slot_node(leaf, from + i);
+        timeline_slot_set(to, end + i, timeline_slot_at(leaf, from + i), node);
+        node->leaf = number;
+    }
     counted_change(&to->node, moved);
     counted_change(&leaf->node, -moved);
 }
 
-/* Returns the new leaf, which gets the later half. Both leaves' caps equal their counts. */
-static uint32_t leaf_split(struct timeline *tl, uint32_t number)
+/* Moves the slots from `from` on to a new leaf after this one; returns its number. */
+static uint32_t leaf_cut(struct timeline *tl, uint32_t number, unsigned from)
 {
-    msec at = timeline_slots(timeline_leaf_of(tl, number))[TIMELINE_LEAF_MAX / 2].at;
-    uint32_t right = timeline_leaf_insert(tl, number, TIMELINE_LEAF_MAX / 2, at);
-    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    slots_shift(tl, leaf, TIMELINE_LEAF_MAX / 2, right);
-    leaf_resize(tl, leaf, TIMELINE_LEAF_MAX / 2);
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    unsigned moved = (unsigned)leaf->node.total - from;
+    uint32_t right =
+        timeline_leaf_insert(tl, number, rounded_up(moved), timeline_slot_at(leaf, from));
+    slots_shift(tl, timeline_leaf_of(tl, number), from, right);
     return right;
 }
 
@@ -165,12 +186,14 @@ static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
     if (left == TIMELINE_NONE || right == TIMELINE_NONE) return false;
     struct timeline_leaf *to = timeline_leaf_of(tl, left), *from = timeline_leaf_of(tl, right);
     unsigned both = (unsigned)(to->node.total + from->node.total);
-    if (to->node.parent != from->node.parent || both > TIMELINE_LEAF_MAX * 3 / 4) return false;
-    if (to->begin + both > to->cap) {
-        memmove(to->slots, timeline_slots(to), to->node.total * sizeof(struct timeline_slot));
-        to->begin = 0;
-        if (both > to->cap) leaf_resize(tl, to, rounded_up(both));
-    }
+    if (to->node.parent != from->node.parent || both > TIMELINE_LEAF_MAX * 3 / 4 ||
+        !in_span(timeline_slot_at(to, 0), timeline_slot_at(from, from->node.total - 1)))
+        return false;
+    leaf_rebase(to, timeline_slot_at(to, 0));
+    if (both > to->cap)
+        leaf_resize(tl, to, rounded_up(both));
+    else if (to->begin + both > to->cap)
+        timeline_slots_to_begin(to);
     slots_shift(tl, from, 0, left);
     timeline_leaf_remove(tl, right);
     return true;
@@ -192,8 +215,34 @@ void timeline_leaf_shrink(struct timeline *tl, uint32_t number)
     if (count + 2 * STEP <= leaf->cap) leaf_resize(tl, leaf, rounded_up(count + STEP / 2U));
 }
 
+/* Makes a leaf whose span includes `at`, which belongs at *slot of a leaf that has slots. */
+static void make_span(struct timeline *tl, uint32_t *number, unsigned *slot, msec at)
+{
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, *number);
+    if (at >= leaf->base && in_span(leaf->base, at)) return;
+    msec first = timeline_slot_at(leaf, 0), last = timeline_slot_at(leaf, leaf->node.total - 1);
+    if (at >= first) { /* after the last one */
+        if (in_span(first, at)) {
+            leaf_rebase(leaf, first);
+        } else {
+            *number = timeline_leaf_insert(tl, *number, STEP, at);
+            *slot = 0;
+        }
+        return;
+    }
+    if (in_span(at, last)) {
+        leaf_rebase(leaf, at);
+        return;
+    }
+    leaf_cut(tl, *number, 0);
+    leaf = timeline_leaf_of(tl, *number);
+    leaf_resize(tl, leaf, STEP);
+    leaf->base = at;
+}
+
 void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at)
 {
+    if (timeline_leaf_of(tl, *number)->node.total > 0) make_span(tl, number, slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, *number);
     size_t count = leaf->node.total;
     bool at_end = *slot == count && leaf->begin + count == leaf->cap;
@@ -205,7 +254,8 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
         *number = timeline_leaf_insert(tl, *number, cap, at);
         *slot = 0;
     } else {
-        uint32_t right = leaf_split(tl, *number);
+        uint32_t right = leaf_cut(tl, *number, TIMELINE_LEAF_MAX / 2);
+        leaf_resize(tl, timeline_leaf_of(tl, *number), TIMELINE_LEAF_MAX / 2);
         if (*slot > TIMELINE_LEAF_MAX / 2) {
             *number = right;
             *slot -= TIMELINE_LEAF_MAX / 2;

@@ -1,6 +1,10 @@
 /* timeline_tree: the leaves of a timeline: allocating, splitting, merging and freeing them. For
  * timeline.c, which finds the leaf and slot of an instant, and the test only.
  *
+ * A slot is an instant, counted in four bytes from its leaf's base, and a pointer in six bytes;
+ * each part has an array of its own. So the instants of a leaf lie within 2^32 ms, which are 49
+ * days: an instant farther away gets another leaf, even if this one has room.
+ *
  * Leaves hold slots, and are linked in order. They are addressed by number, so that an owner needs
  * only 4 bytes to store its leaf. Numbers lead to leaves through segments, so that growth never
  * copies more than one small block. A leaf keeps its number; while there is only one, still growing
@@ -15,8 +19,11 @@
 #define STORE_STRUCT_TIMELINE_TREE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "store/base/pointer48.h"
 #include "store/struct/timeline.h"
 
 enum {
@@ -28,14 +35,12 @@ enum {
 
 #define TIMELINE_NONE UINT32_MAX /* no leaf */
 
-struct timeline_slot {
-    msec at;
-    struct timeline_node *node;
-};
+#define TIMELINE_SPAN UINT32_MAX /* the farthest instant of a leaf from its base */
 
 struct timeline_leaf {
-    struct counted_node node; /* first; node.total slots are in use, from slots[begin] on */
-    struct timeline_slot *slots;
+    struct counted_node node; /* first; node.total slots are in use, from slot `begin` on */
+    uint32_t *slots;          /* cap instants, less the base, then cap pointers */
+    msec base;
     uint32_t next, prev; /* in order; for a free number, `next` links the free list */
     uint32_t number;
     uint16_t begin, cap;
@@ -51,17 +56,60 @@ static inline struct timeline_leaf *timeline_leaf_of(const struct timeline *tl, 
     return &tl->leaves[number >> TIMELINE_SEGMENT_SHIFT][number & (TIMELINE_SEGMENT - 1)];
 }
 
-static inline struct timeline_slot *timeline_slots(const struct timeline_leaf *leaf)
+static inline size_t timeline_slots_size(size_t cap)
+{
+    return cap * (sizeof(uint32_t) + sizeof(struct pointer48));
+}
+
+static inline uint32_t *timeline_offsets(const struct timeline_leaf *leaf)
 {
     return leaf->slots + leaf->begin;
 }
+static inline struct pointer48 *timeline_nodes(const struct timeline_leaf *leaf)
+{
+    return (struct pointer48 *)(leaf->slots + leaf->cap) + leaf->begin;
+}
 
-/* Inserts an empty leaf after `prev`, or as the only one if TIMELINE_NONE; its instants must not be
- * before `at`. The caller must put a slot into it before anything else. */
+static inline msec timeline_slot_at(const struct timeline_leaf *leaf, size_t i)
+{
+    return leaf->base + timeline_offsets(leaf)[i];
+}
+static inline struct timeline_node *timeline_slot_node(const struct timeline_leaf *leaf, size_t i)
+{
+    return pointer48_load(&timeline_nodes(leaf)[i]);
+}
+/* `at` must be within the leaf's span. */
+static inline void timeline_slot_set(struct timeline_leaf *leaf, size_t i, msec at,
+                                     const struct timeline_node *node)
+{
+    timeline_offsets(leaf)[i] = (uint32_t)((uint64_t)at - (uint64_t)leaf->base);
+    pointer48_store(&timeline_nodes(leaf)[i], node);
+}
+
+/* Moves n slots within a leaf; places count from `begin`, and may be negative. */
+static inline void timeline_slots_move(struct timeline_leaf *leaf, ptrdiff_t to, ptrdiff_t from,
+                                       size_t n)
+{
+    uint32_t *offsets = timeline_offsets(leaf);
+    struct pointer48 *nodes = timeline_nodes(leaf);
+    if (n == 0) return;
+    memmove(offsets + to, offsets + from, n * sizeof(*offsets));
+    memmove(nodes + to, nodes + from, n * sizeof(*nodes));
+}
+
+/* Moves the slots to the beginning of the leaf's memory. */
+static inline void timeline_slots_to_begin(struct timeline_leaf *leaf)
+{
+    timeline_slots_move(leaf, -(ptrdiff_t)leaf->begin, 0, leaf->node.total);
+    leaf->begin = 0;
+}
+
+/* Inserts an empty leaf with base `at` after `prev`, or as the only one if TIMELINE_NONE; its
+ * instants must not be before `at`. The caller must put a slot into it before anything else. */
 uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, msec at);
 /* Removes an empty leaf that is not the only one. */
 void timeline_leaf_remove(struct timeline *tl, uint32_t number);
-/* Makes room for one more slot at *slot of a leaf. *number and *slot may change. */
+/* Makes room for `at`, which belongs at *slot of a leaf. *number and *slot may change. */
 void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at);
 /* Call after a removal: frees unused memory, with hysteresis, so that a sequence of add, cancel,
  * add ... does not reallocate each time. Leaves the first of several leaves alone, because draining

@@ -86,8 +86,8 @@ static void check_whole(const struct timeline *tl, const struct model *model)
     timeline_walk_end(&walk);
 }
 
-/* A phase mostly adds or mostly removes. Its instants follow a clock, or are few, random or
- * extreme. */
+/* A phase mostly adds or mostly removes. Its instants follow a clock, or are few, random, extreme,
+ * or so far apart that few or many of them are within the span of a leaf. */
 struct phase {
     unsigned adds, pops, kind;
     msec clock;
@@ -101,6 +101,8 @@ static msec instant_of(struct phase *phase, struct rng *rng)
     case 1: return rng_between(rng, 0, 3);
     case 2: return rng_between(rng, 0, 100000);
     case 3: return (phase->clock += rng_between(rng, 0, 1)) + rng_between(rng, 0, 3) * 500;
+    case 4: return rng_between(rng, -9, 9) * UINT32_MAX + rng_between(rng, -2, 2);
+    case 5: return rng_between(rng, 0, 1000) * (TIMELINE_SPAN / 40) + rng_between(rng, 0, 2);
     default: return extremes[rng_below(rng, 6)];
     }
 }
@@ -154,7 +156,7 @@ START_TEST(random_programs_match_sorted_array)
         if (i % PHASE == 0) {
             phase.adds = (unsigned)rng_between(&rng, 5, 100);
             phase.pops = rng_chance(&rng, 50) ? 0 : (unsigned)rng_between(&rng, 0, 70);
-            phase.kind = (unsigned)rng_below(&rng, 5);
+            phase.kind = (unsigned)rng_below(&rng, 7);
         }
         model_step(&tl, &model, things, &phase, &rng);
         timeline_check(&tl);
