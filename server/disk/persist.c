@@ -33,7 +33,8 @@ enum {
 struct persist {
     struct persist_wiring w;
     struct saver *saver;
-    struct rewrite *rewrite; /* the saver's */
+    struct rewrite *rewrite;            /* the saver's */
+    const struct persist_counts *saves; /* the saver's; each write looks at it */
 
     struct journal *journal;
     struct effect_writer writer;
@@ -122,6 +123,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
         return NULL;
     }
     persist->rewrite = saver_rewrite(persist->saver);
+    persist->saves = saver_saves(persist->saver);
     persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
     persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
@@ -274,8 +276,7 @@ const char *persist_refusal(const struct persist *persist)
 {
     if (persist->report.write_error != NULL) return persist->report.write_error;
     const struct conf *conf = persist->w.conf;
-    if (saver_has_failed(persist->saver) && conf->stop_writes_on_bgsave_error &&
-        conf->save[0] != '\0')
+    if (persist->saves->has_failed && conf->stop_writes_on_bgsave_error && conf->save[0] != '\0')
         return "Writing the last snapshot failed, so commands that change data are refused until "
                "one succeeds (stop-writes-on-bgsave-error). See the log for the reason.";
     return NULL;

@@ -209,9 +209,9 @@ enum persist_outcome saver_save(struct saver *saver)
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
-bool saver_has_failed(const struct saver *saver)
+const struct persist_counts *saver_saves(const struct saver *saver)
 {
-    return saver->saves.has_failed;
+    return &saver->saves;
 }
 
 /* The result of the child will be ignored. */

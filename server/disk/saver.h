@@ -53,7 +53,8 @@ void saver_save_flushed(struct saver *saver);
 enum persist_outcome saver_save(struct saver *saver);
 enum persist_outcome saver_save_at_end(struct saver *saver);
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule);
-bool saver_has_failed(const struct saver *saver); /* did the last snapshot fail? */
+/* What is counted of snapshots; the pointer stays valid. */
+const struct persist_counts *saver_saves(const struct saver *saver);
 /* Does a child work, or is a snapshot scheduled? */
 bool saver_is_busy(const struct saver *saver);
 
