@@ -5,12 +5,12 @@
  * clients and connects the three parts of each: transport moves bytes (plain, TLS, or through a
  * thread), requests parses and runs what has been read, limits closes or slows down who uses too
  * much. None of the three looks inside another; client.c draws the states of a connection.
- * Below them: input keeps the bytes of incomplete requests, lookahead prefetches the keys of a
- * turn's requests into the CPU cache, handshakes schedules TLS handshakes, protected_mode refuses
- * clients from other machines, label names a client in the log. With io-threads, io_threads (the
- * main thread's side) and io_thread (theirs) read and send; byte_ring is the queue between them.
- * Depends on server/engine, which runs requests, and server/disk, because replies wait for the
- * journal. Start with client.h, then the head of client.c, then requests.h.
+ * Below them: input keeps the bytes of incomplete requests, handshakes schedules TLS handshakes,
+ * protected_mode refuses clients from other machines, label names a client in the log. With
+ * io-threads, io_threads (the main thread's side) and io_thread (theirs) read and send; byte_ring
+ * is the queue between them. Depends on server/engine, which runs requests, and server/disk,
+ * because replies wait for the journal. Start with client.h, then the head of client.c, then
+ * requests.h.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react server/engine server/net/tls store/. */

@@ -7,8 +7,8 @@
 
 #include "server/base/log.h"
 #include "server/net/label.h"
-#include "server/net/lookahead.h"
 #include "store/base/ensure.h"
+#include "store/lookahead.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -7,9 +7,9 @@
  * stores no input, and most requests are never copied.
  *
  * The requests of a turn run in windows: parse some of all connections, prefetch their keys
- * together, so that the waits for memory overlap (lookahead.h), and run them in order of arrival. A
- * request that can't run now stays in its connection's input, with everything that came after it,
- * and is parsed again later. */
+ * together, so that the waits for memory overlap (store/lookahead.h), and run them in order of
+ * arrival. A request that can't run now stays in its connection's input, with everything that came
+ * after it, and is parsed again later. */
 #ifndef SERVER_NET_REQUESTS_H
 #define SERVER_NET_REQUESTS_H
 

@@ -3,7 +3,7 @@
  * collection. One look-up can't avoid these waits, as each needs the result of the one before. So
  * each step is done for all look-ups of a window before the next step begins, and their waits
  * overlap. */
-#include "server/net/lookahead.h"
+#include "store/lookahead.h"
 
 #include "store/base/siphash.h"
 

@@ -1,5 +1,5 @@
 /* Tests of reading ahead: what it finds, and that it skips requests that name no key. */
-#include "server/net/lookahead.h"
+#include "store/lookahead.h"
 
 #include <stdio.h>
 

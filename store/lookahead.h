@@ -1,19 +1,19 @@
-/* lookahead: prefetches the keys and members of the next requests into the CPU cache before the
- * first of them runs. It guesses which argument is a member; a wrong guess only costs a little
- * time. Depends on the keyspace. */
-#ifndef SERVER_NET_LOOKAHEAD_H
-#define SERVER_NET_LOOKAHEAD_H
+/* lookahead: prefetches the keys and members of the next requests, or of the next effects of a
+ * replay, into the CPU cache before the first of them runs. It guesses which argument is a member;
+ * a wrong guess only costs a little time. Depends on the keyspace. */
+#ifndef STORE_LOOKAHEAD_H
+#define STORE_LOOKAHEAD_H
 
 #include "store/keyspace.h"
 
 enum { PREFETCHES_MAX = 32 };
 
-/* The key of one request, and perhaps a member. */
+/* The key of one request or effect, and perhaps a member. */
 struct prefetch {
     const struct keyspace *ks;
     const struct bytes *args; /* the key and the arguments after it, or NULL without a key */
     int count;
-    bool writes; /* the request may move the key's deadline */
+    bool writes; /* the key's deadline may be moved */
     /* Results of the steps done so far. */
     bool hashed, member_hashed;
     uint64_t hash, member_hash; /* of the key, and of the presumed member */
@@ -24,7 +24,7 @@ struct prefetch {
 
 void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
-/* Call before and after the prefetched request runs, so that its hashes need not be computed again.
+/* Call before and after what was prefetched runs, so that its hashes need not be computed again.
  * They are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);
