@@ -70,6 +70,11 @@ void store_listen(struct store *store, unsigned mask, const struct effect_listen
     store->listener = listener != NULL ? *listener : (struct effect_listener){ 0 };
 }
 
+void store_expect(struct store *store, unsigned db, size_t count)
+{
+    dict_reserve(&store->databases[db].dict, count);
+}
+
 size_t store_count(const struct store *store)
 {
     size_t count = 0;

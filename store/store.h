@@ -11,10 +11,10 @@
  * tokens (the counter of fencing tokens). refreshers keeps the clients' rights to make a value; a
  * keyspace also keeps the counts of dehydrators that became empty (type/drained.h). effect.h lists
  * the changes that can be recorded, event.h the keyspace events; walk visits the effects that
- * rebuild a value, walk_store those that rebuild everything. rewind handles a clock that is set
- * back, reclaim frees large values in slices, guest lends one value that another program keeps,
- * digest compares stores. Start here, then keyspace.h and effect.h; changes are made by store/txn
- * only.
+ * rebuild a value, walk_store those that rebuild everything. lookahead prefetches the keys and
+ * members of a few requests or effects at once. rewind handles a clock that is set back, reclaim
+ * frees large values in slices, guest lends one value that another program keeps, digest compares
+ * stores. Start here, then keyspace.h and effect.h; changes are made by store/txn only.
  *
  * May use: store/base store/mem store/policy store/struct store/type/. */
 #ifndef STORE_STORE_H
@@ -98,6 +98,8 @@ static inline const struct keyspace *store_database(const struct store *store, u
 {
     return &store->databases[db];
 }
+/* Makes a database's table large enough for `count` keys, which are about to be added. O(count) */
+void store_expect(struct store *store, unsigned db, size_t count);
 /* Keys of all databases, expired or not. O(databases) */
 size_t store_count(const struct store *store);
 /* Counts keys with work due by now, in all databases, up to `most`. O(databases + found) */

@@ -3,6 +3,8 @@
 
 #include "store/walk.h"
 
+enum { LARGE = 4096 }; /* elements; the table of a smaller collection grows in the CPU cache */
+
 struct key_walk {
     const struct store_visitor *to;
     const struct keyspace *ks;
@@ -46,9 +48,15 @@ void walk_store(const struct store *store, const struct store_visitor *to)
     for (unsigned db = 0; db < store->database_count; db++) {
         struct key_walk walk = { .to = to, .ks = &store->databases[db] };
         struct dict_iter iter;
+        size_t count = keyspace_count(walk.ks);
+        if (to->size != NULL && count > 0)
+            to->size(to->ctx, &(struct store_size){ true, db, count });
         dict_iter_begin(&iter, &walk.ks->dict);
         while ((walk.entry = dict_iter_next(&iter)) != NULL) {
             const struct object *object = &walk.entry->object;
+            size_t elements = type_can_expect(object->type) ? object_count(object) : 0;
+            if (to->size != NULL && elements >= LARGE)
+                to->size(to->ctx, &(struct store_size){ .count = elements });
             walk_object(object, visit_value_effect, &walk);
             struct effect expire = { .kind = EFFECT_EXPIRE,
                                      .db = db,

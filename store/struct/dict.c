@@ -4,8 +4,8 @@
  * i has been split in this round or came from a split (i < split or i >= 2^level), else the last
  * level bits.
  *
- * Invariants: the table has memory only while it has elements. The first segment grows from one
- * bucket by doubling until it is as large as the others. */
+ * Invariants: the table has memory only while it has elements, or is reserved. The first segment
+ * grows from one bucket by doubling until it is as large as the others. */
 #include "store/struct/dict.h"
 
 #include "store/base/ensure.h"
@@ -287,6 +287,14 @@ static bool is_sparse(const struct dict *dict)
     return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
 }
 
+/* A reserved table is sparse until it has most of its elements. */
+static bool may_shrink(struct dict *dict)
+{
+    bool sparse = is_sparse(dict);
+    if (!sparse) dict->reserved = false;
+    return sparse && !dict->reserved;
+}
+
 /* When elements are removed in the order of a scan, the hashes of the remaining ones end in the
  * same bits, so a few buckets hold them all. Merging such long buckets would stall, so they are not
  * merged, and the table stays larger than it needs to be until they are shorter. After that, each
@@ -299,6 +307,15 @@ static void shrink(struct dict *dict)
         merge_last_bucket(dict);
         work += moved;
     }
+}
+
+void dict_reserve(struct dict *dict, size_t count)
+{
+    if (count <= dict->count) return;
+    if (dict->buckets == 0) table_append(dict);
+    while (2 * count > dict->buckets * GROW_LOAD)
+        split_bucket(dict);
+    dict->reserved = true;
 }
 
 /* --- elements --- */
@@ -367,7 +384,7 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
     dict->count++;
     if (2 * dict->count > dict->buckets * GROW_LOAD)
         split_bucket(dict);
-    else if (is_sparse(dict))
+    else if (may_shrink(dict))
         shrink(dict);
 }
 
@@ -382,6 +399,7 @@ void *dict_remove(struct dict *dict, struct bytes key)
     unsigned position = position_of(bucket, element);
     struct slot last = bucket_pop(bucket, &dict->overflow_bytes);
     if (last.element != element) bucket_put(bucket, position, last);
+    dict->reserved = false;
     if (--dict->count == 0)
         table_free(dict);
     else if (is_sparse(dict))
@@ -557,8 +575,8 @@ static void check_slot(const struct dict *dict, size_t index, struct slot slot)
 void dict_check(const struct dict *dict)
 {
     size_t count = 0, overflow_bytes = 0;
-    ensure((dict->count == 0) == (dict->buckets == 0), "%zu elements, %zu buckets", dict->count,
-           dict->buckets);
+    ensure((dict->count == 0) == (dict->buckets == 0) || dict->reserved,
+           "%zu elements, %zu buckets", dict->count, dict->buckets);
     ensure(dict->buckets == 0 ||
                (dict->buckets >= round_size(dict) && dict->buckets < 2 * round_size(dict)),
            "%zu buckets at level %u", dict->buckets, dict->level);

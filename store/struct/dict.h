@@ -35,10 +35,15 @@ struct dict {
     uint32_t segment_cap;
     size_t overflow_bytes;
     uint32_t longest; /* the most elements that any bucket has ever held; for dict_random */
+    bool reserved;    /* the table waits for more elements, and must not shrink */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
 void dict_drop(struct dict *dict); /* frees the table, not the elements */
+/* Makes the table large enough for `count` elements in all, which are about to be added, so that
+ * none of them has to move while it grows. It does not shrink before most of them were added, or
+ * one was removed. O(count) */
+void dict_reserve(struct dict *dict, size_t count);
 
 static inline size_t dict_count(const struct dict *dict)
 {

@@ -4,6 +4,7 @@
 #include "store/type/dehydrator.h"
 
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
@@ -319,6 +320,11 @@ msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at)
     return timeline_after(&dehydrator->timeline, at, &next) != NULL ? next : NEVER;
 }
 
+void dehydrator_expect(struct dehydrator *dehydrator, size_t count)
+{
+    dict_reserve(&dehydrator->elements, count);
+}
+
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)
 {
     return dict_find(&dehydrator->elements, id);
@@ -410,7 +416,7 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
 {
     static const struct push_options none = { 0 };
     struct element *element = element_new(dehydrator, id, payload, stage, &none);
-    dict_add(&dehydrator->elements, element);
+    dict_add_hashed(&dehydrator->elements, element, siphash(id.data, id.len));
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
     update_claim(dehydrator, element, stage);
     dehydrator->redelivered += is_redelivered(element);

@@ -31,6 +31,8 @@ void dehydrator_free(struct dehydrator *dehydrator);
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as list_free_some */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator);
+/* Makes room for `count` elements, which are about to be added. O(count) */
+void dehydrator_expect(struct dehydrator *dehydrator, size_t count);
 /* Elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 /* Elements with a deadline after `after` and not later than `until`, due or not. O(log n) */

@@ -7,6 +7,7 @@
 
 #include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
@@ -165,7 +166,7 @@ static bool hash_table_set(struct hash_table *table, const struct packed_record 
     bool is_new = pair == NULL;
     if (is_new) {
         pair = pair_new(table, record->member, value, has_expiry);
-        dict_add(&table->pairs, pair);
+        dict_add_hashed(&table->pairs, pair, siphash(record->member.data, record->member.len));
     } else if (value.len != value_of(pair).len) {
         pair = pair_rebuild(table, pair, value, has_expiry);
     } else if (value.len > 0) {
@@ -221,9 +222,9 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
 
 /* ---- small, and from small to large -------------------------------------------------------- */
 
-/* Makes the hash large and sets a record that did not fit. The record may point into the packed
- * records, which are freed last. */
-static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
+/* Makes the hash large. Returns the packed records, because what the caller sets may point into
+ * them; the caller frees them. */
+static struct packed enlarge_hash(struct hash *hash)
 {
     struct packed records = hash->packed;
     struct packed_record record;
@@ -236,8 +237,24 @@ static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
         offset = packed_get(&records, offset, &record);
         hash_table_set(table, &record);
     }
-    hash_table_set(table, last);
+    return records;
+}
+
+/* Sets a record that does not fit a small hash. */
+static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
+{
+    struct packed records = enlarge_hash(hash);
+    hash_table_set(hash->table, last);
     packed_drop(&records);
+}
+
+void hash_expect(struct hash *hash, size_t count)
+{
+    if (!hash->is_large) {
+        struct packed records = enlarge_hash(hash);
+        packed_drop(&records);
+    }
+    dict_reserve(&hash->table->pairs, count);
 }
 
 /* ---- the hash ------------------------------------------------------------------------------ */

@@ -58,6 +58,8 @@ struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 
 /* For prefetching: the table of a large hash. If small, prefetches the records and returns NULL. */
 const struct dict *hash_hint(const struct hash *hash);
+/* Makes the hash large, with room for `count` fields, which are about to be added. O(count) */
+void hash_expect(struct hash *hash, size_t count);
 
 /* "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows Redis'
  * rules, not the actual form. */

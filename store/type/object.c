@@ -87,6 +87,13 @@
 #define MEMBERS_ROW(noun)                                                                          \
     .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
 #define TABLE_ROW(noun) .widen = any_##noun##_widen, .hint = any_##noun##_hint
+/* One that can be made large at once. */
+#define EXPECT(noun)                                                                               \
+    static void any_##noun##_expect(struct object *object, size_t count)                           \
+    {                                                                                              \
+        noun##_expect(object->noun, count);                                                        \
+    }
+#define EXPECT_ROW(noun) .expect = any_##noun##_expect
 
 COLLECTION(list)
 COLLECTION(set)
@@ -102,6 +109,10 @@ MEMBERS(lease)
 TABLE(set)
 TABLE(hash)
 TABLE(zset)
+EXPECT(set)
+EXPECT(hash)
+EXPECT(zset)
+EXPECT(dehydrator)
 
 static struct due_at dehydrator_due(const struct object *object)
 {
@@ -208,13 +219,16 @@ const struct type_row type_rows[TYPE_COUNT] = {
                       .encoding = string_encoding,
                       .check = string_check },
     [TYPE_LIST] = { COLLECTION_ROW(list) },
-    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), .item = "member" },
-    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), .item = "field" },
-    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .item = "member" },
-    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .item = "element", .may_have_expiry = true,
-                          .has = dehydrator_has, .is_held = dehydrator_is_held,
-                          .notes = dehydrator_notes, .next_due = dehydrator_due,
-                          .all_expire_at = dehydrator_all_expire_at,
+    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), EXPECT_ROW(set),
+                   .item = "member" },
+    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), EXPECT_ROW(hash),
+                    .item = "field" },
+    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), EXPECT_ROW(zset),
+                    .item = "member" },
+    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), EXPECT_ROW(dehydrator), .item = "element",
+                          .may_have_expiry = true, .has = dehydrator_has,
+                          .is_held = dehydrator_is_held, .notes = dehydrator_notes,
+                          .next_due = dehydrator_due, .all_expire_at = dehydrator_all_expire_at,
                           .rewind = dehydrator_rewind_to },
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .item = "entry", .may_have_expiry = true,
                       .may_be_empty = true, .references = stream_references, .notes = stream_notes,
@@ -400,6 +414,12 @@ bool object_all_expired(const struct object *object, msec now)
     if (row->all_expire_at != NULL) return instant_expired(row->all_expire_at(object), now);
     struct expiring members = expiring_of(object);
     return all_expire(object, members) && expiring_all_passed(members, now);
+}
+
+void object_expect(struct object *object, size_t count)
+{
+    const struct type_row *row = row_of(object->type);
+    if (row->expect != NULL) row->expect(object, count);
 }
 
 const struct dict *object_hint(const struct object *object)

@@ -144,6 +144,15 @@ size_t object_count_expired(const struct object *object, msec now, size_t most);
  * of a small one. */
 const struct dict *object_hint(const struct object *object);
 
+/* Can tables of this type be made large at once? */
+static inline bool type_can_expect(enum type type)
+{
+    return type_rows[type].expect != NULL;
+}
+/* If its type can, makes a collection large enough for `count` elements, which are about to be
+ * added. O(count) */
+void object_expect(struct object *object, size_t count);
+
 static inline const char *type_name(enum type type) /* as TYPE replies */
 {
     return type_rows[type].name;

@@ -7,6 +7,7 @@
 
 #include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
@@ -77,7 +78,7 @@ static void set_table_add(struct set_table *table, struct bytes content, msec at
 {
     struct set_member *member = set_member_new(content, at != NEVER);
     table->bytes += mem_size(member);
-    dict_add(&table->members, member);
+    dict_add_hashed(&table->members, member, siphash(content.data, content.len));
     if (at != NEVER) deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
 }
 
@@ -208,6 +209,15 @@ static struct packed enlarge(struct set *set)
         set_table_add(set->table, record.member, record.at);
     }
     return records;
+}
+
+void set_expect(struct set *set, size_t count)
+{
+    if (!set->is_large) {
+        struct packed records = enlarge(set);
+        packed_drop(&records);
+    }
+    dict_reserve(&set->table->members, count);
 }
 
 bool set_add(struct set *set, struct bytes member, msec at)

@@ -55,6 +55,8 @@ struct expiring set_expiring(const struct set *set); /* O(1) */
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *set_hint(const struct set *set);
+/* Makes the set large, with room for `count` members, which are about to be added. O(count) */
+void set_expect(struct set *set, size_t count);
 
 /* "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules, not the
  * actual form. */

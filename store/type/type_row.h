@@ -51,6 +51,7 @@ struct type_row {
     void (*check)(const struct object *object);
     void (*widen)(struct object *object);                    /* may be NULL */
     const struct dict *(*hint)(const struct object *object); /* NULL if there is no table */
+    void (*expect)(struct object *object, size_t count);     /* may be NULL */
     /* Must a value without elements keep its key for something else? NULL if it never must. */
     bool (*is_held)(const struct object *object);
     bool (*has)(const struct object *object, struct bytes name); /* NULL if elements lack names */

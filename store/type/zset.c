@@ -25,9 +25,9 @@ struct zset {
 
 /* ---- from small to large ------------------------------------------------------------------- */
 
-/* Makes the set large and puts a member that did not fit. The member may point into the packed
- * records, which are freed last. */
-static void put_and_enlarge(struct zset *zset, struct bytes member, double score, msec at)
+/* Makes the set large. Returns the packed records, because the caller's member may point into them;
+ * the caller frees them. */
+static struct packed enlarge_zset(struct zset *zset)
 {
     struct packed records = zset->packed;
     const struct zset_front front = zset_front_of(&records);
@@ -37,8 +37,15 @@ static void put_and_enlarge(struct zset *zset, struct bytes member, double score
     zset->is_large = true;
     for (uint32_t offset = 0; offset < records.len;) {
         offset = zset_packed_get(&records, &front, offset, text, &found);
-        zset_table_put(zset->table, found.member, found.score, found.at);
+        zset_table_add(zset->table, found.member, found.score, found.at);
     }
+    return records;
+}
+
+/* Puts a member that does not fit a small set. */
+static void put_and_enlarge(struct zset *zset, struct bytes member, double score, msec at)
+{
+    struct packed records = enlarge_zset(zset);
     zset_table_put(zset->table, member, score, at);
     packed_drop(&records);
 }
@@ -131,6 +138,15 @@ static bool members_fit_listpack(const struct zset *zset, size_t member_len)
            member_len <= encoding_limits.zset_len;
 }
 
+void zset_expect(struct zset *zset, size_t count)
+{
+    if (!zset->is_large) {
+        struct packed records = enlarge_zset(zset);
+        packed_drop(&records);
+    }
+    dict_reserve(&zset->table->members, count);
+}
+
 void zset_put(struct zset *zset, struct bytes member, double score, msec at)
 {
     if (zset->is_large)
@@ -143,7 +159,7 @@ void zset_put(struct zset *zset, struct bytes member, double score, msec at)
 void zset_add(struct zset *zset, struct bytes member, double score, msec at)
 {
     if (zset->is_large)
-        zset_table_put(zset->table, member, score, at);
+        zset_table_add(zset->table, member, score, at);
     else if (!zset_packed_add(&zset->packed, member, score, at))
         put_and_enlarge(zset, member, score, at);
     if (!members_fit_listpack(zset, member.len)) zset->skiplist = true;

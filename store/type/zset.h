@@ -76,6 +76,9 @@ struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 
 /* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
+/* Makes the sorted set large, with room for `count` members, which are about to be added. O(count)
+ */
+void zset_expect(struct zset *zset, size_t count);
 
 /* "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows Redis'
  * rules, not the actual form. */

@@ -2,6 +2,7 @@
 #include "store/type/zset_table.h"
 
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
 static struct bytes member_key(const void *member)
@@ -77,17 +78,24 @@ void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec a
     deadlines_set(&table->deadlines, ranked_deadline(m), at);
 }
 
+void zset_table_add(struct zset_table *table, struct bytes member, double score, msec at)
+{
+    struct ranked_member *m = member_new(table, member, score, at != NEVER);
+    /* The hash of the caller's member may be known already, unlike that of the copy. */
+    dict_add_hashed(&table->members, m, siphash(member.data, member.len));
+    ranked_add(&table->ranked, m);
+    if (at != NEVER) zset_table_expire(table, m, at);
+}
+
 void zset_table_put(struct zset_table *table, struct bytes member, double score, msec at)
 {
     struct ranked_member *m = zset_table_find(table, member);
-    if (m != NULL) {
-        /* -0 and 0 are equal scores, as in Redis. */
-        if (m->score != score) ranked_move(&table->ranked, m, score);
-    } else {
-        m = member_new(table, member, score, at != NEVER);
-        dict_add(&table->members, m);
-        ranked_add(&table->ranked, m);
+    if (m == NULL) {
+        zset_table_add(table, member, score, at);
+        return;
     }
+    /* -0 and 0 are equal scores, as in Redis. */
+    if (m->score != score) ranked_move(&table->ranked, m, score);
     zset_table_expire(table, m, at);
 }
 

@@ -33,7 +33,8 @@ static inline msec zset_table_at(const struct zset_table *table, const struct ra
     return ranked_has_expiry(m) ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;
 }
 
-/* As zset_put, zset_remove and zset_remove_ranks. */
+/* As zset_add, zset_put, zset_remove and zset_remove_ranks. */
+void zset_table_add(struct zset_table *table, struct bytes member, double score, msec at);
 void zset_table_put(struct zset_table *table, struct bytes member, double score, msec at);
 bool zset_table_remove(struct zset_table *table, struct bytes member);
 void zset_table_remove_ranks(struct zset_table *table, size_t from, size_t to);

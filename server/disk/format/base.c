@@ -11,7 +11,11 @@
 #include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
-enum { PROGRESS = 1 << 20 };
+enum {
+    PROGRESS = 1 << 20,
+    PACKED_MOST = 255, /* times that LZ4 makes a text shorter */
+    ELEMENT_LEAST = 7, /* bytes of a command for the shortest key or member */
+};
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -106,6 +110,9 @@ bool base_load(struct store *store, const char *path, msec now, struct base_load
     struct replay *replay = mem_alloc(sizeof(*replay));
     struct buffer carry = { 0 };
     replay_init(replay, store, now);
+    uint64_t text = snapshot_info(file)->length * PACKED_MOST;
+    if (snapshot_info(file)->raw < text) text = snapshot_info(file)->raw;
+    replay->expects_most = text / ELEMENT_LEAST;
     bool good = load_blocks(file, replay, &carry, load);
     load->commands = replay->commands;
     load->effects = replay->effects;

@@ -1,6 +1,7 @@
 /* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
  * walk, the effects' text and snapshot_file. The text begins with a mark (stream_position.h), if
- * the data has a position in a replication stream. */
+ * the data has a position in a replication stream; marks of sizes (size_mark.h) let the reader make
+ * tables large enough at once. */
 #ifndef SERVER_DISK_FORMAT_BASE_H
 #define SERVER_DISK_FORMAT_BASE_H
 

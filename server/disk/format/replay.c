@@ -4,14 +4,20 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "server/disk/format/size_mark.h"
 #include "store/reclaim.h"
 #include "store/txn/apply.h"
 
-enum { NAME_SHOWN = 32, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
+enum { EXPECTS_MOST = 1 << 24, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
-    *replay = (struct replay){ .store = store, .now = now, .until = NEVER };
+    *replay = (struct replay){
+        .store = store,
+        .now = now,
+        .until = NEVER,
+        .expects_most = EXPECTS_MOST,
+    };
     effect_reader_init(&replay->reader);
     request_init(&replay->request);
 }
@@ -28,39 +34,121 @@ void replay_restart(struct replay *replay)
     replay->carried = (struct request_progress){ 0 };
 }
 
-/* ---- one command ----------------------------------------------------------------------------- */
+/* ---- effects --------------------------------------------------------------------------------- */
 
-static bool count_and_apply(void *ctx, const struct effect *effect)
+/* Replaces unprintable bytes of a name, for terminals. */
+static void show_name(struct bytes from, char name[REPLAY_NAME_MAX + 1])
 {
-    struct replay *replay = ctx;
-    replay->effects++;
-    return replay->store == NULL || apply_effect(&replay->txn, effect);
-}
-
-static bool apply_command(struct replay *replay)
-{
-    const struct request *request = &replay->request;
-    uint64_t before = replay->effects;
-    if (effect_text_read(request->argc, request->argv, &replay->reader, count_and_apply, replay)) {
-        replay->commands++;
-        return true;
-    }
-    /* Replace unprintable bytes of the name, for terminals. */
-    char name[NAME_SHOWN + 1];
-    struct bytes from = request->argv[0];
-    size_t len = from.len < NAME_SHOWN ? from.len : NAME_SHOWN;
+    size_t len = from.len < REPLAY_NAME_MAX ? from.len : REPLAY_NAME_MAX;
     for (size_t i = 0; i < len; i++)
         name[i] = (char)(from.data[i] > ' ' && from.data[i] <= '~' ? from.data[i] : '?');
     name[len] = '\0';
-    bool was_read = replay->effects > before;
+}
+
+static bool apply_one(struct replay *replay, const struct effect *effect, struct bytes name)
+{
+    if (apply_effect(&replay->txn, effect)) return true;
+    char shown[REPLAY_NAME_MAX + 1];
+    show_name(name, shown);
+    snprintf(replay->error, sizeof(replay->error), "command '%s' does not fit the data before it",
+             shown);
+    return false;
+}
+
+/* Applies the effects that wait. Their keys and members are prefetched together, because each
+ * look-up in a large table waits for memory, and in a load nearly all are of that kind. */
+static bool apply_waiting(struct replay *replay)
+{
+    unsigned count = replay->waiting;
+    bool good = true;
+    replay->waiting = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct replay_effect *one = &replay->window[i];
+        one->args[0] = one->effect.key;
+        one->args[1] = one->effect.a;
+        bool has_key = one->effect.key.len > 0 && one->effect.db < replay->store->database_count;
+        replay->prefetches[i] = (struct prefetch){
+            .ks = has_key ? store_database(replay->store, one->effect.db) : NULL,
+            .args = has_key ? one->args : NULL,
+            .count = effect_names_member(&one->effect) ? 2 : 1,
+        };
+    }
+    lookahead(replay->prefetches, count);
+    for (unsigned i = 0; i < count && good; i++) {
+        const struct replay_effect *one = &replay->window[i];
+        lookahead_remember(&replay->prefetches[i]);
+        good = apply_one(replay, &one->effect, one->name);
+        if (!good) replay->command_at = one->at;
+    }
+    lookahead_forget();
+    return good;
+}
+
+/* The words of these effects are in memory that the next command overwrites. */
+static bool is_short_lived(const struct effect *effect)
+{
+    return effect->texts != NULL || effect->policy != NULL || effect->kind == EFFECT_LIBRARY_SET;
+}
+
+/* Applies the first effect of a collection whose size was announced. */
+static bool begin_collection(struct replay *replay, const struct effect *effect, struct bytes name)
+{
+    size_t members = replay->members;
+    replay->members = 0;
+    if (!apply_one(replay, effect, name)) return false;
+    struct entry *entry = keyspace_find(replay->txn.ks, effect->key);
+    if (entry != NULL) object_expect(&entry->object, members);
+    return true;
+}
+
+static bool take_effect(void *ctx, const struct effect *effect)
+{
+    struct replay *replay = ctx;
+    replay->effects++;
+    if (replay->store == NULL) return true;
+    if (replay->waiting == REPLAY_WINDOW || is_short_lived(effect))
+        if (!apply_waiting(replay)) return false;
+    struct bytes name = replay->request.argv[0];
+    if (is_short_lived(effect)) return apply_one(replay, effect, name);
+    if (replay->members > 0) return begin_collection(replay, effect, name);
+    replay->window[replay->waiting++] =
+        (struct replay_effect){ .effect = *effect, .name = name, .at = replay->command_at };
+    return true;
+}
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+static bool read_effects(struct replay *replay)
+{
+    const struct request *request = &replay->request;
+    replay->error[0] = '\0';
+    if (effect_text_read(request->argc, request->argv, &replay->reader, take_effect, replay)) {
+        replay->commands++;
+        return true;
+    }
+    /* An effect that did not fit has set the error; one that waits may not fit either. */
+    if (replay->error[0] != '\0' || !apply_waiting(replay)) return false;
+    char shown[REPLAY_NAME_MAX + 1];
+    show_name(request->argv[0], shown);
     snprintf(replay->error, sizeof(replay->error),
-             was_read ? "command '%s' does not fit the data before it"
-                      : "'%s' with %d arguments is not a journal command",
-             name, request->argc - 1);
+             "'%s' with %d arguments is not a journal command", shown, request->argc - 1);
     return false;
 }
 
 /* ---- several commands ------------------------------------------------------------------------ */
+
+static bool expect_size(struct replay *replay, const struct store_size *size)
+{
+    struct store *store = replay->store;
+    if (store == NULL) return true;
+    size_t most = replay->expects_most, count = size->count < most ? size->count : most;
+    if (!apply_waiting(replay)) return false;
+    if (!size->is_database)
+        replay->members = count;
+    else if (size->db < store->database_count)
+        store_expect(store, size->db, count);
+    return true;
+}
 
 /* Takes a line that begins with #. False: it is a mark that does not fit the manifest or the
  * segment before. */
@@ -69,6 +157,8 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
     const struct journal_end *there = &replay->before;
     struct journal_end before;
     uint32_t id;
+    struct store_size size;
+    if (size_mark_read(line, len, &size)) return expect_size(replay, &size);
     if (!segment_mark_read_begin(line, len, &id, &before)) {
         replay->marked |= position_marks_read(&replay->marks, line, len);
         return true;
@@ -90,12 +180,13 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
     return false;
 }
 
-static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
+/* Reads the commands; *consumed: up to one that is incomplete or malformed. */
+static bool read_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
     const struct replay_progress *progress = replay->progress;
     size_t reported = 0;
     for (size_t at = 0, size; at < len; at += size) {
-        *consumed = at;
+        *consumed = replay->command_at = at;
         if (at - reported >= REPORT_BYTES) {
             reported = at;
             if (progress != NULL && progress->inside != NULL)
@@ -111,14 +202,23 @@ static bool apply_commands(struct replay *replay, const char *data, size_t len, 
         enum request_status status = request_read(&replay->request, data + at, len - at, &size);
         if (status == REQUEST_PARTIAL) return true;
         if (status == REQUEST_MALFORMED) {
+            if (!apply_waiting(replay)) return false;
             snprintf(replay->error, sizeof(replay->error),
                      "command is malformed %zu bytes after its start", size);
             return false;
         }
-        if (!apply_command(replay)) return false;
+        if (!read_effects(replay)) return false;
     }
     *consumed = len;
     return true;
+}
+
+static bool apply_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
+{
+    bool good = read_commands(replay, data, len, consumed) && apply_waiting(replay);
+    if (!good) *consumed = replay->command_at;
+    replay->waiting = 0;
+    return good;
 }
 
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)

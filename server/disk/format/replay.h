@@ -15,16 +15,25 @@
 #include "server/disk/format/instant_mark.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"
+#include "store/lookahead.h"
 #include "store/mem/buffer.h"
 #include "store/txn/txn.h"
 
-enum { REPLAY_ERROR_MAX = 192 };
+enum { REPLAY_ERROR_MAX = 192, REPLAY_NAME_MAX = 32, REPLAY_WINDOW = PREFETCHES_MAX };
 
 struct replay_progress {
     void (*report)(void *ctx, uint64_t done); /* after each MiB or more; `done`: bytes */
     void (*inside)(void *ctx, uint64_t done); /* while a record is applied, inside its transaction;
                                                  may be NULL */
     void *ctx;
+};
+
+/* An effect that was read, but is not applied yet. What it points to is in the text being read. */
+struct replay_effect {
+    struct effect effect;
+    struct bytes args[2]; /* for the prefetch: the key, and perhaps a member */
+    struct bytes name;    /* of its command, */
+    size_t at;            /* which begins here in the text */
 };
 
 struct replay {
@@ -38,6 +47,9 @@ struct replay {
     struct journal_end before; /* the end of the segment that the file continues */
     uint32_t listed;           /* the ID of the segment that the manifest lists */
     msec until;                /* stop before the first record made after it; NEVER at first */
+    /* Tables are made large ahead for at most this many elements; without a number, for 16 million,
+     * because a size is only what somebody has written. */
+    uint64_t expects_most;
 
     /* private */
     struct store *store;
@@ -50,6 +62,11 @@ struct replay {
     bool marked;                            /* the record has the mark of a position */
     uint32_t id;                            /* of the segment */
     struct request_progress carried;        /* of replay_carry's first command */
+    size_t members;                         /* of the next effect's collection; 0: unknown */
+    size_t command_at;                      /* where the command being read begins in the text */
+    unsigned waiting;                       /* effects in the window */
+    struct replay_effect window[REPLAY_WINDOW];
+    struct prefetch prefetches[REPLAY_WINDOW];
 };
 
 /* Prepares to apply commands to this store, which may have contents. With NULL, commands are only

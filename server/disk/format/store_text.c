@@ -2,6 +2,7 @@
 #include "server/disk/format/store_text.h"
 
 #include "server/disk/effect/effect_text.h"
+#include "server/disk/format/size_mark.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 #include "store/walk_store.h"
@@ -41,6 +42,14 @@ static void write_effect(void *ctx, const struct effect *effect)
     if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
 }
 
+static void write_size(void *ctx, const struct store_size *size)
+{
+    struct writing *writing = ctx;
+    char line[SIZE_MARK_MAX];
+    effect_writer_end(&writing->effects);
+    outbuf_append(&writing->text, line, size_mark_print(size, line));
+}
+
 static bool count_key(void *ctx)
 {
     struct writing *writing = ctx;
@@ -54,7 +63,7 @@ bool store_text_write(const struct store *store, const struct store_text_sink *s
     writing->sink = sink;
     outbuf_init(&writing->text);
     effect_writer_init(&writing->effects, &writing->text);
-    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing });
+    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing, write_size });
     effect_writer_end(&writing->effects);
     drain_text(writing);
     *keys = writing->keys;

@@ -622,6 +622,68 @@ START_TEST(elements_may_be_added_in_the_order_of_a_scan)
 }
 END_TEST
 
+/* From an empty table, and from one that has elements. */
+START_TEST(a_reserved_table_takes_its_elements_as_it_is)
+{
+    enum { COUNT = 5000 };
+    struct thing *things = things_new(COUNT);
+    for (size_t first = 0; first <= 40; first += 20) {
+        struct rng rng;
+        struct dict dict, grown;
+        begin(&rng, &dict);
+        dict_init(&grown, &thing_type);
+        for (size_t i = 0; i < first; i++)
+            dict_add(&dict, &things[i]);
+        dict_reserve(&dict, COUNT);
+        dict_check(&dict);
+        size_t buckets = dict.buckets;
+        for (size_t i = first; i < COUNT; i++) {
+            dict_add(&dict, &things[i]);
+            ck_assert_uint_eq(dict.buckets, buckets);
+        }
+        dict_check(&dict);
+        for (size_t i = 0; i < COUNT; i++) {
+            dict_add(&grown, &things[i]);
+            ck_assert_ptr_eq(dict_find(&dict, key_of(&things[i])), &things[i]);
+        }
+        ck_assert_uint_eq(dict.buckets, grown.buckets);
+        ck_assert_uint_le(dict_bytes(&dict), dict_bytes(&grown));
+        dict_reserve(&dict, COUNT / 2); /* it is large enough */
+        ck_assert_uint_eq(dict.buckets, buckets);
+        dict_drop(&dict);
+        dict_drop(&grown);
+    }
+    free(things);
+}
+END_TEST
+
+/* More elements were announced than came. */
+START_TEST(a_reserved_table_shrinks_once_something_is_removed)
+{
+    enum { COUNT = 100000, ADDED = 100 };
+    struct rng rng;
+    struct dict dict;
+    struct thing *things = things_new(ADDED);
+    begin(&rng, &dict);
+    dict_reserve(&dict, COUNT);
+    size_t reserved = dict.buckets;
+    for (size_t i = 0; i < ADDED; i++)
+        dict_add(&dict, &things[i]);
+    ck_assert_uint_eq(dict.buckets, reserved);
+    for (size_t i = 0; i < ADDED; i++) {
+        ck_assert_ptr_eq(dict_remove(&dict, key_of(&things[i])), &things[i]);
+        dict_check(&dict);
+        ck_assert_uint_lt(dict.buckets, reserved);
+    }
+    ck_assert_uint_eq(dict_bytes(&dict), 0);
+    dict_reserve(&dict, COUNT);
+    dict_check(&dict);
+    dict_drop(&dict);
+    ck_assert_uint_eq(dict_bytes(&dict), 0);
+    free(things);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -645,6 +707,8 @@ Suite *test_suite(void)
         removals_in_the_order_of_a_scan_keep_buckets_short,
         random_elements_are_found_among_empty_buckets,
         elements_may_be_added_in_the_order_of_a_scan,
+        a_reserved_table_takes_its_elements_as_it_is,
+        a_reserved_table_shrinks_once_something_is_removed,
         NULL,
     };
     return suite_of("dict", tests);

@@ -350,6 +350,34 @@ START_TEST(a_bad_command_in_a_stream_is_reported_with_its_place)
 }
 END_TEST
 
+/* Effects are applied some at a time. Those before the bad one must be there, and none after it. */
+START_TEST(a_command_that_does_not_fit_is_reported_with_its_place)
+{
+    enum { BEFORE = 2 * REPLAY_WINDOW + 3, TEXT_MAX = 8192 };
+    for (unsigned before = 0; before <= BEFORE; before++) {
+        char text[TEXT_MAX];
+        size_t len = 0, consumed;
+        for (unsigned i = 0; i < before; i++)
+            len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                    "*3\r\n$3\r\nSET\r\n$2\r\n%02u\r\n$1\r\nv\r\n", i);
+        size_t bad = len;
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "*3\r\n$6\r\nAPPEND\r\n$2\r\nno\r\n$1\r\nv\r\n"
+                                "*3\r\n$3\r\nSET\r\n$5\r\nafter\r\n$1\r\nv\r\n");
+        struct store *store = store_new(1);
+        struct replay *replay = mem_alloc(sizeof(*replay));
+        replay_init(replay, store, 1);
+        ck_assert(!replay_feed(replay, text, len, &consumed));
+        ck_assert_str_eq(replay->error, "command 'APPEND' does not fit the data before it");
+        ck_assert_uint_eq(consumed, bad);
+        ck_assert_uint_eq(keyspace_count(&store->databases[0]), before);
+        replay_drop(replay);
+        mem_free(replay);
+        store_free(store);
+    }
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -367,6 +395,7 @@ Suite *test_suite(void)
         without_a_store_a_journal_is_only_checked,
         a_stream_is_fed_in_pieces_of_any_size,
         a_bad_command_in_a_stream_is_reported_with_its_place,
+        a_command_that_does_not_fit_is_reported_with_its_place,
         NULL,
     };
     return suite_of("replay", tests);

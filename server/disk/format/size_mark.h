@@ -1,0 +1,19 @@
+/* size_mark: a line in a base or a full copy that says how much follows, so that its reader can
+ * make tables large enough at once. Depends on walk_store.h.
+ *
+ *     #KEYS <database> <count>     before the keys of a database
+ *     #MEMBERS <count>             before a large collection
+ *
+ * Lines that begin with # are no commands. A reader that does not know them passes over them. */
+#ifndef SERVER_DISK_FORMAT_SIZE_MARK_H
+#define SERVER_DISK_FORMAT_SIZE_MARK_H
+
+#include "store/walk_store.h"
+
+enum { SIZE_MARK_MAX = 64 };
+
+size_t size_mark_print(const struct store_size *size, char to[SIZE_MARK_MAX]); /* its length */
+bool size_mark_read(const char *line, size_t len,
+                    struct store_size *size); /* false: another line */
+
+#endif
