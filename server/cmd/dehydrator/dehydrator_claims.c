@@ -26,9 +26,15 @@ static bool parse_token(const struct call *call, int i, int64_t *token)
 static bool find_key(struct call *call, int first, enum naming naming, struct entry **entry)
 {
     int64_t token;
-    if ((call->argc - first) % (int)naming != 0) return fail_named(call, ERR_ARITY);
+    if ((call->argc - first) % (int)naming != 0) {
+        fail_named(call, ERR_ARITY);
+        return false;
+    }
     for (int i = first; naming == BY_TOKEN && i < call->argc; i += BY_TOKEN)
-        if (!parse_token(call, i + 1, &token)) return failf(call, ERR_BAD_MSEC, "token");
+        if (!parse_token(call, i + 1, &token)) {
+            failf(call, ERR_BAD_MSEC, "token");
+            return false;
+        }
     return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
 }
 

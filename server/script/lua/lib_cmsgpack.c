@@ -14,6 +14,7 @@
 #include "server/script/lua/interpreter.h"
 #include "server/script/lua/lua_number.h"
 #include "server/script/lua/lua_output.h"
+#include "store/base/ensure.h"
 
 enum { MAX_NESTING = 16, SLOTS_PER_LEVEL = 4 };
 enum { VALUE_STEPS = 10, ENTRY_STEPS = 4 };
@@ -257,6 +258,7 @@ static void unpack_number(struct input *input, unsigned first)
     uint64_t value = take_unsigned(input, size);
     uint32_t short_bits = (uint32_t)value;
     size_t unused = 64 - 8 * size;
+    ensure(unused < 64, "a number of %zu bytes", size);
     float single;
     double number;
     memcpy(&single, &short_bits, sizeof(single));
