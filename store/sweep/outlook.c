@@ -1,15 +1,14 @@
 /* outlook: see outlook.h. The next deadlines come from the keyspace's agendas, the forecast from a
- * walk in the order of SCAN. A forecast cannot walk the slots of the agenda between slices: a
- * removal moves later slots forward to where the walk would miss them. */
+ * scan of all keys. */
 #include "store/sweep/outlook.h"
 
 #include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/base/histogram.h"
-#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
+#include "store/sweep/key_scan.h"
 #include "store/txn/txn_type.h"
 
 /* ---- the next deadlines ---------------------------------------------------------------------- */
@@ -81,10 +80,7 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 
 /* ---- the forecast ---------------------------------------------------------------------------- */
 
-enum {
-    BATCH = 32,       /* entries to prefetch together */
-    AT_ONCE_MAX = 64, /* the largest collection whose members are counted with its key */
-};
+enum { AT_ONCE_MAX = 64 }; /* the largest collection whose members are counted with its key */
 
 static const struct {
     const char *name;
@@ -108,19 +104,12 @@ static const struct {
 enum { EXPIRY_BANDS = DUE_NEVER };
 
 struct outlook {
-    const struct keyspace *ks;
+    struct key_scan scan; /* defers large collections */
     msec began;
-    uint64_t cursor;
-    bool scanned; /* all databases have been scanned */
-    struct entry *batch[BATCH];
-    size_t batch_count;
-    /* Keys of large collections whose members are not yet counted, and the position in the last
-     * one. Owned; looked up again in each step, because the key may no longer exist. */
-    struct blob **large;
-    size_t large_count, large_cap;
+    /* The position in the last deferred collection. */
     uint32_t counted;
-    struct stream_id next_id; /* the position in a stream */
-    msec counted_to;          /* in a dehydrator, its elements up to this instant are counted */
+    struct stream_id next_id;
+    msec counted_to; /* in a dehydrator, its elements up to this instant are counted */
     /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
     struct histogram left[OUTLOOK_KINDS][EXPIRY_BANDS];
     struct outlook_count never;
@@ -144,10 +133,14 @@ static msec band_begin(enum outlook_kind kind, unsigned band)
     return band == 0 ? kinds[kind].least_left : bands[band - 1].end + 1;
 }
 
+static size_t count_entry(void *ctx, const struct entry *entry);
+static bool count_large(void *ctx, const struct entry *entry, size_t budget, size_t *steps);
+
 struct outlook *outlook_new(const struct keyspace *ks, msec now)
 {
+    static const struct key_visitor counts = { count_entry, count_large };
     struct outlook *outlook = mem_zalloc(sizeof(*outlook));
-    outlook->ks = ks;
+    key_scan_begin(&outlook->scan, ks, &counts, outlook);
     outlook->began = outlook->counted_to = now;
     outlook->hour.begin = now - now % OUTLOOK_SPAN;
     return outlook;
@@ -163,9 +156,7 @@ void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struc
 void outlook_free(struct outlook *outlook)
 {
     if (outlook == NULL) return;
-    while (outlook->large_count > 0)
-        blob_free(outlook->large[--outlook->large_count]);
-    mem_free(outlook->large);
+    key_scan_end(&outlook->scan);
     mem_free(outlook);
 }
 
@@ -211,13 +202,6 @@ static bool count_member(void *ctx, struct bytes member, msec at)
     (void)member;
     count_deadlines(ctx, OUTLOOK_MEMBERS, at, 1);
     return true;
-}
-
-static void remember_large(struct outlook *outlook, const struct entry *entry)
-{
-    outlook->large = mem_grow(outlook->large, outlook->large_count, &outlook->large_cap,
-                              sizeof(*outlook->large));
-    outlook->large[outlook->large_count++] = blob_new(entry_key(entry));
 }
 
 /* Counts entries from next_id on; true: all are counted. */
@@ -270,13 +254,14 @@ static bool count_elements(struct outlook *outlook, const struct dehydrator *deh
     return true;
 }
 
-/* Returns the number of steps taken. */
-static size_t count_entry(struct outlook *outlook, const struct entry *entry)
+static size_t count_entry(void *ctx, const struct entry *entry)
 {
+    struct outlook *outlook = ctx;
+    const struct keyspace *ks = outlook->scan.ks;
     const struct object *object = &entry->object;
     if (outlook->visit != NULL) outlook->visit(outlook->visit_ctx, entry);
-    if (entry_expired(outlook->ks, entry, outlook->began)) return 1;
-    msec at = entry_expires_at(outlook->ks, entry);
+    if (entry_expired(ks, entry, outlook->began)) return 1;
+    msec at = entry_expires_at(ks, entry);
     if (at == NEVER)
         outlook->never.of[OUTLOOK_KEYS]++;
     else
@@ -286,7 +271,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
         if (stream_retention(object->stream) == 0)
             outlook->never.of[OUTLOOK_MEMBERS] += stream_count(object->stream);
         else if (stream_count(object->stream) > AT_ONCE_MAX)
-            remember_large(outlook, entry);
+            key_scan_defer(&outlook->scan, entry);
         else
             count_entries(outlook, object->stream, &steps, SIZE_MAX);
         return steps;
@@ -294,7 +279,7 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     if (object->type == TYPE_DEHYDRATOR) {
         msec counted_to = outlook->began;
         if (dehydrator_count(object->dehydrator) > AT_ONCE_MAX)
-            remember_large(outlook, entry);
+            key_scan_defer(&outlook->scan, entry);
         else
             count_elements(outlook, object->dehydrator, &counted_to, &steps, SIZE_MAX);
         return steps;
@@ -303,78 +288,40 @@ static size_t count_entry(struct outlook *outlook, const struct entry *entry)
     size_t expiring = object->has_expiry ? object_count_expiring(object) : 0;
     outlook->never.of[OUTLOOK_MEMBERS] += object_count(object) - expiring;
     if (expiring > AT_ONCE_MAX) {
-        remember_large(outlook, entry);
+        key_scan_defer(&outlook->scan, entry);
         return 1;
     }
     if (expiring > 0) object_each_until(object, NEVER, count_member, outlook);
     return 1 + expiring;
 }
 
-/* Prefetches the values of all entries before it reads the first. */
-static size_t count_batch(struct outlook *outlook)
-{
-    size_t steps = 0;
-    for (size_t i = 0; i < outlook->batch_count; i++)
-        if (type_may_have_expiry(outlook->batch[i]->object.type))
-            __builtin_prefetch(outlook->batch[i]->object.any);
-    for (size_t i = 0; i < outlook->batch_count; i++)
-        steps += count_entry(outlook, outlook->batch[i]);
-    outlook->batch_count = 0;
-    return steps;
-}
-
-static void add_to_batch(void *ctx, struct entry *entry)
+static bool count_large(void *ctx, const struct entry *entry, size_t budget, size_t *steps)
 {
     struct outlook *outlook = ctx;
-    if (outlook->batch_count == BATCH) count_batch(outlook);
-    __builtin_prefetch(entry);
-    outlook->batch[outlook->batch_count++] = entry;
-}
-
-/* Continues with the last of the large collections. Returns the number of steps taken. */
-static size_t count_large(struct outlook *outlook, size_t budget)
-{
-    size_t steps = 0;
-    struct blob *key = outlook->large[outlook->large_count - 1];
-    const struct entry *entry = keyspace_find(outlook->ks, blob_view(key));
     bool done = true;
     if (entry != NULL && entry->object.type == TYPE_STREAM) {
-        done = count_entries(outlook, entry->object.stream, &steps, budget);
+        done = count_entries(outlook, entry->object.stream, steps, budget);
     } else if (entry != NULL && entry->object.type == TYPE_DEHYDRATOR) {
         done =
-            count_elements(outlook, entry->object.dehydrator, &outlook->counted_to, &steps, budget);
+            count_elements(outlook, entry->object.dehydrator, &outlook->counted_to, steps, budget);
     } else if (entry != NULL && object_agenda(&entry->object) != NULL) {
         const struct agenda *agenda = object_agenda(&entry->object);
-        for (; steps < budget && outlook->counted < agenda_count(agenda); steps++)
+        for (; *steps < budget && outlook->counted < agenda_count(agenda); ++*steps)
             count_deadlines(outlook, OUTLOOK_MEMBERS, agenda_nth_at(agenda, outlook->counted++), 1);
         done = outlook->counted >= agenda_count(agenda);
     } else if (entry != NULL) { /* a small collection has replaced the large one */
         object_each_until(&entry->object, NEVER, count_member, outlook);
     }
-    if (!done) return steps + 1;
-    outlook->large_count--;
+    if (!done) return false;
     outlook->counted = 0;
     outlook->next_id = STREAM_ID_MIN;
     outlook->counted_to = outlook->began;
-    blob_free(key);
-    return steps + 1;
+    return true;
 }
 
 bool outlook_run(struct outlook *outlook, size_t budget)
 {
-    size_t steps = 0;
-    while (steps < budget && (outlook->large_count > 0 || !outlook->scanned)) {
-        if (outlook->large_count > 0) {
-            steps += count_large(outlook, budget - steps);
-            continue;
-        }
-        do {
-            outlook->cursor = keyspace_scan(outlook->ks, outlook->cursor, add_to_batch, outlook);
-            outlook->scanned = outlook->cursor == 0;
-        } while (!outlook->scanned && outlook->batch_count < BATCH / 2);
-        steps += 1 + count_batch(outlook);
-    }
-    return outlook->large_count == 0 && outlook->scanned;
+    return key_scan_run(&outlook->scan, budget);
 }
 
 /* --- results --- */

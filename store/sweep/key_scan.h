@@ -1,0 +1,49 @@
+/* key_scan: visits all keys of a keyspace in steps, between which time may pass and data may
+ * change. The order is that of SCAN: a scan cannot walk the slots of an agenda between steps,
+ * because a removal moves later slots forward to where the scan would miss them.
+ *
+ * A key that exists all the time is visited once, or twice if the table of keys shrinks meanwhile.
+ * A visitor may defer a key with a large value: it is visited again in steps of its own. */
+#ifndef STORE_SWEEP_KEY_SCAN_H
+#define STORE_SWEEP_KEY_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/keyspace.h"
+#include "store/mem/blob.h"
+
+/* Visitors must not change data. */
+struct key_visitor {
+    /* Returns the number of steps taken, at least 1. */
+    size_t (*visit)(void *ctx, const struct entry *entry);
+    /* Continues with a deferred key for about `budget` steps, and adds those taken to *steps;
+     * entry: as found now, or NULL if it does not exist. Returns true when done. */
+    bool (*go_on)(void *ctx, const struct entry *entry, size_t budget, size_t *steps);
+};
+
+enum { KEY_SCAN_BATCH = 32 }; /* entries to prefetch together */
+
+struct key_scan {
+    const struct keyspace *ks;
+    const struct key_visitor *visitor;
+    void *ctx;
+    uint64_t cursor;
+    bool scanned; /* the whole table */
+    struct entry *batch[KEY_SCAN_BATCH];
+    size_t batch_count;
+    /* The deferred keys; the visitor has begun with the last. Owned; looked up again in each step,
+     * because the key may no longer exist. */
+    struct blob **deferred;
+    size_t deferred_count, deferred_cap;
+};
+
+void key_scan_begin(struct key_scan *scan, const struct keyspace *ks,
+                    const struct key_visitor *visitor, void *ctx);
+void key_scan_end(struct key_scan *scan); /* at any time; the scan can begin again */
+void key_scan_defer(struct key_scan *scan, const struct entry *entry);
+/* Takes about `budget` steps. Returns true when all keys have been visited. */
+bool key_scan_run(struct key_scan *scan, size_t budget);
+
+#endif
