@@ -192,6 +192,13 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);
+/* The keys that are due by now but may not have expired as a whole, hidden or not: their number,
+ * and a visit to each, in no particular order. Stops counting at `most`; returns `most` if the
+ * clock was set back since keys were hidden, because more keys may be alive. O(visited) */
+size_t keyspace_count_partly(const struct keyspace *ks, msec now, size_t most);
+void keyspace_each_partly(const struct keyspace *ks, msec now,
+                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
+                          void *ctx);
 /* Visits all entries, in no particular order; the keyspace must not change meanwhile. Return false
  * to stop. */
 void keyspace_each(const struct keyspace *ks,

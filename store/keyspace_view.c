@@ -67,6 +67,17 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
     }
 }
 
+void keyspace_each_partly(const struct keyspace *ks, msec now,
+                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
+                          void *ctx)
+{
+    struct visits visits = { visit, ctx, false };
+    for (unsigned kind = 0; kind < KEY_SHOWN_KINDS && !visits.stopped; kind++)
+        agenda_each_until(&ks->agendas[kind], now, visit_due_node, &visits);
+    for (unsigned kind = KEY_PARTLY; kind <= KEY_PARTLY_INNER && !visits.stopped; kind++)
+        agenda_each_until(&ks->agendas[kind], NEVER, visit_due_node, &visits);
+}
+
 void keyspace_each(const struct keyspace *ks,
                    bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
                    void *ctx)
@@ -151,6 +162,16 @@ size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most)
     if (now < ks->hidden_until && ks->hidden > 0) nodes.count = ks->hidden;
     for (unsigned kind = 0; kind < KEY_KINDS && nodes.count < most; kind++)
         if (is_to_hide(kind)) agenda_each_until(&ks->agendas[kind], now, count_node, &nodes);
+    return nodes.count < most ? nodes.count : most;
+}
+
+size_t keyspace_count_partly(const struct keyspace *ks, msec now, size_t most)
+{
+    struct due_count nodes = { agenda_count(&ks->agendas[KEY_PARTLY]), most };
+    nodes.count += agenda_count(&ks->agendas[KEY_PARTLY_INNER]);
+    if (ks->hidden > 0 && now < ks->hidden_until) return most;
+    for (unsigned kind = 0; kind < KEY_SHOWN_KINDS && nodes.count < most; kind++)
+        agenda_each_until(&ks->agendas[kind], now, count_node, &nodes);
     return nodes.count < most ? nodes.count : most;
 }
 

@@ -6,6 +6,7 @@
 #include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
+#include "store/sweep/upcoming.h"
 
 enum {
     SHOWN = 10,
@@ -21,19 +22,21 @@ static bool may_wait(const struct call *call)
     return call->block != NULL && call->context != NULL;
 }
 
-/* ---- NEXT: waits until overdue keys and members are removed ------------------------------------
- */
+/* ---- NEXT ------------------------------------------------------------------------------------ */
 
 struct next_question {
     const struct keyspace *ks;
     size_t count;
+    struct upcoming *upcoming; /* the search if something is overdue, or NULL */
 };
 
 static void reply_next_deadlines(struct resp_writer *out, const struct next_question *question,
                                  msec now)
 {
     struct due *due = mem_alloc(question->count * sizeof(*due));
-    size_t count = outlook_next(question->ks, now, due, question->count);
+    size_t count = question->upcoming != NULL
+                       ? upcoming_list(question->upcoming, due)
+                       : outlook_next(question->ks, now, due, question->count);
     resp_array(out, count);
     for (size_t i = 0; i < count; i++) {
         resp_array(out, 3);
@@ -44,11 +47,11 @@ static void reply_next_deadlines(struct resp_writer *out, const struct next_ques
     mem_free(due);
 }
 
-/* Waits while background expiry removes overdue keys and members. */
 static enum long_query_state next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
-    return due_at_come(keyspace_next_due(question->ks), now) ? LONG_QUERY_IDLE : LONG_QUERY_DONE;
+    bool done = upcoming_run(question->upcoming, now, COUNTED_AT_A_TIME);
+    return done ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
 }
 
 static void next_answer(void *ctx, msec now, struct resp_writer *out)
@@ -56,7 +59,14 @@ static void next_answer(void *ctx, msec now, struct resp_writer *out)
     reply_next_deadlines(out, ctx, now);
 }
 
-static const struct long_query_kind next_kind = { next_work, next_answer, mem_free };
+static void next_free(void *ctx)
+{
+    struct next_question *question = ctx;
+    upcoming_free(question->upcoming);
+    mem_free(question);
+}
+
+static const struct long_query_kind next_kind = { next_work, next_answer, next_free };
 
 static void cmd_expiry_next(struct call *call)
 {
@@ -66,16 +76,23 @@ static void cmd_expiry_next(struct call *call)
         return;
     }
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
-    struct next_question question = { call->txn->ks, (size_t)count };
-    /* Nothing expires during a pause, which may last long, so the reply must not wait for that. */
-    bool waits = may_wait(call) && !call->txn->no_expiry;
-    if (outlook_remove_overdue(call->txn, waits ? SETTLED_AT_ONCE : SIZE_MAX) || !waits) {
-        reply_next_deadlines(call->out, &question, call->txn->now);
+    struct txn *txn = call->txn;
+    struct next_question question = { .ks = txn->ks, .count = (size_t)count };
+    bool waits = may_wait(call);
+    bool done = outlook_remove_overdue(txn, waits ? SETTLED_AT_ONCE : SIZE_MAX);
+    /* What is overdue may stay for long: on a replica, during a pause, for a slow subscriber. */
+    if (!done) {
+        question.upcoming = upcoming_new(txn->ks, question.count);
+        done = upcoming_run(question.upcoming, txn->now, waits ? COUNTED_AT_ONCE : SIZE_MAX);
+    }
+    if (!done) {
+        struct next_question *asked = mem_alloc(sizeof(*asked));
+        *asked = question;
+        long_queries_ask(call->context, call->session, &next_kind, asked);
         return;
     }
-    struct next_question *asked = mem_alloc(sizeof(*asked));
-    *asked = question;
-    long_queries_ask(call->context, call->session, &next_kind, asked);
+    reply_next_deadlines(call->out, &question, txn->now);
+    upcoming_free(question.upcoming);
 }
 
 /* ---- FORECAST ----------------------------------------------------------------------------------
@@ -158,7 +175,10 @@ static const struct command subcommands[] = {
           "[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]: key, deadline "
           "as Unix time in milliseconds, and what is due"),
       .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
-      .complexity = "O(N*log(N)) where N is the number of deadlines returned.",
+      .complexity =
+          "O(N*log(N)) where N is the number of deadlines returned. Where overdue data stays (on "
+          "a replica, during CLIENT PAUSE) also O(M) where M is the number of keys and of overdue "
+          "members, in slices between other calls.",
       .syntax = "[count]",
       .summary = "Returns the next deadlines of the selected database, one for each key." },
     { .name = "FORECAST",

@@ -89,6 +89,23 @@ bool agenda_has(const struct agenda *ag, const struct deadline *d);
 void agenda_each_until(const struct agenda *ag, msec until,
                        bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 
+/* Finds the earliest deadline later than `after`, in steps; begin with {0}. It looks at the
+ * deadlines up to `after` and at their children, so at most at 1 + 4 * d slots, where d is the
+ * number of deadlines up to `after`. Begins again if the agenda has changed since the last step. */
+struct agenda_search {
+    uint32_t slot; /* the next one to look at */
+    msec first;    /* the earliest found so far, or NEVER */
+    /* The agenda as it was at the beginning; each change of it changes one of these. */
+    uint64_t arrivals;
+    uint32_t count;
+    uint32_t changes; /* how often the search has begun again */
+    bool begun;
+};
+/* Looks at about `budget` slots, twice as many after each change, so that it ends however often the
+ * agenda changes. Adds their number to *steps. Returns true when search->first is the result. */
+bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_search *search,
+                         size_t budget, size_t *steps);
+
 /* Walks the deadlines in order; the agenda must not change meanwhile. Step k costs O(log k). */
 struct agenda_walk {
     const struct agenda *ag;

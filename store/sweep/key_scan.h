@@ -18,8 +18,8 @@
 struct key_visitor {
     /* Returns the number of steps taken, at least 1. */
     size_t (*visit)(void *ctx, const struct entry *entry);
-    /* Continues with a deferred key for about `budget` steps, and adds those taken to *steps;
-     * entry: as found now, or NULL if it does not exist. Returns true when done. */
+    /* Continues with a deferred key for about `budget` steps, and adds those taken to *steps. The
+     * entry is NULL if the key no longer exists. Returns true when done. */
     bool (*go_on)(void *ctx, const struct entry *entry, size_t budget, size_t *steps);
 };
 
@@ -43,7 +43,8 @@ void key_scan_begin(struct key_scan *scan, const struct keyspace *ks,
                     const struct key_visitor *visitor, void *ctx);
 void key_scan_end(struct key_scan *scan); /* at any time; the scan can begin again */
 void key_scan_defer(struct key_scan *scan, const struct entry *entry);
-/* Takes about `budget` steps. Returns true when all keys have been visited. */
-bool key_scan_run(struct key_scan *scan, size_t budget);
+/* Takes about *budget steps, and subtracts those taken from it. Returns true when all keys have
+ * been visited. */
+bool key_scan_run(struct key_scan *scan, size_t *budget);
 
 #endif

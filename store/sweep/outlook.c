@@ -321,7 +321,7 @@ static bool count_large(void *ctx, const struct entry *entry, size_t budget, siz
 
 bool outlook_run(struct outlook *outlook, size_t budget)
 {
-    return key_scan_run(&outlook->scan, budget);
+    return key_scan_run(&outlook->scan, &budget);
 }
 
 /* --- results --- */

@@ -247,6 +247,15 @@ msec extras_next_due(const struct extras *extras, bool has_elements)
     return rate < first ? rate : first;
 }
 
+msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now)
+{
+    msec first = NEVER, rate = has_elements ? NEVER : extras_rate_end(extras);
+    if (timeline_after(&extras->ends, now, &first) == NULL) first = NEVER;
+    if (extras->paused > now && extras->paused < INSTANT_MAX && extras->paused < first)
+        first = extras->paused;
+    return rate > now && rate < first ? rate : first;
+}
+
 msec extras_next_end(const struct extras *extras, struct bytes *id)
 {
     if (timeline_count(&extras->ends) > 0 && id != NULL)

@@ -78,6 +78,8 @@ bool extras_forget(struct extras *extras, struct bytes id); /* false if it is no
 /* The first instant at which a remembered id or the pause ends, or without elements the rate; NEVER
  * if there is none. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
+/* The first such instant later than now. O(log n) */
+msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now);
 /* The first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* In the order of their ends. */

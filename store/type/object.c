@@ -123,6 +123,16 @@ static struct due_at dehydrator_due(const struct object *object)
     return due_at_instant(end < at ? end : at);
 }
 
+static struct due_at dehydrator_due_after(const struct object *object, msec now)
+{
+    const struct extras *extras = dehydrator_extras(object->dehydrator);
+    msec at = dehydrator_next_after(object->dehydrator, now);
+    msec end = extras == NULL
+                   ? NEVER
+                   : extras_next_due_after(extras, dehydrator_count(object->dehydrator) > 0, now);
+    return due_at_instant(end < at ? end : at);
+}
+
 /* A dehydrator without elements ends at an instant, a member lives until its deadline is over. */
 static msec dehydrator_all_expire_at(const struct object *object)
 {
@@ -153,6 +163,11 @@ static bool dehydrator_rewind_to(struct object *object, msec since)
 static struct due_at stream_due(const struct object *object)
 {
     return due_at_expiry(stream_next_deadline(object->stream));
+}
+
+static struct due_at stream_due_after(const struct object *object, msec now)
+{
+    return due_at_expiry(stream_next_deadline_after(object->stream, now));
 }
 
 static size_t stream_expired(const struct object *object, msec now)
@@ -228,12 +243,14 @@ const struct type_row type_rows[TYPE_COUNT] = {
     [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), EXPECT_ROW(dehydrator), .item = "element",
                           .may_have_expiry = true, .has = dehydrator_has,
                           .is_held = dehydrator_is_held, .notes = dehydrator_notes,
-                          .next_due = dehydrator_due, .all_expire_at = dehydrator_all_expire_at,
+                          .next_due = dehydrator_due, .next_due_after = dehydrator_due_after,
+                          .all_expire_at = dehydrator_all_expire_at,
                           .rewind = dehydrator_rewind_to },
     [TYPE_STREAM] = { COLLECTION_ROW(stream), .item = "entry", .may_have_expiry = true,
                       .may_be_empty = true, .references = stream_references, .notes = stream_notes,
-                      .next_due = stream_due, .count_expired = stream_expired,
-                      .withhold = stream_withhold_expired, .give_back = stream_give_back_expired },
+                      .next_due = stream_due, .next_due_after = stream_due_after,
+                      .count_expired = stream_expired, .withhold = stream_withhold_expired,
+                      .give_back = stream_give_back_expired },
     [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .item = "holder" },
 };
 
@@ -324,6 +341,35 @@ struct due_at object_next_due(const struct object *object)
     msec at;
     if (row->next_due != NULL) return row->next_due(object);
     return object_member_first(object, &member, &at) ? due_at_expiry(at) : DUE_AT_NEVER;
+}
+
+struct search_alive {
+    msec now;
+    msec first; /* the earliest deadline of a member that has not expired */
+};
+
+static bool note_alive(void *ctx, struct bytes member, msec at)
+{
+    struct search_alive *search = ctx;
+    (void)member;
+    if (!instant_expired(at, search->now) && at < search->first) search->first = at;
+    return true;
+}
+
+struct due_at object_next_due_after(const struct object *object, msec now)
+{
+    const struct type_row *row = row_of(object->type);
+    if (row->next_due_after != NULL) return row->next_due_after(object, now);
+    const struct agenda *agenda = object_agenda(object);
+    struct search_alive alive = { now, NEVER };
+    if (agenda != NULL) {
+        struct agenda_search search = { 0 };
+        size_t steps = 0;
+        agenda_search_after(agenda, instant_last_expired(now), &search, SIZE_MAX, &steps);
+        return due_at_expiry(search.first);
+    }
+    object_each_until(object, NEVER, note_alive, &alive);
+    return due_at_expiry(alive.first);
 }
 
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at)

@@ -112,6 +112,9 @@ static inline bool object_is_emptied(const struct object *object)
  * or a dehydrator has an element to announce. NEVER if there is none. O(1); for a dehydrator O(log
  * n) */
 struct due_at object_next_due(const struct object *object);
+/* The first such instant after now, for a value of which something is due already. O(log n), but
+ * O(overdue members): for a large collection use its agenda, in steps. */
+struct due_at object_next_due_after(const struct object *object, msec now);
 /* Finds the member's (or field's) deadline, NEVER without one. Returns false if there is no such
  * member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);

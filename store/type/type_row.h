@@ -59,8 +59,9 @@ struct type_row {
     size_t (*notes)(const struct object *object);                /* NULL if there are none */
 
     const struct member_ops *members; /* NULL if members have no deadlines */
-    /* NULL if derived from the members. */
+    /* Both NULL if derived from the members. */
     struct due_at (*next_due)(const struct object *object);
+    struct due_at (*next_due_after)(const struct object *object, msec now);
     /* NULL if derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);

@@ -387,6 +387,15 @@ size_t stream_count_expired(const struct stream *stream, msec now)
     return stream_rank(stream, (struct stream_id){ (uint64_t)(now - stream->retention), 0 });
 }
 
+msec stream_next_deadline_after(const struct stream *stream, msec now)
+{
+    struct stream_id first;
+    msec at;
+    size_t rank = stream_count_expired(stream, now);
+    if (stream->retention == 0 || !stream_id_at(stream, rank, &first)) return NEVER;
+    return instant_after(stream_id_instant(first), stream->retention, &at) ? at : NEVER;
+}
+
 void stream_withhold(struct stream *stream, size_t count)
 {
     ensure(stream->withheld == 0 && count <= stream->count, "%zu of %zu entries, %zu withheld",

@@ -77,6 +77,19 @@ def a_subscriber_that_pauses_gets_every_event():
 
 
 @test
+def expiry_next_does_not_wait_for_a_subscriber():
+    with Burst() as (daemon, raw), subscriber(daemon):
+        members = 5000
+        raw.call("SADD", "s", *range(members), "stays")
+        raw.call("SPEXPIREAT", "s", AT, "MEMBERS", members, *range(members))
+        raw.call("SADDEX", "s", "PXAT", AT + 60_000, "MEMBERS", 1, "late")
+        daemon.step(1001)
+        assert 0 < info(raw, "expired_keys") < COUNT
+        equal(raw.call("EXPIRY", "NEXT"), b"*1\r\n*3\r\n$1\r\ns\r\n:%d\r\n$6\r\nmember\r\n" % (AT + 60_000))
+        assert info(raw, "expired_keys") < COUNT
+
+
+@test
 def one_that_does_not_read_is_closed_and_others_get_every_event():
     with Burst() as (daemon, raw), subscriber(daemon), subscriber(daemon) as reader:
         daemon.step(1001)

@@ -313,6 +313,57 @@ START_TEST(each_until_visits_exactly_those_that_are_due)
 }
 END_TEST
 
+START_TEST(search_finds_the_first_later_deadline_in_any_steps)
+{
+    enum { COUNT = 600 };
+    struct agenda ag;
+    struct thing things[COUNT];
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    agenda_init(&ag);
+    things_init(things, COUNT);
+    for (int count = 0; count < COUNT; count++) {
+        msec after = rng_between(&rng, -1, 1001), wanted = NEVER;
+        size_t passed = 0, steps = 0, budget = 1 + rng_below(&rng, 40);
+        for (int i = 0; i < count; i++) {
+            passed += things[i].at <= after;
+            if (things[i].at > after && things[i].at < wanted) wanted = things[i].at;
+        }
+        struct agenda_search search = { 0 };
+        while (!agenda_search_after(&ag, after, &search, budget, &steps))
+            continue;
+        ck_assert_int_eq(search.first, wanted);
+        ck_assert_uint_le(steps, 4 * passed + 1);
+        things[count].at = rng_chance(&rng, 1) ? INSTANT_MAX - count : rng_between(&rng, 0, 1000);
+        agenda_add(&ag, &things[count].deadline, things[count].at);
+    }
+    agenda_drop(&ag);
+}
+END_TEST
+
+START_TEST(search_ends_however_often_the_agenda_changes)
+{
+    enum { COUNT = 2000 };
+    struct agenda ag;
+    struct thing things[COUNT];
+    size_t steps = 0, changes = 0;
+    struct agenda_search search = { 0 };
+    agenda_init(&ag);
+    things_init(things, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        agenda_add(&ag, &things[i].deadline, i);
+    while (!agenda_search_after(&ag, 1500, &search, 10, &steps)) {
+        agenda_move(&ag, &things[changes % 1000].deadline, 1000 - (msec)changes);
+        if (changes == 3) agenda_cancel(&ag, &things[1501].deadline);
+        changes++;
+    }
+    ck_assert_int_eq(search.first, 1502);
+    ck_assert_uint_ge(changes, 5);
+    ck_assert_uint_le(changes, 10);
+    agenda_drop(&ag);
+}
+END_TEST
+
 START_TEST(a_walk_goes_in_order_and_changes_nothing)
 {
     enum { COUNT = 5000 };
@@ -471,6 +522,8 @@ Suite *test_suite(void)
         empty_agenda_restarts_arrival_numbers,
         random_programs_match_model,
         each_until_visits_exactly_those_that_are_due,
+        search_finds_the_first_later_deadline_in_any_steps,
+        search_ends_however_often_the_agenda_changes,
         a_walk_goes_in_order_and_changes_nothing,
         memory_is_proportional_to_count,
         an_agenda_is_dropped_in_slices,
