@@ -65,9 +65,9 @@ static bool visit_some(struct question *question, msec now, size_t steps)
     return false;
 }
 
-static enum long_query_state work(void *ctx, msec now)
+static bool work(void *ctx, msec now)
 {
-    return visit_some(ctx, now, STEPS_AT_A_TIME) ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
+    return visit_some(ctx, now, STEPS_AT_A_TIME);
 }
 
 static void answer(void *ctx, msec now, struct resp_writer *out)

@@ -47,11 +47,10 @@ static void reply_next_deadlines(struct resp_writer *out, const struct next_ques
     mem_free(due);
 }
 
-static enum long_query_state next_work(void *ctx, msec now)
+static bool next_work(void *ctx, msec now)
 {
     const struct next_question *question = ctx;
-    bool done = upcoming_run(question->upcoming, now, COUNTED_AT_A_TIME);
-    return done ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
+    return upcoming_run(question->upcoming, now, COUNTED_AT_A_TIME);
 }
 
 static void next_answer(void *ctx, msec now, struct resp_writer *out)
@@ -111,10 +110,10 @@ static void reply_forecast(struct resp_writer *out, const struct outlook *outloo
     }
 }
 
-static enum long_query_state forecast_work(void *ctx, msec now)
+static bool forecast_work(void *ctx, msec now)
 {
     (void)now;
-    return outlook_run(ctx, COUNTED_AT_A_TIME) ? LONG_QUERY_DONE : LONG_QUERY_BUSY;
+    return outlook_run(ctx, COUNTED_AT_A_TIME);
 }
 
 static void forecast_answer(void *ctx, msec now, struct resp_writer *out)

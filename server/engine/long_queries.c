@@ -64,17 +64,12 @@ bool long_queries_run(void *ctx, size_t amount)
 {
     (void)amount;
     struct long_queries *queries = ctx;
-    struct asked *asked;
-    TAILQ_FOREACH(asked, &queries->asked, in_order)
-    {
-        enum long_query_state state = asked->kind->work(asked->question, clock_now(queries->clock));
-        if (state == LONG_QUERY_IDLE) continue;
-        if (state == LONG_QUERY_DONE) {
-            struct session *session = asked->session;
-            asked->kind->answer(asked->question, clock_now(queries->clock), &session->out);
-            unblock_answered(session);
-        }
-        return true;
+    const struct asked *asked = TAILQ_FIRST(&queries->asked);
+    if (asked == NULL) return false;
+    if (asked->kind->work(asked->question, clock_now(queries->clock))) {
+        struct session *session = asked->session;
+        asked->kind->answer(asked->question, clock_now(queries->clock), &session->out);
+        unblock_answered(session);
     }
-    return false;
+    return true;
 }

@@ -1,7 +1,6 @@
 /* long_queries: queries about the data that take longer than a turn. The session is blocked while
  * the background computes the answer, one query at a time in order of arrival: computing several
- * together would finish none of them earlier. Queries with nothing to do now are skipped. Commands
- * answer short queries themselves. */
+ * together would finish none of them earlier. Commands answer short queries themselves. */
 #ifndef SERVER_ENGINE_LONG_QUERIES_H
 #define SERVER_ENGINE_LONG_QUERIES_H
 
@@ -10,14 +9,9 @@
 #include "server/cmd/call/session.h"
 #include "server/engine/react/blocked.h"
 
-enum long_query_state {
-    LONG_QUERY_DONE, /* the answer is ready */
-    LONG_QUERY_BUSY, /* there is more to do */
-    LONG_QUERY_IDLE, /* nothing to do now: needs time to pass or other work to finish */
-};
-
 struct long_query_kind {
-    enum long_query_state (*work)(void *question, msec now); /* works for about 20 us */
+    /* Works for about 20 us. Returns true when the answer is ready. */
+    bool (*work)(void *question, msec now);
     void (*answer)(void *question, msec now, struct resp_writer *out);
     void (*free)(void *question);
 };
@@ -30,8 +24,7 @@ void long_queries_free(struct long_queries *queries); /* no session may be waiti
 /* Blocks the session until its query is answered. Takes ownership of the question. */
 void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
-/* A slice of background work: calls `work` of the first query that has work to do. Returns false if
- * none has any. */
+/* A slice of background work: calls `work` of the first query. Returns false if there is none. */
 bool long_queries_run(void *queries, size_t amount);
 
 #endif

@@ -11,9 +11,8 @@
 
 enum { CALLERS = 3, NOW = 1000000 };
 
-/* The number of pieces of work that the query needs; -1: it waits. */
 struct question {
-    int pieces, worked;
+    int pieces, worked; /* the pieces of work that the query needs, and those that are done */
     bool freed;
 };
 
@@ -25,13 +24,11 @@ static struct pubsub *pubsub;
 static struct caller callers[CALLERS];
 static struct question questions[CALLERS];
 
-static enum long_query_state work(void *ctx, msec now)
+static bool work(void *ctx, msec now)
 {
     struct question *question = ctx;
     ck_assert_int_eq(now, NOW);
-    question->worked++;
-    if (question->pieces < 0) return LONG_QUERY_IDLE;
-    return question->worked < question->pieces ? LONG_QUERY_BUSY : LONG_QUERY_DONE;
+    return ++question->worked >= question->pieces;
 }
 
 static void answer(void *ctx, msec now, struct resp_writer *out)
@@ -116,25 +113,6 @@ START_TEST(queries_are_worked_on_in_order_of_arrival)
 }
 END_TEST
 
-START_TEST(a_query_that_has_to_wait_delays_no_other)
-{
-    begin();
-    ask(0, &quick, -1);
-    ask(1, &quick, 1);
-    ask(2, &quick, 1);
-    ck_assert(long_queries_run(queries, 1));
-    ck_assert(long_queries_run(queries, 1));
-    ck_assert(!long_queries_run(queries, 1));
-    ck_assert(waits(0));
-    hears(&callers[1], ":1|");
-    hears(&callers[2], ":1|");
-    questions[0].pieces = questions[0].worked = 1;
-    long_queries_run(queries, 1);
-    hears(&callers[0], ":2|");
-    end();
-}
-END_TEST
-
 START_TEST(unblocking_or_closing_a_session_resets_its_query)
 {
     begin();
@@ -160,7 +138,6 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_session_is_answered_when_its_query_is_done,
         queries_are_worked_on_in_order_of_arrival,
-        a_query_that_has_to_wait_delays_no_other,
         unblocking_or_closing_a_session_resets_its_query,
         NULL,
     };
