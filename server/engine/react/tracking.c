@@ -355,13 +355,13 @@ static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t
             dict_find(&tracking->trackers, tracking_id(&tracked->ids[i]));
         if (tracker == NULL || tracker->mode.broadcast) continue;
         if (tracker->mode.no_loop && tracker->id == own) continue;
-        tracking_queue(tracking, tracker->id, tracked_key(tracked));
+        tracking_queue(tracking, tracker->id, tracked_key(tracked), tracker->id == own);
     }
     tracked_free(tracked);
 }
 
 /* FLUSHALL sends one message, however many databases it empties. */
-static void all_changed(struct tracking *tracking)
+static void all_changed(struct tracking *tracking, uint64_t own)
 {
     if (tracking->flushed) return;
     tracking->flushed = true;
@@ -369,7 +369,7 @@ static void all_changed(struct tracking *tracking)
     const struct tracker *tracker;
     dict_iter_begin(&iter, &tracking->trackers);
     while ((tracker = dict_iter_next(&iter)) != NULL)
-        tracking_queue(tracking, tracker->id, bytes_of(NULL, 0));
+        tracking_queue(tracking, tracker->id, bytes_of(NULL, 0), tracker->id == own);
     forget_keys(tracking);
 }
 
@@ -388,7 +388,7 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect,
     case EFFECT_NONE: return;
     case EFFECT_FLUSH:
     /* DIFFERS: Redis sends nothing for SWAPDB, which leaves caches wrong. (doc/differs.md) */
-    case EFFECT_SWAP: all_changed(tracking); return;
+    case EFFECT_SWAP: all_changed(tracking, by); return;
     case EFFECT_COPY: key_changed(tracking, effect->a, effect->event, by); return;
     case EFFECT_RENAME:
         key_changed(tracking, effect->key, effect->event, by);

@@ -65,18 +65,21 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
 /* In the queue, followed by the key. */
 struct record {
     uint64_t id;
-    bool everything;
+    bool everything, own;
     size_t key_len;
 };
 
-void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key)
+void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bool own)
 {
-    struct record record = { .id = id, .everything = key.data == NULL, .key_len = key.len };
+    struct record record = {
+        .id = id, .everything = key.data == NULL, .own = own, .key_len = key.len
+    };
+    tracking->queued_own |= own;
     buffer_append(&tracking->queue, &record, sizeof(record));
     if (key.data != NULL) buffer_append(&tracking->queue, key.data, key.len);
 }
 
-void tracking_flush(struct tracking *tracking)
+static void send_queued(struct tracking *tracking, bool own)
 {
     for (size_t at = 0; at < tracking->queue.len;) {
         struct record record;
@@ -84,12 +87,22 @@ void tracking_flush(struct tracking *tracking)
         at += sizeof(record);
         struct bytes key = bytes_of(tracking->queue.data + at, record.key_len);
         at += record.key_len;
+        if (record.own != own) continue;
         struct tracker *tracker = dict_find(&tracking->trackers, tracking_id(&record.id));
         if (tracker == NULL) continue;
         struct invalidation message = { 0 };
         if (!record.everything) message = (struct invalidation){ .keys = &key, .count = 1 };
         notify_tracker(tracker, &message);
     }
+}
+
+/* As in Redis, a session hears of its own changes last, which shows if it redirects to a session
+ * that hears of the others too. */
+void tracking_flush(struct tracking *tracking)
+{
+    send_queued(tracking, false);
+    if (tracking->queued_own) send_queued(tracking, true);
+    tracking->queued_own = false;
     tracking->queue.len = 0;
     if (tracking->queue.cap > KEPT_QUEUE) buffer_drop(&tracking->queue);
 }

@@ -78,6 +78,7 @@ struct tracking {
     bool flushed;        /* this call has already invalidated all keys */
     unsigned late;       /* calls in a row that found too many keys */
     struct buffer queue; /* messages to send after the commit */
+    bool queued_own;     /* one of them is for the session that made the change */
     struct random random;
 };
 
@@ -86,8 +87,9 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* tracking_notify.c. key.data is NULL if all keys changed. */
-void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key);
+/* tracking_notify.c. key.data is NULL if all keys changed. `own`: the tracker's session made the
+ * change. */
+void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bool own);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);
 void tracking_notify_prefixes(struct tracking *tracking);

@@ -234,6 +234,17 @@ def invalidations_by_own_changes_come_after_the_reply():
 
 
 @test
+def a_session_hears_of_its_own_changes_last():
+    for binary in (BINARY, oracle()):
+        with Daemon(binary=binary) as daemon, Caller(daemon, "OPTOUT") as a:
+            with Caller(daemon, "REDIRECT", str(a.id)) as b:
+                b.call("GET", "own")
+                a.call("GET", "other")
+                b.says(b"+OK\r\n", "MSET", "own", "1", "other", "2")
+                a.hears(push("other"), push("own"))
+
+
+@test
 def invalidations_of_a_transaction_come_after_its_array():
     with Daemon() as daemon, Caller(daemon, "OPTOUT") as a, Caller(daemon, "NOLOOP") as b:
         b.call("GET", "k")
