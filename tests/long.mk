@@ -3,7 +3,7 @@
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
 #   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, PLAN, SHRINK=0
-#   make sim-plants    worlds find each planted fault: CPU (600) seconds each, SEED
+#   make plants        each planted fault is found: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
 #   make asan         all tests under ASan and UBSan
@@ -72,9 +72,9 @@ tsan-short:
 	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1 -Wno-tsan" TSAN_UNIT="$(TSAN_SHORT)" \
 	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_io_threads.py,$(TSAN_E2E))"
 
-sim-plants:
+plants:
 	@tools/deps build test
-	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/plants $(foreach s,CPU SEED,$(if $($(s)),$(s)=$($(s))))
+	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/planted/run $(foreach s,CPU SEED,$(if $($(s)),$(s)=$($(s))))
 
 fuzz-built: $(FUZZERS) ; @:
 fuzz:
@@ -125,4 +125,4 @@ test-newest:
 	    MODULE_HOST=$(NEWEST_BIN)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
-.PHONY: test-newest diff crash asan tsan tsan-here tsan-short sim-plants fuzz fuzz-built soak steady mutants service-test
+.PHONY: test-newest diff crash asan tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test

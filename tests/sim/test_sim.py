@@ -1,6 +1,5 @@
 #!/usr/bin/python3 -B
-"""Simulated worlds: fixed seeds, fresh ones, which are printed, and the plans that found faults before. Each plant
-fits the sources.
+"""Simulated worlds: fixed seeds, fresh ones, which are printed, and the plans that found faults before.
 SIM_N is how many seeds of each; TEST_SEED replaces the fresh seed."""
 import os
 import pathlib
@@ -8,8 +7,6 @@ import random
 import re
 import subprocess
 import sys
-
-from planted import PLANTS
 
 HERE = pathlib.Path(sys.path[0])
 SEEDS = int(os.environ.get("SIM_N") or 25)
@@ -26,18 +23,9 @@ def run(*arguments):
     return int(said[1]), max(int(said[2]), int(done.returncode != 0))
 
 
-def unfit(plants):
-    """Plants with a text that the sources do not have once."""
-    return [f"{name}: {path}" for name, (_, *edits) in plants.items() for path, old, _ in edits
-            if (HERE.parents[1] / path).read_text().count(old) != 1]
-
-
 fresh = int(os.environ.get("TEST_SEED") or random.SystemRandom().getrandbits(32))
 runs = [run("SEED=1", f"SEEDS={SEEDS}"), run(f"SEED={fresh}", f"SEEDS={SEEDS}")]
 runs += [run(f"PLAN={plan}") for plan in sorted((HERE / "plans").glob("*.json"))]
-misfits = unfit(PLANTS)
-print("".join(f"FAIL this plant does not fit: {one}\n" for one in misfits), end="")
-runs.append((int(not misfits), int(bool(misfits))))
 passed, failed = map(sum, zip(*runs))
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)

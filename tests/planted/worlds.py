@@ -1,6 +1,7 @@
-"""planted: faults that tests/sim/plants puts into the daemon, each alone. Of each: what a plan needs to show
-the fault, and the edits: a file, a text that it contains once, and what takes its place. A plan needs
-workloads, settings and faults, with | between those of which one is enough; other plans are not run."""
+"""worlds: faults that simulated worlds find. tests/planted/run puts each alone into the daemon. Of each: what a
+plan needs to show the fault, and the edits: a file, a text that it contains once, and what takes its place. A
+plan needs workloads, settings and faults, with | between those of which one is enough; other plans are not
+run."""
 
 PLANTS = {
     # ---- the journal and the disk

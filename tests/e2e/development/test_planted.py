@@ -1,0 +1,35 @@
+#!/usr/bin/python3 -B
+"""tests/planted: each planted fault fits the sources of today, and names what is to find it."""
+import pathlib
+import sys
+
+sys.path[1:1] = [sys.path[0] + "/../../" + name for name in ("lib", "planted", "sim")]
+import programs
+import worlds
+from daemon import equal, main, test
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PLANTS = {**worlds.PLANTS, **programs.PLANTS}
+
+
+@test
+def each_fault_changes_a_text_that_the_sources_have_once():
+    equal([f"{name}: {path}" for name, (_, *edits) in PLANTS.items() for path, old, _ in edits
+           if (ROOT / path).read_text().count(old) != 1], [])
+
+
+@test
+def each_fault_has_a_name_of_its_own():
+    equal(len(PLANTS), len(worlds.PLANTS) + len(programs.PLANTS))
+
+
+@test
+def each_fault_of_a_program_names_one_that_is_there_and_some_of_its_tests():
+    for needs, *_ in programs.PLANTS.values():
+        path, *names = needs.split()
+        text = (ROOT / path).read_text()
+        for name in names:
+            assert any(line.startswith("def ") and name in line for line in text.splitlines()), needs
+
+
+sys.exit(main())

@@ -1,0 +1,223 @@
+"""programs: faults that test programs find. tests/planted/run puts each alone into the daemon. Of each: the
+program, with parts of the names of its tests, and the edits: a file, a text that it contains once, and what
+takes its place."""
+
+PLANTS = {
+    # ---- deadlines of keys and members
+    "GT accepts an equal deadline": (
+        "tests/e2e/commands/test_compare.py",
+        ("server/cmd/key/key_expire.c", "!(when.later && at <= old)", "!(when.later && at < old)"),
+    ),
+    "TTL is rounded down": (
+        "tests/e2e/commands/test_compare.py",
+        ("server/cmd/key/key_expire.c", "value / 1000 + (value % 1000 >= 500)", "value / 1000"),
+    ),
+    "RENAME loses the deadline": (
+        "tests/e2e/expiry/test_model.py",
+        ("store/txn/txn_key.c",
+         "    keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));\n", ""),
+    ),
+    "COPY loses the deadline": (
+        "tests/e2e/expiry/test_model.py",
+        ("store/txn/txn_key.c",
+         "keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);",
+         "keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at == 0 ? at : NEVER);"),
+    ),
+    "MOVE loses the deadline": (
+        "tests/e2e/commands/test_compare.py",
+        ("store/txn/txn_key.c",
+         "    moved->accessed = entry->accessed;\n    keyspace_set_deadline(txn->ks, moved, at);\n",
+         "    moved->accessed = at == 0 ? 0 : entry->accessed;\n"),
+    ),
+    "a deadline that has passed is kept": (
+        "tests/e2e/commands/test_compare.py",
+        ("store/txn/txn_key.c",
+         "if (instant_past(at, txn->now) && !txn_replays(txn)) {",
+         "if (instant_past(at, txn->now - 1000) && !txn_replays(txn)) {"),
+    ),
+    # ---- policies
+    "REFRESH makes a deadline earlier": (
+        "tests/e2e/expiry/test_policy_ttl.py refresh",
+        ("store/policy/policy_options.c",
+         "return use->created || anew > use->at ? anew : use->at;", "return anew;"),
+    ),
+    "MAXTTL lets keys without a deadline be": (
+        "tests/e2e/expiry/test_policy_ttl.py maxttl",
+        ("store/policy/policy_options.c",
+         "return at > latest ? latest : at;", "return at > latest && at != NEVER ? latest : at;"),
+    ),
+    "jitter goes beyond its percentage": (
+        "tests/e2e/expiry/test_policy_ttl.py jitter",
+        ("store/policy/policy_options.c",
+         "random_next(random) % (2 * reach + 1);", "random_next(random) % (4 * reach + 1);"),
+    ),
+    "a new policy leaves existing keys alone": (
+        "tests/e2e/expiry/test_policy_ttl.py existing",
+        ("store/txn/txn_policy.c",
+         "next.pending = has_keys && (was_pending", "next.pending = has_keys && was_pending && (was_pending"),
+    ),
+    "MEMBERTTL forgets a member that is added again": (
+        "tests/e2e/expiry/test_model.py",
+        ("store/txn/txn_policy.c",
+         "    if (life.rule == LIFE_KEEP && present) return old;\n",
+         "    if (life.rule != LIFE_SET && present) return old;\n"),
+    ),
+    "RETAIN removes an entry one ms late": (
+        "tests/e2e/expiry/test_policy_streams.py retain",
+        ("store/type/stream/stream.c",
+         "(uint64_t)(now - stream->retention), 0 }", "(uint64_t)(now - stream->retention - 1), 0 }"),
+    ),
+    # ---- dehydrators
+    "any token acknowledges": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("server/cmd/dehydrator/dehydrator_claims.c",
+         "token != 0 && stage->token == token ?", "token != 0 && stage->token != 0 ?"),
+    ),
+    "BACKOFF does not double": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("store/policy/policy_options.c", "most : 2 * delay;", "most : delay + 1;"),
+    ),
+    "MAXDELIVERIES allows one more": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("store/txn/dead_letter.c", "policy->max_deliveries : 0;", "policy->max_deliveries + 1 : 0;"),
+    ),
+    "POSTPONE goes beyond ATMOST": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("server/cmd/dehydrator/dehydrator_push.c", "&& at > latest)\n", "&& at > latest + 1)\n"),
+    ),
+    "KEEP replaces an element": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("server/cmd/dehydrator/dehydrator_push.c",
+         "if (push->mode == PUSH_KEEP || remembered) return", "if (remembered) return"),
+    ),
+    "REPLACE changes a claimed element": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("server/cmd/dehydrator/dehydrator_push.c", "element).claimed) {", "element).claimed && false) {"),
+    ),
+    "a dehydrator takes one more than MAXLEN": (
+        "tests/e2e/queues/test_dehydrator_model.py",
+        ("server/cmd/dehydrator/dehydrator_args.c",
+         "count + added > policy->max_len;", "count + added > policy->max_len + 1;"),
+    ),
+    # ---- clients that wait
+    "who came last is served first": (
+        "tests/e2e/leases/test_lease_waiting.py order",
+        ("server/engine/react/blocked.c",
+         "TAILQ_INSERT_TAIL(&queue->clients, queued, of_key);",
+         "TAILQ_INSERT_HEAD(&queue->clients, queued, of_key);"),
+    ),
+    "TAKE passes clients that wait": (
+        "tests/e2e/leases/test_lease_waiting.py passes",
+        ("server/cmd/lease/lease.c", "call->argv[1], 1) == 0))", "call->argv[1], 1) < 2))"),
+    ),
+    "a holder that takes again waits": (
+        "tests/e2e/leases/test_lease_model.py",
+        ("server/cmd/lease/lease.c",
+         "bool again = lease != NULL && lease_find_owner(", "bool again = lease != NULL && !lease_find_owner("),
+    ),
+    "waiting clients are served in a pause": (
+        "tests/e2e/commands/test_pause.py",
+        ("server/engine/unblock.c",
+         "if (paused && !engine->role.replica) return;", "if (paused && engine->role.replica) return;"),
+    ),
+    # ---- soft deadlines
+    "two clients make a value": (
+        "tests/e2e/freshness/test_fresh_model.py",
+        ("server/cmd/string/fresh.c",
+         "txn_refresh_until(txn, call->argv[1]) == 0)", "txn_refresh_until(txn, call->argv[1]) >= 0)"),
+    ),
+    "a value is stale one ms early": (
+        "tests/e2e/freshness/test_fresh_model.py",
+        ("server/cmd/string/fresh.c", "instant_moved(soft, -early)", "instant_moved(soft, -early - 1)"),
+    ),
+    "SET does not end the right": (
+        "tests/e2e/freshness/test_fresh_model.py",
+        ("store/txn/txn_refresh.c", "return soft == NEVER || !instant_due(soft, txn->now);",
+         "return soft != NEVER && instant_due(soft, txn->now);"),
+    ),
+    # ---- limits of rates and of memory
+    "CL.THROTTLE admits one more than its burst": (
+        "tests/e2e/commands/test_rate_limits.py throttle",
+        ("server/cmd/string/throttle.c", "ahead > slack;", "ahead > slack + rate->interval;"),
+    ),
+    "a request leaves its window one ms early": (
+        "tests/e2e/commands/test_rate_limits.py window_equals",
+        ("server/cmd/string/window.c", "first.at <= now - window->span)", "first.at <= now - window->span + 1)"),
+    ),
+    "jobs are evicted": (
+        "tests/e2e/expiry/test_eviction.py jobs",
+        ("store/sweep/evict.c", "(spared == SPARED_AS_JOB && !how->jobs_too)", "(spared == SPARED_AS_JOB && how->jobs_too)"),
+    ),
+    "a full server takes writes": (
+        "tests/e2e/expiry/test_eviction.py refuse",
+        ("server/engine/memory_limit.c", "return !engine->evicting;", "return false;"),
+    ),
+    "a replica evicts": (
+        "tests/e2e/replica/test_replica.py evicts",
+        ("server/engine/memory_limit.c",
+         "if (engine->role.replica && engine->conf->replica_ignore_maxmemory) return false;\n", ""),
+        ("server/engine/memory_limit.c",
+         "if (engine_keeps_data(engine, clock_now(engine->clock))) return engine->role.replica;\n", ""),
+    ),
+    # ---- rights
+    "no password is asked for": (
+        "tests/e2e/access/test_unauthenticated.py",
+        ("server/engine/gates.c",
+         "if (!(row->flags & NO_AUTH) && engine_needs_auth(", "if ((row->flags & NO_AUTH) && engine_needs_auth("),
+    ),
+    "only the first key of a call is checked": (
+        "tests/e2e/access/test_acl_random.py",
+        ("server/engine/acl/acl_check.c",
+         "for (int i = 0; i < question->key_count; i++) {", "for (int i = 0; i < question->key_count && i < 1; i++) {"),
+    ),
+    "the right to read suffices to write": (
+        "tests/e2e/access/test_acl_random.py",
+        ("server/engine/acl/acl_check.c", "access |= ACL_WRITE;", "access |= ACL_READ;"),
+    ),
+    "a pattern may match more channels": (
+        "tests/e2e/access/test_acl_random.py",
+        ("server/engine/acl/acl_check.c", "is_pattern ? bytes_equal(rule, name)", "is_pattern ? bytes_match(rule, name)"),
+    ),
+    # ---- refusals, files and replicas
+    "a full disk refuses no write": (
+        "tests/crash/test_full.py stops",
+        ("server/disk/persist.c",
+         "    if (persist->report.write_error != NULL) return persist->report.write_error;\n", ""),
+    ),
+    "a snapshot replaces any file": (
+        "tests/e2e/files/test_foreign_files.py snapshot",
+        ("server/disk/format/snapshot_file.c",
+         "    int error = file_check(path, FILE_SET(FILE_SNAPSHOT));", "    int error = 0;"),
+        ("server/disk/format/snapshot_file.c",
+         "if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));", ""),
+    ),
+    "a damaged payload is restored": (
+        "tests/e2e/files/test_payloads.py",
+        ("server/disk/payload.c",
+         "    return rdb_payload_open(payload, body, &version);",
+         "    rdb_payload_open(payload, body, &version);\n    return true;"),
+    ),
+    "EXEC runs in spite of a refused command": (
+        "tests/e2e/commands/test_compare.py",
+        ("server/engine/multi.c",
+         "if (session->multi != NULL) session->multi->broken = true;",
+         "if (session->multi != NULL) session->multi->broken |= false;"),
+    ),
+    "a replica takes writes": (
+        "tests/e2e/replica/test_replica.py refuses",
+        ("server/engine/gates.c",
+         "return engine->role.replica && engine->conf->replica_read_only;",
+         "return engine->role.replica && !engine->conf->replica_read_only;"),
+    ),
+    "writes are taken with too few replicas": (
+        "tests/e2e/leases/test_lease_waiting.py few",
+        ("server/engine/gates.c",
+         "return !engine->role.replica && engine->role.few_replicas;",
+         "return engine->role.replica && engine->role.few_replicas;"),
+    ),
+    "a script that has written is killed": (
+        "tests/e2e/scripts/test_script_busy.py written",
+        ("server/script/busy.c", "if (scripting->host.wrote) return false;", ""),
+        ("server/script/busy.c", "else if (scripting->host.wrote)", "else if (scripting->host.wrote && function)"),
+    ),
+}
