@@ -334,7 +334,7 @@ class Pair:
                                  if name != where):
             return True  # either of two blocked connections may continue first
         if words[0] == b"AUTH" or words[0] == b"HELLO" and b"AUTH" in words:
-            if self.is_loose() and not (len(words) == 3 and words[1] in (b"U1", b"U2")):
+            if (self.is_loose() or state.multi) and not (len(words) == 3 and words[1] in (b"U1", b"U2")):
                 return True  # a failed login is answered later here
         if words[:2] == [b"ACL", b"SETUSER"] and self.is_setuser_left_out(state, words):
             return True
