@@ -45,7 +45,7 @@ def build_commands():
     printed = subprocess.run(["make", "-n", "-W", HOME, "V=1", "LTO=", f"B={build}",
                               f"{build}/expired"],
                              cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    lines = [shlex.split(line) for line in printed.split("\n")]
+    lines = [shlex.split(line.rpartition(" && ")[2]) for line in printed.split("\n")]  # without mkdir
     compiles = [words for words in lines if HOME in words and "-c" in words]
     links = [words for words in lines if f"{build}/expired" in words and "-o" in words]
     equal((len(compiles), len(links)), (1, 1))
