@@ -254,15 +254,13 @@ static bool load_file(struct load *load, const char *path, bool is_last)
 
 /* ---- the set of files ------------------------------------------------------------------------ */
 
-static void count_total(const struct manifest *manifest, struct progress *load)
+static void count_file(struct load *load, const struct manifest *manifest,
+                       const struct manifest_file *file)
 {
     char path[DISK_PATH_MAX];
     struct stat stat_of;
-    for (size_t i = 0; i < manifest->count; i++)
-        if (manifest->files[i].type != MANIFEST_HISTORY &&
-            manifest_file_path(manifest, &manifest->files[i], path) == 0 &&
-            stat(path, &stat_of) == 0)
-            load->total += (uint64_t)stat_of.st_size;
+    if (manifest_file_path(manifest, file, path) == 0 && stat(path, &stat_of) == 0)
+        load->progress->total += (uint64_t)stat_of.st_size;
 }
 
 static bool load_listed(struct load *load, const struct manifest *manifest,
@@ -283,7 +281,9 @@ static bool load_listed(struct load *load, const struct manifest *manifest,
 static bool load_manifest(struct load *load, const struct manifest *manifest)
 {
     load->dir = manifest->dir;
-    if (load->progress != NULL) count_total(manifest, load->progress);
+    for (size_t i = 0; load->progress != NULL && i < manifest->count; i++)
+        if (manifest->files[i].type != MANIFEST_HISTORY)
+            count_file(load, manifest, &manifest->files[i]);
     size_t first_torn = manifest_first_torn(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         if (manifest->files[i].type == MANIFEST_HISTORY) continue;
@@ -327,13 +327,25 @@ static bool find_base_before(struct load *load, const struct manifest *manifest,
                      conf_print_instant(first, from));
 }
 
+/* Counts the base at this index and the segments that continue it. The instant may lie before the
+ * last of them, so this is the most that is loaded. */
+static void count_point(struct load *load, const struct manifest *manifest, size_t at)
+{
+    const struct manifest_file *file = manifest_in_order(manifest, at);
+    count_file(load, manifest, file);
+    while ((file = manifest_in_order(manifest, ++at)) != NULL && !(is_base(file) && file->anew))
+        if (!is_base(file)) count_file(load, manifest, file);
+}
+
 /* Loads the base before the instant, and the segments that continue it up to the first record that
  * was made later. */
 static bool load_point(struct load *load, const struct manifest *manifest)
 {
     char to[CONF_INSTANT_MAX], from[CONF_INSTANT_MAX], made[CONF_INSTANT_MAX], path[DISK_PATH_MAX];
     size_t at;
+    load->dir = manifest->dir;
     if (!find_base_before(load, manifest, &at)) return false;
+    count_point(load, manifest, at);
     const struct manifest_file *file = manifest_in_order(manifest, at);
     if (manifest_file_path(manifest, file, path) != 0) return false;
     msec base = snapshot_made_at(path), last = base;
@@ -384,13 +396,6 @@ static bool load_point(struct load *load, const struct manifest *manifest)
     return true;
 }
 
-static bool load_until(struct load *load, const struct manifest *manifest)
-{
-    load->dir = manifest->dir;
-    count_total(manifest, load->progress);
-    return load_point(load, manifest);
-}
-
 /* Changes none of the imported files, so that going back to Redis stays possible. */
 static bool load_import(struct load *load)
 {
@@ -422,7 +427,7 @@ static bool load_import(struct load *load)
     else if (found == MANIFEST_FOREIGN)
         good = fail_load(load, "until needs the data folder of an expired, and %s is Redis'", path);
     else
-        good = load_until(load, &manifest);
+        good = load_point(load, &manifest);
     manifest_drop(&manifest);
     return good;
 }
