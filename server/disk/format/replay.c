@@ -8,7 +8,7 @@
 #include "store/reclaim.h"
 #include "store/txn/apply.h"
 
-enum { EXPECTS_MOST = 1 << 24, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
+enum { EXPECTS_MOST = 1 << 20, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
@@ -48,6 +48,12 @@ static void show_name(struct bytes from, char name[REPLAY_NAME_MAX + 1])
 static bool apply_one(struct replay *replay, const struct effect *effect, struct bytes name)
 {
     if (apply_effect(&replay->txn, effect)) return true;
+    if (effect->db >= replay->store->database_count) {
+        snprintf(replay->error, sizeof(replay->error),
+                 "the data has database %u, but `databases` is %u", effect->db,
+                 replay->store->database_count);
+        return false;
+    }
     char shown[REPLAY_NAME_MAX + 1];
     show_name(name, shown);
     snprintf(replay->error, sizeof(replay->error), "command '%s' does not fit the data before it",

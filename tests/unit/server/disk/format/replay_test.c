@@ -378,6 +378,22 @@ START_TEST(a_command_that_does_not_fit_is_reported_with_its_place)
 }
 END_TEST
 
+START_TEST(a_database_that_is_missing_is_named)
+{
+    static const char text[] = "*2\r\n$6\r\nSELECT\r\n$1\r\n5\r\n"
+                               "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n";
+    struct store *store = store_new(1);
+    struct replay *replay = mem_alloc(sizeof(*replay));
+    size_t consumed;
+    replay_init(replay, store, 1);
+    ck_assert(!replay_feed(replay, text, strlen(text), &consumed));
+    ck_assert_str_eq(replay->error, "the data has database 5, but `databases` is 1");
+    replay_drop(replay);
+    mem_free(replay);
+    store_free(store);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -396,6 +412,7 @@ Suite *test_suite(void)
         a_stream_is_fed_in_pieces_of_any_size,
         a_bad_command_in_a_stream_is_reported_with_its_place,
         a_command_that_does_not_fit_is_reported_with_its_place,
+        a_database_that_is_missing_is_named,
         NULL,
     };
     return suite_of("replay", tests);
