@@ -170,7 +170,7 @@ static const char *read_value(const struct conf_option *option, const char *text
     return out_of_range;
 }
 
-/* The error in lines of an option, each of which must be words, or NULL. The server checks the
+/* Returns the error in an option's lines, or NULL if each splits into words. The server checks the
  * lines of policies, renames and users, because it knows their syntax. */
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
@@ -223,7 +223,7 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
 
 /* ---- lines one by one ---- */
 
-/* Writes the lines that begin with this word; NULL: all. */
+/* Writes the lines that begin with this word, or all lines if it is NULL. */
 static void write_lines_with(FILE *to, const char *lines, const char *word, size_t word_len)
 {
     const char *end = lines + strlen(lines), *line;
@@ -336,7 +336,7 @@ void conf_drop(struct conf *conf)
         char **at = field(conf, conf_option_at(i));
         if (type != CONF_TEXT && type != CONF_LINES) continue;
         free(*at);
-        *at = NULL; /* an alias has the same field */
+        *at = NULL; /* an alias shares the field, which must not be freed twice */
     }
     free(conf->file);
     *conf = (struct conf){ .file = NULL };

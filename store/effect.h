@@ -2,8 +2,9 @@
  * no relative time-to-live and no randomness, so that replay and replicas make exactly the same
  * change.
  *
- * A store has one listener. It is called for each effect as it happens (all data is borrowed: copy
- * what must be kept) and once when the transaction commits. Without a listener an effect costs the
+ * A store has one listener. Except during a replay, the store calls it for each effect that its
+ * event mask selects, as the effect happens, and once when the transaction commits. All data is
+ * borrowed: copy what must be kept. Without a listener an effect costs the
  * test of one event mask. txn/effect_row.h describes each kind: how it is written, and how its
  * change is made in another store. */
 #ifndef STORE_EFFECT_H
@@ -65,14 +66,14 @@ enum effect_kind {
     /* an element with payload b and these options, due at the phase, follows its element a */
     EFFECT_REDE_FOLLOW,
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
-    EFFECT_REDE_REMEMBER, /* it remembers the id a until `at` */
-    EFFECT_REDE_FORGET,   /* it forgets the id a */
-    EFFECT_REDE_RATE,     /* its next delivery is not before the microsecond `from`; 0 for any */
-    EFFECT_REDE_PAUSE,    /* it delivers nothing before `at`; 0 ends the pause */
-    EFFECT_STREAM_ADD,    /* entry `id` with the fields `texts` is added to stream key */
-    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
-    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
-    EFFECT_STREAM_MARKS,  /* its marks become `marks` */
+    EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
+    EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
+    EFFECT_REDE_RATE,   /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
+    EFFECT_REDE_PAUSE,  /* dehydrator key is paused until `at`; 0 ends the pause */
+    EFFECT_STREAM_ADD,  /* entry `id` with the fields `texts` is added to stream key */
+    EFFECT_STREAM_DROP, /* its entry `id` is removed */
+    EFFECT_STREAM_TRIM, /* its entries before `id` are removed */
+    EFFECT_STREAM_MARKS,  /* its last ID, greatest deleted ID and count of entries become `marks` */
     EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
     EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */
     EFFECT_GROUP_SET,     /* the position of its group a becomes `position` */

@@ -85,8 +85,8 @@ static const struct page {
       "These commands report what expires next, how much expires when, and how late expired data "
       "was removed." },
     { "pubsub.md", "Publish and subscribe", "pubsub", NULL,
-      "In RESP2 a connection that has subscribed may only call commands of this page, PING, QUIT "
-      "and RESET." },
+      "In RESP2 a connection with subscriptions may only subscribe, unsubscribe, and call PING, "
+      "QUIT and RESET." },
     { "transactions.md", "Transactions", "transactions", NULL, NULL },
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },

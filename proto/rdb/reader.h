@@ -34,16 +34,17 @@ struct rdb_reader {
     bool is_payload;
     bool key_begun; /* key_begin returned true */
     struct rdb_seen seen;
-    /* For strings that are needed at the same time. */
+    /* Scratch buffers for strings that must be valid at the same time. */
     struct buffer name, first, second, packed;
     struct rdb_templates templates; /* of the file, for hashes */
     struct rdb_names names;         /* of the current hash alone */
 };
 
-/* The first version of Valkey's own. */
+/* RDB versions from this one on are Valkey's own. */
 enum { RDB_VALKEY = 80 };
 
-/* The latest deadline of a hash field: Redis stores 48 bits. */
+/* The latest deadline of a hash field that the format can hold: 48 bits. Redis' commands stop at
+ * 46 bits, in the year 4199. */
 #define RDB_LATEST_FIELD ((UINT64_C(1) << 48) - 1)
 
 /* ---- wire ---- */

@@ -8,7 +8,8 @@
 #include "server/admin/admin.h"
 #include "store/mem/mem.h"
 
-/* Memory of tables and deadlines, without keys and values. */
+/* The bytes of the keys' tables and of their deadlines, and the number of keys. The bytes of names
+ * and values are not included. */
 struct memory_of_keys {
     size_t tables, deadlines, keys;
 };

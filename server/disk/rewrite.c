@@ -34,7 +34,7 @@ struct rewrite {
     struct base_size base_size;
 };
 
-/* ---- steps in the folder: in the thread, except for those that end with _now ---- */
+/* ---- steps in the folder: in the thread, or called by rewrite_end_try and write_now ---- */
 
 /* Creates the next segment, unless one is left from an earlier attempt. */
 static int make_segment(struct rewrite *rewrite)
@@ -265,7 +265,7 @@ bool rewrite_begin_sweep(struct rewrite *rewrite)
     return true;
 }
 
-/* To BASE, which will hold all changes so far. */
+/* Enters BASE: forks the child that writes the base, with all changes so far. */
 static void begin_base(struct rewrite *rewrite)
 {
     char path[DISK_PATH_MAX];
@@ -282,7 +282,7 @@ static void begin_base(struct rewrite *rewrite)
         fail(rewrite, "fork", error);
 }
 
-/* The journal uses the next segment. */
+/* Call when the journal has taken the next segment over, or when its file was closed. */
 static void forget_next(struct rewrite *rewrite)
 {
     rewrite->next.fd = -1;
@@ -295,8 +295,8 @@ static void rotate(struct rewrite *rewrite)
     struct journal *journal = rewrite->journal;
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
-    /* The base has replaced all segments before the current one, which is listed before the new
-     * one: so the next start will not know their end. */
+    /* Only the current and the new segment are listed: the base has replaced all earlier ones. So
+     * the current segment must not name a predecessor, whose end the next start could not check. */
     if (manifest_segments(&rewrite->manifest) == 2)
         journal_follow(journal, &(struct journal_end){ 0 });
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);

@@ -30,7 +30,7 @@ struct figures {
     double journal, journal_bytes, journal_base_bytes, journal_buffer, journal_sync, journal_syncs;
     double journal_syncs_late, journal_failures, journal_failing;
     double rewriting, rewrites, rewrites_failed;
-    double keeps; /* 1: a journal or save points keep data */
+    double keeps; /* 1 if data survives a restart, by a journal or save points */
     double saving, saves, saves_failed, last_save, changes, forks, fork;
     double scripts, functions, libraries, channels, patterns;
     double replica, link_up, replicas, replicas_online, lag_bytes, stream_offset, backlog_bytes;

@@ -35,7 +35,7 @@ int login_decode(struct bytes text, char *to, int size)
     return len;
 }
 
-/* Sets *rest to the credentials in "Basic ...". False: another scheme. */
+/* Sets *rest to the credentials in "Basic ...". Returns false for another scheme. */
 static bool read_scheme(struct bytes authorization, struct bytes *rest)
 {
     static const char scheme[] = "Basic ";

@@ -105,8 +105,8 @@ void visitors_free(struct visitors *visitors)
     mem_free(visitors);
 }
 
-/* The stream owns the socket and OpenSSL's state. A TLS peer that closes without close_notify is
- * not an error, because replies have a length. */
+/* The stream owns the socket and OpenSSL's state. A TLS peer may close without close_notify:
+ * HTTP messages state their length, so a truncated one is noticed anyway. */
 static struct bufferevent *open_stream(const struct visitors *visitors, struct event_base *base)
 {
     if (visitors->tls == NULL) return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -118,8 +118,8 @@ static struct bufferevent *open_stream(const struct visitors *visitors, struct e
     return stream;
 }
 
-/* Reads no request, and is closed as silent. Without a stream, libevent would make one that is not
- * encrypted. */
+/* Makes a stream that never delivers input, so that the HTTP server closes it as silent. If it
+ * returned NULL, libevent would make an unencrypted stream. */
 static struct bufferevent *deaf_stream(struct event_base *base)
 {
     struct bufferevent *stream = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -136,7 +136,8 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
         release(visitors);
     }
 
-    /* A handshake may take ten milliseconds of the loop: clients get most of the time between two.
+    /* A handshake may block the loop for ten milliseconds. The pause after it leaves most of
+     * the time to clients.
      */
     if (visitors->tls != NULL) {
         evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);

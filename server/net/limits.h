@@ -3,8 +3,8 @@
  * (client-query-buffer-limit), failed logins, and all of these more tightly before AUTH. Depends on
  * sessions and their output; knows neither sockets nor requests.
  *
- * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that the
- *   largest are found without a search or a sort. While maxmemory-clients is 0, only
+ * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that one of
+ *   the largest is found without a search or a sort. While maxmemory-clients is 0, only
  *   unauthenticated connections are counted.
  * - Output. A client whose unread replies reach the hard limit of its class is closed at once. A
  *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
@@ -55,7 +55,7 @@ struct limits {
     uint8_t memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
     bool exempt;                 /* maxmemory-clients does not close it */
-    bool counts;                 /* it is counted: all are, or part of `uncounted` is its own */
+    bool counts;                 /* all connections are counted, or `uncounted` is not 0 */
     size_t counted;              /* its share of all_limits.counted */
     size_t uncounted;            /* its share of engine.uncounted */
     int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0 if it does not */
@@ -99,8 +99,8 @@ void limits_exempt(struct limits *limits);
  * connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
-/* Chooses the connection to close next, so that all together stay within maxmemory-clients: logs
- * it, counts it no longer, and returns its session. NULL if none has to go. */
+/* Chooses the connection to close next while all together exceed maxmemory-clients. Logs it, stops
+ * counting it, and returns its session; NULL if no connection has to be closed. */
 struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
@@ -113,11 +113,11 @@ void limits_check_input(struct limits *limits, size_t len);
 
 /* Call before a request runs: replies beyond the hard limit are cut off. */
 void limits_bound_output(struct limits *limits);
-/* If the unread replies exceed the hard limit of the client's class, closes and logs the client. If
- * they exceed only the soft limit, arms the timer that will do so. */
+/* Closes and logs a client whose unread replies reach the hard limit of its class. If they reach
+ * only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
-/* The same after requests; a client that leaves very much unread also waits until it has read half
- * of that (WAIT_OUTPUT). */
+/* Call after requests. Does the same, and pauses a client with more than 64 MiB of unread replies
+ * until at most half of that is left (WAIT_OUTPUT). */
 void limits_check_unread(struct limits *limits);
 /* Is there more output than an unauthenticated client may leave unread? */
 bool limits_anon_is_full(const struct limits *limits);

@@ -25,7 +25,8 @@ enum {
 
 TAILQ_HEAD(transport_list, transport);
 
-/* How the bytes travel: in one of three ways. */
+/* The three kinds of connection: plain, encrypted (TLS in the main thread), and of_thread (an I/O
+ * thread owns the socket). */
 struct transport_kind {
     /* Return as transport_read and transport_write do. */
     ssize_t (*read)(struct transport *transport, void *to, size_t size);
@@ -87,8 +88,8 @@ static const struct transport_kind plain = { read_plain, write_plain, NULL };
 
 /* ---- a socket of a thread -------------------------------------------------------------------- */
 
-/* What a thread has brought and nobody has read yet. Most bytes are read at once from where they
- * arrived; the others are kept. */
+/* Input from an I/O thread that the owner has not read yet. The owner usually reads it in place,
+ * during IO_BYTES; only the rest is copied to `kept`. */
 struct threaded {
     struct io_socket *socket;
     struct bytes arriving; /* during IO_BYTES */
@@ -98,7 +99,7 @@ struct threaded {
     int error; /* of the end: an errno, or 0 */
 };
 
-/* The owner reads from where the bytes are; those that it leaves are kept. */
+/* Lets the owner read the bytes in place, and copies the rest to `kept`. */
 static void take_bytes(struct transport *transport, struct bytes bytes)
 {
     struct threaded *threaded = transport->threaded;

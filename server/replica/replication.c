@@ -54,8 +54,8 @@ void replication_begin_stream(struct replication *r)
     replication_update_role(r);
 }
 
-/* A replica that has received PING or GETACK can continue after a restart of this server if the
- * journal has the position after them. */
+/* PING and GETACK move the stream without changing data. Writes the position after them into the
+ * journal: otherwise a replica that received them would be ahead of this server after a restart. */
 static void mark_position(struct replication *r, uint64_t bytes)
 {
     if (r->w.engine->persist != NULL) persist_mark_position(r->w.engine->persist, bytes);
@@ -191,7 +191,8 @@ static void take_back(void *ctx)
     replication_promote(r);
 }
 
-/* Before the commit, so that the unit's record in the journal has the position after it. */
+/* Called before a unit of the master's stream commits. Appends the unit to the backlog now, so that
+ * the unit's record in the journal contains the position after it. */
 static void end_unit(void *ctx, struct bytes unit, bool good)
 {
     struct replication *r = ctx;
@@ -297,14 +298,14 @@ void replication_second(struct replication *r)
     if (r->active) replicas_second(r->replicas, r->follows || failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) {
-        /* There have been no replicas for long: free the memory. None can continue from this stream
-         * later. */
+        /* No replica has been connected for repl-backlog-ttl: free the backlog. One that returns
+         * needs a full copy. */
         r->active = r->has_position = false;
         feed_restart(r->feed);
         backlog_restart(r->backlog, backlog_end(r->backlog));
         history_begin(&r->position.history);
     }
-    /* Without replicas the position can wait for the next record or the end. */
+    /* Without replicas nobody needs the exact position, so it is written less often. */
     if (!r->w.engine->busy) mark_position(r, replicas_count(r->replicas) > 0 ? 1 : MARK_BYTES);
     replication_update_role(r);
 }

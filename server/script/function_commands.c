@@ -360,7 +360,7 @@ static const struct command subcommands[] = {
       CHANGE_TIPS,
       .complexity = "O(N) for N bytes of code, plus the library's own work while it loads",
       .syntax = "[REPLACE] function-code",
-      .summary = "Adds a library, whose first line has its name: #!lua name=<name>.",
+      .summary = "Adds a library, whose first line states its name: #!lua name=<name>.",
       .replies = REPLIES("bulk: the name of the library"),
       .errors = ERRORS(ERR_FUNCTION_OPTION) },
     { .name = "RESTORE",

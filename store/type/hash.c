@@ -1,8 +1,9 @@
 /* hash: see hash.h. A small hash is packed; in a large one each field with its value is one
  * allocation, a pair, in a table by field.
  *
- * Every hash begins small. It becomes large when something does not fit, and stays large. The name
- * of the encoding is independent of that: it follows Redis' rules. */
+ * Every hash begins small. It becomes large when something does not fit, or when hash_expect
+ * announces many fields, and then stays large. The name of the encoding does not depend on the
+ * form: it follows Redis' limits. */
 #include "store/type/hash.h"
 
 #include "store/base/encoding_limits.h"

@@ -1,8 +1,9 @@
 /* zset: see zset.h. A small one is packed in order (zset_packed); a large one is a table and a tree
  * (zset_table).
  *
- * Every set begins small. It becomes large when something does not fit, and stays large. The name
- * of the encoding is independent of that: it follows Redis' rules. */
+ * Every set begins small. It becomes large when something does not fit, or when zset_expect
+ * announces many members, and then stays large. The name of the encoding does not depend on the
+ * form: it follows Redis' limits. */
 #include "store/type/zset.h"
 
 #include "store/base/encoding_limits.h"

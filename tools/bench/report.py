@@ -90,7 +90,7 @@ def rates(results, names):
                               for pipeline, row in found.items() for name in names)
     return figures_table(results, with_bare, cell, "operations/s, CPU each") + (
         f"\n\nThe load generator was idle for at least {100 * idle:.0f}% of the time ({mix} at "
-        f"pipeline {pipeline}). Near 0% it would have limited the servers.")
+        f"pipeline {pipeline}). A generator without idle time would limit the servers.")
 
 
 def latencies(results, names):
@@ -477,8 +477,8 @@ def processor():
 def conditions(bench, settings, versions):
     transport = "a unix socket" if bench.unix else "TCP on loopback"
     servers = ", ".join(f"{name} {version}".strip() for name, version in versions.items())
-    noise = (f"In {bench.disturbed} of {bench.runs} runs other processes used more than 3% of the "
-             f"server's core; the hypervisor took {bench.stolen:.1f} s.")
+    noise = (f"Other processes used more than 3% of the server's core in {bench.disturbed} of {bench.runs} "
+             f"runs. The hypervisor withheld {bench.stolen:.1f} s of CPU time in all.")
     return (f"{servers}. {processor()}, Linux {platform.release()}; {settings.connections} "
             f"connections over {transport}, {settings.keys:,} keys, values of "
             f"{settings.value_size} bytes, {settings.rounds} rounds of {settings.seconds:g} s. "

@@ -27,7 +27,7 @@ enum client_text {
 
 /* The properties that a connection must have or, for options with NOT-, must not have. */
 struct client_wish {
-    uint64_t *ids; /* in order; owned by the filter. NULL for any */
+    uint64_t *ids; /* sorted, and owned by the filter; NULL selects every ID */
     size_t id_count;
     int last_id; /* the last argument that is an id */
     enum client_type type;

@@ -14,7 +14,7 @@ bool arg_point(struct call *call, int i, struct geo_point *point);
 bool arg_unit(struct call *call, int i, double *metres);
 /* Parses a radius at i and its unit. */
 bool arg_radius(struct call *call, int i, struct geo_shape *shape);
-/* Parses a width at i, a height and their unit. */
+/* Parses a width at i, a height at i + 1 and their unit at i + 2. */
 bool arg_box(struct call *call, int i, struct geo_shape *shape);
 
 /* Replies with [longitude, latitude]. */

@@ -6,7 +6,7 @@
 
 #include "server/cmd/call/command.h"
 
-/* LEASE.TAKE EXTEND DROP CHECK INFO. */
+/* The commands LEASE.TAKE, EXTEND, DROP, CHECK and INFO. */
 extern const struct command_group lease_commands;
 
 #endif

@@ -17,10 +17,9 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* The main thread's blocks come from mem.h, which has a reserve and free blocks when memory runs
- * out. Blocks for other threads too come from shared.h, once there are such threads. The head says
- * which it is. Its size keeps the alignment of malloc.
- */
+/* OpenSSL's blocks come from mem.h, which keeps a reserve for when memory runs out. Only the main
+ * thread may use mem.h, so once other threads use OpenSSL, all new blocks come from shared.h. The
+ * head records the origin of its block; the size of the head keeps malloc's alignment. */
 struct head {
     _Alignas(16) size_t size; /* of the whole block */
     bool is_shared;
