@@ -67,6 +67,7 @@ static bool apply_waiting(struct replay *replay)
 {
     unsigned count = replay->waiting;
     bool good = true;
+    if (replay->store == NULL) return true; /* nothing waits */
     replay->waiting = 0;
     for (unsigned i = 0; i < count; i++) {
         struct replay_effect *one = &replay->window[i];

@@ -10,8 +10,8 @@
 #include "tests/support/suite.h"
 
 /* Not inlined: gcc would warn of the branch for long members, which a short one never takes. */
-static __attribute__((noinline, noclone)) struct ranked_member *
-member_made(double score, struct bytes data, bool has_expiry)
+static __attribute__((noinline)) struct ranked_member *member_made(double score, struct bytes data,
+                                                                   bool has_expiry)
 {
     struct ranked_member *m = malloc(ranked_size(data.len, has_expiry));
     ranked_member_init(m, score, data, has_expiry);
