@@ -37,7 +37,7 @@ PLANTS = {
     ),
     # ---- policies
     "REFRESH makes a deadline earlier": (
-        "tests/e2e/expiry/test_policy_ttl.py refresh",
+        "tests/e2e/expiry/test_model.py",
         ("store/policy/policy_options.c",
          "return use->created || anew > use->at ? anew : use->at;", "return anew;"),
     ),
@@ -74,7 +74,7 @@ PLANTS = {
          "token != 0 && stage->token == token ?", "token != 0 && stage->token != 0 ?"),
     ),
     "BACKOFF does not double": (
-        "tests/e2e/queues/test_dehydrator_model.py",
+        "tests/e2e/queues/test_dehydrator_claims.py back_off",
         ("store/policy/policy_options.c", "most : 2 * delay;", "most : delay + 1;"),
     ),
     "MAXDELIVERIES allows one more": (

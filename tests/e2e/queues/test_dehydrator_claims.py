@@ -48,6 +48,19 @@ def a_worker_that_goes_away_loses_nothing():
 
 
 @own
+def a_back_off_doubles_with_each_delivery_up_to_its_maximum():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "d*", "BACKOFF", "100ms", "500ms")
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        for deliveries, delay in enumerate((100, 200, 400, 500, 500), 1):
+            equal(de.run("REDE.CLAIM", "d", 50), [[b"a", b"p", deliveries]])
+            equal(de.run("REDE.TTN", "d"), 50 + delay)
+            de.step(49 + delay)
+            equal(de.run("REDE.CLAIM", "d", 50), [])
+            de.step(1)
+
+
+@own
 def a_claim_goes_along_with_its_key():
     with Dehydrators() as de:
         de.run("REDE.MPUSH", "d", 0, "p", "a", 500, "q", "b")
