@@ -78,7 +78,7 @@ PLANTS = {
         ("store/policy/policy_options.c", "most : 2 * delay;", "most : delay + 1;"),
     ),
     "MAXDELIVERIES allows one more": (
-        "tests/e2e/queues/test_dehydrator_model.py",
+        "tests/e2e/expiry/test_policy_streams.py entry_moves",
         ("store/txn/dead_letter.c", "policy->max_deliveries : 0;", "policy->max_deliveries + 1 : 0;"),
     ),
     "POSTPONE goes beyond ATMOST": (
@@ -95,7 +95,7 @@ PLANTS = {
         ("server/cmd/dehydrator/dehydrator_push.c", "element).claimed) {", "element).claimed && false) {"),
     ),
     "a dehydrator takes one more than MAXLEN": (
-        "tests/e2e/queues/test_dehydrator_model.py",
+        "tests/e2e/queues/test_dehydrator_claims.py maxlen",
         ("server/cmd/dehydrator/dehydrator_args.c",
          "count + added > policy->max_len;", "count + added > policy->max_len + 1;"),
     ),

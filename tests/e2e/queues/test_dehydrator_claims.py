@@ -61,6 +61,20 @@ def a_back_off_doubles_with_each_delivery_up_to_its_maximum():
 
 
 @own
+def a_push_beyond_maxlen_is_refused_and_stores_nothing():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "d*", "MAXLEN", 2)
+        de.run("REDE.PUSH", "d", 0, "p", "a")
+        full = b"-ERR the dehydrator is full\r\n"
+        de.says(full, "REDE.MPUSH", "d", "0", "p", "b", "0", "p", "c")
+        de.run("REDE.PUSH", "d", 0, "p", "b")
+        de.says(full, "REDE.PUSH", "d", "0", "p", "c")
+        equal(de.run("REDE.LEN", "d"), 2)
+        de.run("REDE.POLL", "d", "COUNT", 1)
+        equal(de.run("REDE.PUSH", "d", 0, "p", "c"), b"OK")
+
+
+@own
 def a_claim_goes_along_with_its_key():
     with Dehydrators() as de:
         de.run("REDE.MPUSH", "d", 0, "p", "a", 500, "q", "b")
