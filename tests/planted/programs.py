@@ -116,7 +116,7 @@ PLANTS = {
          "bool again = lease != NULL && lease_find_owner(", "bool again = lease != NULL && !lease_find_owner("),
     ),
     "waiting clients are served in a pause": (
-        "tests/e2e/commands/test_pause.py",
+        "tests/e2e/queues/test_waiting.py pause",
         ("server/engine/unblock.c",
          "if (paused && !engine->role.replica) return;", "if (paused && engine->role.replica) return;"),
     ),
@@ -138,7 +138,7 @@ PLANTS = {
     # ---- limits of rates and of memory
     "CL.THROTTLE admits one more than its burst": (
         "tests/e2e/commands/test_rate_limits.py throttle",
-        ("server/cmd/string/throttle.c", "ahead > slack;", "ahead > slack + rate->interval;"),
+        ("server/cmd/string/throttle.c", "ahead > slack;", "ahead > slack + rate.interval;"),
     ),
     "a request leaves its window one ms early": (
         "tests/e2e/commands/test_rate_limits.py window_equals",

@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "diff"))
 
 import table  # noqa: E402
 from generate import ALL_KEYS, CHANNELS, NOON, Generator  # noqa: E402
+from lockstep import has_loose_count  # noqa: E402
 
 USERS = [b"anna", b"bert", b"default2"]
 CATEGORIES = ("keyspace read write set sortedset list hash string bitmap hyperloglog geo pubsub admin fast slow "
@@ -96,6 +97,8 @@ def try_calls(sides, admins, generator, rng, user):
             continue  # Redis cuts the name in DRYRUN's reply there
         if call[0].upper() in (b"ZRANK", b"ZREVRANK") and len(call) == 4:
             continue  # doc/differs.md: the fourth word may be WITHSCORE of Redis 7.2
+        if has_loose_count([word.upper() for word in call]):
+            continue  # Redis finds the keys of "1x" as those of "1"; the call itself is an error
         if any(len(word) > 10 and word.lstrip(b"-").isdigit() for word in call):
             continue  # Redis cuts a number of keys to 32 bits to find them; the call itself is an error
         if call[0].upper() == b"PFMERGE" and len(call) == 2:
