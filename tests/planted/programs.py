@@ -116,7 +116,7 @@ PLANTS = {
          "bool again = lease != NULL && lease_find_owner(", "bool again = lease != NULL && !lease_find_owner("),
     ),
     "waiting clients are served in a pause": (
-        "tests/e2e/queues/test_waiting.py pause",
+        "tests/e2e/commands/test_pause.py",
         ("server/engine/unblock.c",
          "if (paused && !engine->role.replica) return;", "if (paused && engine->role.replica) return;"),
     ),
@@ -146,7 +146,8 @@ PLANTS = {
     ),
     "jobs are evicted": (
         "tests/e2e/expiry/test_eviction.py jobs",
-        ("store/sweep/evict.c", "(spared == SPARED_AS_JOB && !how->jobs_too)", "(spared == SPARED_AS_JOB && how->jobs_too)"),
+        ("store/sweep/evict.c",
+         "(spared == SPARED_AS_JOB && !how->jobs_too)", "(spared == SPARED_AS_JOB && how->jobs_too)"),
     ),
     "a full server takes writes": (
         "tests/e2e/expiry/test_eviction.py refuse",
@@ -176,7 +177,8 @@ PLANTS = {
     ),
     "a pattern may match more channels": (
         "tests/e2e/access/test_acl_random.py",
-        ("server/engine/acl/acl_check.c", "is_pattern ? bytes_equal(rule, name)", "is_pattern ? bytes_match(rule, name)"),
+        ("server/engine/acl/acl_check.c",
+         "is_pattern ? bytes_equal(rule, name)", "is_pattern ? bytes_match(rule, name)"),
     ),
     # ---- refusals, files and replicas
     "a full disk refuses no write": (
@@ -190,12 +192,6 @@ PLANTS = {
          "    int error = file_check(path, FILE_SET(FILE_SNAPSHOT));", "    int error = 0;"),
         ("server/disk/format/snapshot_file.c",
          "if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));", ""),
-    ),
-    "a damaged payload is restored": (
-        "tests/e2e/files/test_payloads.py",
-        ("server/disk/payload.c",
-         "    return rdb_payload_open(payload, body, &version);",
-         "    rdb_payload_open(payload, body, &version);\n    return true;"),
     ),
     "EXEC runs in spite of a refused command": (
         "tests/e2e/commands/test_compare.py",
