@@ -194,11 +194,10 @@ static const struct conf_option options[] = {
            .type = CONF_MEMORY, .offset = AT(rewrite_min_size), .max = INT64_MAX, .preset = "64mb",
            .live = true, .section = "persistence"),
     OPTION("journal-keep",
-           "Keep the bases and journals that a rewrite has replaced for this long, so that --until "
-           "can\n"
-           "start from any point in that time: a number of milliseconds, or a number followed by "
-           "ms, s,\n"
-           "m, h or d. 0: delete them at once. INFO shows their size (aof_kept_size).",
+           "Keep the bases and journals that a rewrite has replaced for this long, so that\n"
+           "--until can start from any point in that time: a number of milliseconds, or a\n"
+           "number followed by ms, s, m, h or d. 0: delete them at once. INFO shows their size\n"
+           "(aof_kept_size).",
            .type = CONF_TEXT, .offset = AT(journal_keep), .preset = "0", .live = true,
            .check = check_span, .section = "persistence"),
     OPTION("save",
@@ -225,10 +224,9 @@ static const struct conf_option options[] = {
            "directory with one of these. The files are not changed.",
            .type = CONF_TEXT, .offset = AT(import), .preset = "", .section = "persistence"),
     OPTION("until",
-           "Import the data as it was at this instant: milliseconds since 1970, or "
-           "2026-11-29T03:00:00Z.\n"
-           "For the command line, together with import, which names the data folder of another\n"
-           "expired, and a dir without data. See journal-keep.",
+           "Import the data as it was at this instant: milliseconds since 1970, or\n"
+           "2026-11-29T03:00:00Z. For the command line, together with import, which names the\n"
+           "data folder of another expired, and a dir without data. See journal-keep.",
            .type = CONF_TEXT, .offset = AT(until), .preset = "", .unlisted = true,
            .check = check_instant, .section = "persistence"),
     OPTION("restore-paused",

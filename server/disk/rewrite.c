@@ -131,30 +131,23 @@ static void fail(struct rewrite *rewrite, const char *step, int error)
     rewrite->w.failed(rewrite->w.ctx, step, error);
 }
 
+static void end_step(struct rewrite *rewrite, enum rewrite_state next, const char *step, int error)
+{
+    if (error != 0)
+        fail(rewrite, step, error);
+    else
+        rewrite->state = next;
+}
+
 /* Takes the result of the thread if it has ended. May run in the middle of a transaction. */
 static void take_step(struct rewrite *rewrite)
 {
     int error;
     if (!file_job_ended(rewrite->files, &error)) return;
     switch (rewrite->state) {
-    case REWRITE_SEGMENT:
-        if (error != 0)
-            fail(rewrite, "new segment", error);
-        else
-            rewrite->state = REWRITE_ROTATE;
-        return;
-    case REWRITE_FOLDER:
-        if (error != 0)
-            fail(rewrite, "folder", error);
-        else
-            rewrite->state = REWRITE_RESTART;
-        return;
-    case REWRITE_LIST:
-        if (error != 0)
-            fail(rewrite, "manifest", error);
-        else
-            rewrite->state = REWRITE_LISTED;
-        return;
+    case REWRITE_SEGMENT: end_step(rewrite, REWRITE_ROTATE, "new segment", error); return;
+    case REWRITE_FOLDER: end_step(rewrite, REWRITE_RESTART, "folder", error); return;
+    case REWRITE_LIST: end_step(rewrite, REWRITE_LISTED, "manifest", error); return;
     case REWRITE_TRY:
         rewrite->state = REWRITE_TRIED;
         rewrite->try_error = error;

@@ -86,11 +86,11 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+/* An error counts as no free space: then the delay decides. */
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
-    (void)disk_free_bytes(".",
-                          &bytes); /* an error counts as no free space: then the delay decides */
+    (void)disk_free_bytes(".", &bytes);
     return bytes;
 }
 

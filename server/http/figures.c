@@ -26,7 +26,7 @@ static double of_timeval(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void read_journal(struct figures *figures, const struct persist_report *report)
+static void read_files(struct figures *figures, const struct persist_report *report)
 {
     figures->journal = report->journal;
     figures->journal_bytes = (double)report->journal_bytes;
@@ -43,6 +43,11 @@ static void read_journal(struct figures *figures, const struct persist_report *r
     figures->rewriting = report->rewriting;
     figures->rewrites = (double)report->rewrites.done;
     figures->rewrites_failed = (double)report->rewrites.failed;
+    figures->saving = report->saving;
+    figures->saves = (double)report->saves.done;
+    figures->saves_failed = (double)report->saves.failed;
+    figures->last_save = (double)report->last_save_sec;
+    figures->changes = (double)report->changes_since_save;
 }
 
 static void read_expiry(struct figures *figures, const struct store *store, msec now)
@@ -160,13 +165,8 @@ void figures_read(struct figures *figures, const struct server_context *context,
     figures->channels = (double)pubsub_channel_count(context->pubsub);
     figures->patterns = (double)pubsub_pattern_count(context->pubsub);
     read_expiry(figures, context->store, clock_now(context->clock));
-    read_journal(figures, &persist);
+    read_files(figures, &persist);
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
-    figures->saving = persist.saving;
-    figures->saves = (double)persist.saves.done;
-    figures->saves_failed = (double)persist.saves.failed;
-    figures->last_save = (double)persist.last_save_sec;
-    figures->changes = (double)persist.changes_since_save;
     read_scripts(figures, context->scripting);
     read_replication(figures, context);
     struct forks forks = { persist.forks, persist.last_fork_usec };

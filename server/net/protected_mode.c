@@ -17,6 +17,7 @@ static const char PROTECTED[] =
     "for testing, restart it with the '--protected-mode no' option. 4) Setup a an authentication "
     "password for the default user. NOTE: You only need to do one of the above things in order for "
     "the server to start accepting connections from the outside.\r\n";
+
 bool peer_is_loopback(const char *peer)
 {
     return strncmp(peer, "127.", 4) == 0 || strncmp(peer, "[::1]:", 6) == 0;

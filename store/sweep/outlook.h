@@ -27,8 +27,7 @@ struct due {
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
 /* Fills in the next deadlines after now, in order, one per key and at most `count`; returns their
  * number. Leaves out keys with anything overdue: call outlook_remove_overdue first, and if that
- * returns false use upcoming.h. O((overdue keys that are not hidden +
- * count) log count) */
+ * returns false use upcoming.h. O((overdue keys that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */

@@ -51,13 +51,13 @@ def findings(paths):
         return "" if done.returncode == 0 else done.stdout or done.stderr
     stamps = {path: stamp_of(path) for path in paths}
     changed = [path for path in paths if not stamps[path].exists()]
-    done = tidied(changed) if changed else None
-    clean = paths
-    if done is not None and done.returncode != 0:
-        clean = [path for path in paths if path not in changed or tidied([path]).returncode == 0]
-    for path in clean:
-        stamps[path].touch()
-    return "" if len(clean) == len(paths) else done.stdout or done.stderr
+    # Of several files clang-tidy reports va_lists that are initialized, so each is asked again alone.
+    alone = {path: tidied([path]) for path in changed} if changed and tidied(changed).returncode != 0 else {}
+    found = {path: done.stdout or done.stderr for path, done in alone.items() if done.returncode != 0}
+    for path in paths:
+        if path not in found:
+            stamps[path].touch()
+    return "".join(found.values())
 
 
 def groups_of(paths):

@@ -23,8 +23,9 @@
  *     header xxxxxxxx    of a base: the checksum of its header
  *     id xxxxxxxx        of a segment: the ID in its first record (segment_mark.h)
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
- *     anew 1             of a base: it does not continue the segments before it in the list,
- * because the data was replaced, or a part of the journal could not be written
+ *     anew 1             of a base: it does not continue the segments before it in the list
+ *
+ * A base is anew if the data was replaced, or if a part of the journal could not be written.
  *
  * Kept files serve to start from a point in time. They are listed in the order of their data: a
  * base, the segments that were written until the next base replaced them, that base, and so on up
@@ -86,8 +87,7 @@ struct manifest {
     size_t count;
     bool unsynced;  /* the folder's sync failed: a crash may bring the old manifest back */
     bool blank;     /* written by manifest_begin and not changed since */
-    msec keep_from; /* set by the caller: what is needed to reach instants from here on is kept; */
-                    /* NEVER at first: nothing is */
+    msec keep_from; /* set by the caller: the first instant to reach; NEVER, at first, keeps none */
     struct manifest_kept kept; /* found by the last sweep */
 };
 

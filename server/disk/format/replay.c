@@ -31,6 +31,7 @@ void replay_restart(struct replay *replay)
 {
     replay->reader.db = 0;
     replay->id = 0;
+    replay->members = 0;
     replay->carried = (struct request_progress){ 0 };
 }
 
