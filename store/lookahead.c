@@ -38,8 +38,11 @@ void lookahead(struct prefetch *all, unsigned count)
         one->table = object_hint(&one->entry->object);
         if (one->table == NULL || dict_count(one->table) < LARGE_TABLE) continue;
         /* Guess: sorted set commands either put a score before the member or have no argument after
-         * it; all others have it behind the key. */
-        bool behind_score = one->entry->object.type == TYPE_ZSET && one->count > 2;
+         * it; all others have it behind the key, except that a push to a dehydrator has its ID
+         * anywhere. */
+        enum type type = one->entry->object.type;
+        if (type == TYPE_DEHYDRATOR && one->count > 2) continue;
+        bool behind_score = type == TYPE_ZSET && one->count > 2;
         one->member = one->args[behind_score ? 2 : 1];
         one->member_hash = dict_hint_bucket(one->table, one->member);
         one->member_hashed = true;

@@ -325,6 +325,11 @@ void dehydrator_expect(struct dehydrator *dehydrator, size_t count)
     dict_reserve(&dehydrator->elements, count);
 }
 
+const struct dict *dehydrator_hint(const struct dehydrator *dehydrator)
+{
+    return &dehydrator->elements;
+}
+
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)
 {
     return dict_find(&dehydrator->elements, id);

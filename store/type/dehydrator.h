@@ -19,6 +19,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
+#include "store/struct/dict.h"
 #include "store/struct/timeline.h"
 #include "store/type/dehydrator_extras.h"
 #include "store/type/delivery_counts.h"
@@ -50,6 +51,8 @@ size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 msec dehydrator_next(const struct dehydrator *dehydrator);
 /* The earliest deadline after `at`, NEVER if there is none. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
+/* For prefetching: the table of its elements. */
+const struct dict *dehydrator_hint(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
 

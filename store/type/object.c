@@ -78,7 +78,9 @@
     static void any_##noun##_widen(struct object *object)                                          \
     {                                                                                              \
         noun##_widen(object->noun);                                                                \
-    }                                                                                              \
+    }
+/* One whose elements have names in a table. */
+#define HINT(noun)                                                                                 \
     static const struct dict *any_##noun##_hint(const struct object *object)                       \
     {                                                                                              \
         return noun##_hint(object->noun);                                                          \
@@ -86,7 +88,8 @@
 
 #define MEMBERS_ROW(noun)                                                                          \
     .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
-#define TABLE_ROW(noun) .widen = any_##noun##_widen, .hint = any_##noun##_hint
+#define TABLE_ROW(noun) .widen = any_##noun##_widen, HINT_ROW(noun)
+#define HINT_ROW(noun)  .hint = any_##noun##_hint
 /* One that can be made large at once. */
 #define EXPECT(noun)                                                                               \
     static void any_##noun##_expect(struct object *object, size_t count)                           \
@@ -109,6 +112,10 @@ MEMBERS(lease)
 TABLE(set)
 TABLE(hash)
 TABLE(zset)
+HINT(set)
+HINT(hash)
+HINT(zset)
+HINT(dehydrator)
 EXPECT(set)
 EXPECT(hash)
 EXPECT(zset)
@@ -240,8 +247,8 @@ const struct type_row type_rows[TYPE_COUNT] = {
                     .item = "field" },
     [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), EXPECT_ROW(zset),
                     .item = "member" },
-    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), EXPECT_ROW(dehydrator), .item = "element",
-                          .may_have_expiry = true, .has = dehydrator_has,
+    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), HINT_ROW(dehydrator), EXPECT_ROW(dehydrator),
+                          .item = "element", .may_have_expiry = true, .has = dehydrator_has,
                           .is_held = dehydrator_is_held, .notes = dehydrator_notes,
                           .next_due = dehydrator_due, .next_due_after = dehydrator_due_after,
                           .all_expire_at = dehydrator_all_expire_at,

@@ -78,7 +78,7 @@ static bool apply_waiting(struct replay *replay)
         replay->prefetches[i] = (struct prefetch){
             .ks = has_key ? store_database(replay->store, one->effect.db) : NULL,
             .args = has_key ? one->args : NULL,
-            .count = effect_names_member(&one->effect) ? 2 : 1,
+            .count = one->effect.a.len > 0 ? 2 : 1, /* perhaps the name of a member */
         };
     }
     lookahead(replay->prefetches, count);

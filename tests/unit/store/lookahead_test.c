@@ -5,6 +5,7 @@
 
 #include "store/store.h"
 #include "store/txn/txn.h"
+#include "store/txn/txn_dehydrator.h"
 #include "tests/support/suite.h"
 
 static struct store *store;
@@ -51,11 +52,40 @@ START_TEST(an_empty_database_is_skipped)
 }
 END_TEST
 
+/* An id is hashed once, for the prefetch and for the push. A push of a client has its id anywhere.
+ */
+START_TEST(an_id_of_a_large_dehydrator_is_hashed)
+{
+    enum { LARGE = 5000 };
+    struct txn txn;
+    begin(0);
+    txn_begin(&txn, store, 1000000, FROM_CLIENT);
+    txn_call(&txn, 0);
+    struct entry *entry = txn_create(&txn, LIT("d"), TYPE_DEHYDRATOR);
+    for (int i = 0; i < LARGE; i++) {
+        char id[32];
+        size_t len = (size_t)snprintf(id, sizeof(id), "id:%d", i);
+        txn_rede_push(&txn, entry, bytes_of(id, len), LIT("payload"), &(struct stage){ .at = i });
+    }
+    txn_commit(&txn);
+    struct bytes ack[] = { LIT("d"), LIT("id:3") }, push[] = { LIT("d"), LIT("10"), LIT("text") };
+    struct prefetch all[] = {
+        { .ks = store_database(store, 0), .args = ack, .count = 2 },
+        { .ks = store_database(store, 0), .args = push, .count = 3 },
+    };
+    lookahead(all, 2);
+    ck_assert(all[0].member_hashed && all[0].table != NULL);
+    ck_assert(all[1].hashed && !all[1].member_hashed);
+    store_free(store);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         requests_without_a_key_are_skipped,
         an_empty_database_is_skipped,
+        an_id_of_a_large_dehydrator_is_hashed,
         NULL,
     };
     return suite_of("lookahead", tests);
