@@ -20,9 +20,6 @@ enum { LOAD_USEC = 500 * 1000 };
 
 #define CHUNK_NAME "@user_function"
 
-/* Keys in Lua's registry: of the environment, and of the two tables of its variables. */
-static const char environment_key, loading_key, running_key;
-
 /* ---- the variables of libraries ------------------------------------------------------------- */
 
 /* Reading a field that the table at the top does not have raises an error from now on. */
@@ -62,7 +59,7 @@ static void make_loading_variables(struct functions *functions)
     make_strict(lua);
     lua_setfield(lua, -2, "redis");
     make_strict(lua);
-    registry_set(lua, &loading_key);
+    registry_set(lua, REGISTRY_LOADING);
 }
 
 /* The variables of a function that is called: those of scripts, with a smaller `redis`. */
@@ -84,13 +81,13 @@ static void make_running_variables(lua_State *lua)
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, -2);
-    registry_set(lua, &running_key);
+    registry_set(lua, REGISTRY_RUNNING);
 }
 
 /* The environment finds variables in the table with this key. */
-static void set_variables(lua_State *lua, const char *key)
+static void set_variables(lua_State *lua, enum registry_key key)
 {
-    registry_push(lua, &environment_key);
+    registry_push(lua, REGISTRY_ENVIRONMENT);
     lua_getmetatable(lua, -1);
     registry_push(lua, key);
     lua_setfield(lua, -2, "__index");
@@ -143,11 +140,11 @@ static bool run_loading(struct functions *functions)
     interpreter->on_steps = stop_late_library;
     interpreter->ctx = functions;
     functions->load_until = clock_mono_usec() + LOAD_USEC;
-    set_variables(lua, &loading_key);
+    set_variables(lua, REGISTRY_LOADING);
     interpreter_limit(interpreter, (size_t)functions->conf->script_memory_limit);
     bool good = interpreter_call(interpreter, 0, 0, 0);
     interpreter_unlimit(interpreter);
-    set_variables(lua, &running_key);
+    set_variables(lua, REGISTRY_RUNNING);
     interpreter_resume(interpreter);
     sandbox_reset(lua);
     interpreter->on_steps = on_steps;
@@ -166,7 +163,7 @@ struct function_library *functions_compile(struct functions *functions, struct b
         describe_load_error(lua, "Error compiling function", "", error);
         return NULL;
     }
-    registry_push(lua, &environment_key);
+    registry_push(lua, REGISTRY_ENVIRONMENT);
     lua_setfenv(lua, -2);
     struct function_library *library = functions->loading = function_library_new(name);
     bool good = run_loading(functions);
@@ -259,8 +256,8 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     lua_pushboolean(lua, false);
     lua_setfield(lua, -2, "__metatable");
     lua_setmetatable(lua, -2);
-    registry_set(lua, &environment_key);
-    set_variables(lua, &running_key);
+    registry_set(lua, REGISTRY_ENVIRONMENT);
+    set_variables(lua, REGISTRY_RUNNING);
 }
 
 void functions_drop(struct functions *functions)

@@ -14,9 +14,6 @@ enum {
     MOVE_STEPS = 5,
 };
 
-/* Key in the registry: the guards, each with its real table. */
-static const char guards_key;
-
 /* ---- guards ---- */
 
 int guards_refuse_change(lua_State *lua)
@@ -28,7 +25,7 @@ bool guards_push_real(lua_State *lua, int index)
 {
     if (!lua_istable(lua, index)) return false;
     lua_pushvalue(lua, index);
-    registry_push(lua, &guards_key);
+    registry_push(lua, REGISTRY_GUARDS);
     lua_insert(lua, -2);
     lua_rawget(lua, -2);
     lua_remove(lua, -2);
@@ -57,7 +54,7 @@ void guards_wrap(lua_State *lua)
     lua_pushboolean(lua, false);
     lua_setfield(lua, -2, "__metatable");
     lua_setmetatable(lua, -2);
-    registry_push(lua, &guards_key);
+    registry_push(lua, REGISTRY_GUARDS);
     lua_pushvalue(lua, -2);
     lua_pushvalue(lua, real);
     lua_rawset(lua, -3);
@@ -267,7 +264,7 @@ void guards_open(lua_State *lua)
     lua_pushliteral(lua, "k");
     lua_setfield(lua, -2, "__mode");
     lua_setmetatable(lua, -2);
-    registry_set(lua, &guards_key);
+    registry_set(lua, REGISTRY_GUARDS);
 }
 
 void guards_adapt(lua_State *lua)

@@ -170,10 +170,6 @@ static int cjson_new(lua_State *L)
 
 /* ---- settings of the module that all scripts share ---- */
 
-/* In the registry: whether a setting was changed, the shared module, and one that is never changed.
- */
-static const char changed_key, shared_key, default_key;
-
 static const char *const settings[] = {
     "encode_sparse_array",     "encode_max_depth",       "decode_max_depth",
     "encode_number_precision", "encode_invalid_numbers", "decode_invalid_numbers",
@@ -184,7 +180,7 @@ enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 static void note_change(lua_State *L, bool changed)
 {
     lua_pushboolean(L, changed);
-    registry_set(L, &changed_key);
+    registry_set(L, REGISTRY_JSON_CHANGED);
 }
 
 /* Upvalues: the first upvalue of the function that sets, and the function. The function runs in
@@ -198,10 +194,10 @@ static int change_setting(lua_State *L)
 void lib_cjson_reset(lua_State *L)
 {
     int top = lua_gettop(L);
-    registry_push(L, &changed_key);
+    registry_push(L, REGISTRY_JSON_CHANGED);
     if (lua_toboolean(L, -1)) {
-        registry_push(L, &shared_key);
-        registry_push(L, &default_key);
+        registry_push(L, REGISTRY_JSON_SHARED);
+        registry_push(L, REGISTRY_JSON_DEFAULT);
         for (size_t i = 0; i < SETTINGS; i++) {
             lua_getfield(L, top + 2, settings[i]);
             lua_getfield(L, top + 3, settings[i]);
@@ -216,7 +212,7 @@ void lib_cjson_reset(lua_State *L)
 void script_open_cjson(lua_State *L)
 {
     push_module(L, 0);
-    registry_set(L, &default_key);
+    registry_set(L, REGISTRY_JSON_DEFAULT);
     push_module(L, SMALL_NEED);
     for (size_t i = 0; i < SETTINGS; i++) {
         lua_getfield(L, -1, settings[i]);
@@ -226,6 +222,6 @@ void script_open_cjson(lua_State *L)
         lua_setfield(L, -2, settings[i]);
     }
     lua_pushvalue(L, -1);
-    registry_set(L, &shared_key);
+    registry_set(L, REGISTRY_JSON_SHARED);
     note_change(L, false);
 }

@@ -71,9 +71,6 @@ struct lua_random {
     bool seeded; /* by a script, so the numbers are predictable until the reset */
 };
 
-/* The registry has the struct lua_random under the address of this key. */
-static const char random_key;
-
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
 
 /* The numbers of Redis: nrand48, divided by the largest int32. */
@@ -113,7 +110,7 @@ static void set_random_seed(struct lua_random *random)
 
 void lib_compat_reset(lua_State *lua)
 {
-    registry_push(lua, &random_key);
+    registry_push(lua, REGISTRY_RANDOM);
     struct lua_random *random = lua_touserdata(lua, -1);
     if (random->seeded) set_random_seed(random);
     lua_pop(lua, 1);
@@ -125,7 +122,7 @@ static void add_random(lua_State *lua)
     struct lua_random *random = lua_newuserdata(lua, sizeof(*random));
     set_random_seed(random);
     lua_pushvalue(lua, -1);
-    registry_set(lua, &random_key);
+    registry_set(lua, REGISTRY_RANDOM);
     lua_pushvalue(lua, -1);
     lua_pushcclosure(lua, random_number, 1);
     lua_setfield(lua, -3, "random");

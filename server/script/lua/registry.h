@@ -1,24 +1,32 @@
-/* registry: values in Lua's registry, which scripts can't reach. A key is the address of a static
- * variable. */
+/* registry: values in Lua's registry, which scripts can't reach. The keys are numbers below those
+ * of luaL_ref. Addresses of variables would also do, but then the order in which the collector
+ * visits the registry, and with it the memory in use at an instant, would differ between two
+ * processes. */
 #ifndef SERVER_SCRIPT_LUA_REGISTRY_H
 #define SERVER_SCRIPT_LUA_REGISTRY_H
 
-#include <stdint.h>
-
 #include <luajit-2.1/lua.h>
 
-static inline void registry_push(lua_State *lua, const char *key)
+enum registry_key {
+    REGISTRY_GUARDS = -8,  /* the guards, each with its real table */
+    REGISTRY_ENVIRONMENT,  /* of functions; finds its variables in one of the next two tables */
+    REGISTRY_LOADING,      /* the variables while a library loads */
+    REGISTRY_RUNNING,      /* the variables of a function that is called */
+    REGISTRY_RANDOM,       /* struct lua_random */
+    REGISTRY_JSON_CHANGED, /* whether a script changed a setting of cjson */
+    REGISTRY_JSON_SHARED,  /* the module cjson of all scripts */
+    REGISTRY_JSON_DEFAULT, /* one whose settings never change */
+};
+
+static inline void registry_push(lua_State *lua, enum registry_key key)
 {
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_rawget(lua, LUA_REGISTRYINDEX);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, key);
 }
 
 /* Sets the key to the value at the top of the stack, and pops it. */
-static inline void registry_set(lua_State *lua, const char *key)
+static inline void registry_set(lua_State *lua, enum registry_key key)
 {
-    lua_pushlightuserdata(lua, (void *)(uintptr_t)key);
-    lua_insert(lua, -2);
-    lua_rawset(lua, LUA_REGISTRYINDEX);
+    lua_rawseti(lua, LUA_REGISTRYINDEX, key);
 }
 
 #endif
