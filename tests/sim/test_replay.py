@@ -113,6 +113,7 @@ int main(void)
 """
 # A seed in which jemalloc's background thread once ran beside the world.
 KNOWN = 369975902
+CHILDREN_END = 400001390  # its trace changed whenever the driver took an ended writer for a crashed one
 
 
 @test
@@ -147,6 +148,21 @@ def seed_replays_in_another_process_on_a_busy_core():
             for one in busy:
                 one.kill()
                 one.wait()
+
+
+@test
+def seed_replays_while_the_driver_looks_after_ended_processes():
+    """On a full machine the driver asks whether the process that runs has crashed, and children end meanwhile."""
+    seeds = (CHILDREN_END, 1), (random_seed(), 2)
+    with tempfile.TemporaryDirectory() as folder:
+        slow = pathlib.Path(folder) / "tests" / "sim" / "kernel.so"
+        slow.parent.mkdir(parents=True)
+        subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-DSLOW_LOOK", "-I", HERE.parents[1], "-O2", "-fPIC", "-pthread",
+                        "-shared", "-o", slow, *HERE.glob("kernel/*.c")], check=True)
+        program = os.environ.get("EXPIRED") or str(BUILD / "expired")
+        first = [traces(folder, f"quick{seed}", seed, count) for seed, count in seeds]
+        equal([len(lines) for lines in first], [count for _, count in seeds])
+        equal([traces(folder, f"slow{seed}", seed, count, BUILD=folder, EXPIRED=program) for seed, count in seeds], first)
 
 
 @test

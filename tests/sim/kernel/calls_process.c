@@ -150,7 +150,7 @@ int kill(pid_t pid, int signal)
         struct process *process = &kernel->processes[i];
         if (process->state != PROCESS_ALIVE || process->pid != pid) continue;
         if (signal == SIGKILL) {
-            REAL(kill)(process->real_pid, SIGKILL);
+            kernel_kill(process->real_pid);
             kernel_process_end(i, SIGKILL);
         } else if (signal != 0) {
             process->pending |= (uint64_t)1 << signal;

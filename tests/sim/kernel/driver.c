@@ -84,6 +84,9 @@ int sim_start(int number, const char *library, const char *log, char *const argu
 {
     struct node *node = &kernel->nodes[number];
     if (node->process != NONE) return EBUSY;
+    for (int i = 1; i < PROCESSES_MAX; i++)
+        if (kernel->processes[i].state == PROCESS_DEAD && kernel->processes[i].node == number)
+            kernel_await_end(kernel->processes[i].real_pid);
     int process = kernel_process_new(number, NONE);
     node->process = process;
     node->off = false;
@@ -100,7 +103,7 @@ int sim_start(int number, const char *library, const char *log, char *const argu
                                 fd,
                                 own,
                                 "MALLOC_CONF=narenas:1,background_thread:false,"
-                                "dirty_decay_ms:-1,muzzy_decay_ms:-1,cache_oblivious:false",
+                                "dirty_decay_ms:-1,muzzy_decay_ms:-1",
                                 "TZ=UTC",
                                 "GLIBC_TUNABLES=glibc.pthread.rseq=0",
                                 path == NULL ? NULL : trace,
@@ -185,7 +188,7 @@ static void end_processes(int number)
     for (int i = 1; i < PROCESSES_MAX; i++) {
         struct process *process = &kernel->processes[i];
         if (process->state != PROCESS_ALIVE || process->node != number) continue;
-        REAL(kill)(process->real_pid, SIGKILL);
+        kernel_kill(process->real_pid);
         kernel_process_end(i, SIGKILL);
     }
     int status;

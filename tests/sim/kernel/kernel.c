@@ -184,7 +184,7 @@ void kernel_process_end(int number, int status)
     for (int i = 0; i < PROCESSES_MAX; i++) {
         struct process *child = &kernel->processes[i];
         if (child->state == PROCESS_ALIVE && child->parent == number) {
-            real_syscall(SYS_kill, child->real_pid, SIGKILL);
+            kernel_kill(child->real_pid);
             kernel_process_end(i, SIGKILL);
         }
     }
@@ -202,7 +202,7 @@ void kernel_die(bool whole_node)
         struct process *process = &kernel->processes[i];
         if (i == number || process->state != PROCESS_ALIVE || process->node != node || !whole_node)
             continue;
-        real_syscall(SYS_kill, process->real_pid, SIGKILL);
+        kernel_kill(process->real_pid);
         kernel_process_end(i, SIGKILL);
     }
     kernel_note("die", number, node, 0);
@@ -283,34 +283,68 @@ static int choose(void)
 static void wake(int number)
 {
     struct actor *actor = &kernel->actors[number];
-    kernel->running = number;
+    __atomic_store_n(&kernel->running, number, __ATOMIC_RELEASE);
     __atomic_store_n(&actor->go, 1, __ATOMIC_RELEASE);
     futex(&actor->go, FUTEX_WAKE, 1, NULL);
 }
 
+/* Has that process ended, with all of its threads? Until then it may hold its folder's lock. */
 static bool is_gone(pid_t pid)
 {
-    char path[64], state[512];
+    char path[64], text[512];
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     int fd = ((int (*)(const char *, int, ...))kernel_real("open"))(path, 0);
     if (fd < 0) return true;
-    ssize_t got = real_syscall(SYS_read, fd, state, sizeof(state) - 1);
+    ssize_t got = real_syscall(SYS_read, fd, text, sizeof(text) - 1);
     real_syscall(SYS_close, fd);
     if (got <= 0) return true;
-    state[got] = '\0';
-    const char *end = strrchr(state, ')');
-    return end == NULL || end[2] == 'Z' || end[2] == 'X';
+    text[got] = '\0';
+    char state = '\0';
+    long threads = 0;
+    const char *name_end = strrchr(text, ')');
+    if (name_end == NULL ||
+        sscanf(name_end, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+               &state, &threads) != 2)
+        return true;
+    return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
-/* For the driver, while another one runs: has that process ended without telling the world? */
+static void nap(long nsec)
+{
+    struct timespec length = { .tv_nsec = nsec };
+    real_syscall(SYS_nanosleep, &length, NULL);
+}
+
+void kernel_await_end(pid_t pid)
+{
+    while (!is_gone(pid))
+        nap(50000);
+}
+
+void kernel_kill(pid_t pid)
+{
+    real_syscall(SYS_kill, pid, SIGKILL);
+    kernel_await_end(pid);
+}
+
+/* For the driver, while another one runs: has that process ended without telling the world?
+ * The others do not stand still meanwhile: one that was alive may tell the world its end, end, and
+ * be found gone. Only what holds before and after the question is an answer. */
 static void look_after_others(void)
 {
-    struct process *process = &kernel->processes[kernel->actors[kernel->running].process];
-    if (kernel->running == self || process->state != PROCESS_ALIVE || process->real_pid == 0 ||
-        !is_gone(process->real_pid))
+    int running = __atomic_load_n(&kernel->running, __ATOMIC_ACQUIRE);
+    int number = kernel->actors[running].process;
+    struct process *process = &kernel->processes[number];
+    pid_t pid = process->real_pid;
+    if (running == self || process->state != PROCESS_ALIVE || pid == 0) return;
+#ifdef SLOW_LOOK
+    nap(2000000);
+#endif
+    if (!is_gone(pid) || __atomic_load_n(&kernel->running, __ATOMIC_ACQUIRE) != running ||
+        process->state != PROCESS_ALIVE || process->real_pid != pid)
         return;
     process->crashed = true;
-    kernel_process_end((int)(process - kernel->processes), SIGABRT);
+    kernel_process_end(number, SIGABRT);
     wake(self);
 }
 
@@ -318,7 +352,11 @@ static void sleep_until_chosen(void)
 {
     struct actor *actor = &kernel->actors[self];
     bool driver = actor->process == 0;
+#ifdef SLOW_LOOK /* at every opportunity, and slowly, as on a machine that has no time */
+    struct timespec limit = { .tv_nsec = 300000 };
+#else
     struct timespec limit = { .tv_nsec = 200000000 };
+#endif
     while (__atomic_load_n(&actor->go, __ATOMIC_ACQUIRE) == 0) {
         long rc = futex(&actor->go, FUTEX_WAIT, 0, driver ? &limit : NULL);
         if (driver && rc != 0 && __atomic_load_n(&actor->go, __ATOMIC_ACQUIRE) == 0)

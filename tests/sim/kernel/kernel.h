@@ -285,6 +285,9 @@ int kernel_actor_new(int process);
 int kernel_process_new(int node, int parent);
 /* Ends the process for the world: its actors and descriptors. Does not touch the real one. */
 void kernel_process_end(int process, int status);
+/* Ends a real process, and waits until it has let go of its files and locks. */
+void kernel_kill(pid_t pid);
+void kernel_await_end(pid_t pid);
 /* Ends the calling process with SIGKILL, and its whole node if `whole_node`. */
 _Noreturn void kernel_die(bool whole_node);
 
