@@ -7,7 +7,6 @@ programs in lock-step with redis-server 7.0.15; TEST_SEED chooses them.
 import random
 import re
 import sys
-import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import (BINARY, Daemon, encode, equal, main, oracle, own, random_seed, read_reply,
@@ -106,10 +105,9 @@ def the_first_overlap_is_named():
 
 @own
 def many_prefixes_and_patterns_take_no_long_turn():
-    """Comparing each with all others takes 30 seconds."""
+    """Comparing each with all others takes 30 seconds of CPU time."""
     with Daemon() as daemon, daemon.raw() as raw:
         names = [f"{number * 7919 % 1_000_003:07d}" for number in range(60_000)]
-        began = time.monotonic()
         words = [word for name in names for word in ("PREFIX", name)]
         equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", *words), b"+OK\r\n")
         equal(raw.call("CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", names[-1] + "x"),
@@ -119,7 +117,7 @@ def many_prefixes_and_patterns_take_no_long_turn():
             patterns = ["resetchannels", *(mark + name for name in names)]
             equal(raw.call("ACL", "SETUSER", "anna", *patterns), b"+OK\r\n")
             equal(raw.call("ACL", "SETUSER", "anna", *patterns[1:]), b"+OK\r\n")
-        assert time.monotonic() - began < 10
+        assert daemon.cpu_seconds() < 10
         shown = raw.call("ACL", "LIST")
         assert all(shown.count(mark + name.encode()) == 1 for mark in (b"~", b"&")
                    for name in names[::5000]), len(shown)
