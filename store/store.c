@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include "store/base/ensure.h"
+#include "store/calendar/calendar.h"
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
 
@@ -22,6 +23,7 @@ struct store *store_new(unsigned databases)
     reclaim_init(&store->reclaim);
     random_init(&store->random);
     store->policy_progress = policy_progress_new(databases);
+    store->calendar = calendar_new();
     return store;
 }
 
@@ -33,6 +35,7 @@ void store_free(struct store *store)
     policies_drop(&store->policies);
     libraries_drop(&store->libraries);
     policy_progress_free(store->policy_progress);
+    calendar_free(store->calendar);
     mem_free(store->databases);
     mem_free(store);
 }

@@ -16,7 +16,7 @@
  * frees large values in slices, guest lends one value that another program keeps, digest compares
  * stores. Start here, then keyspace.h and effect.h; changes are made by store/txn only.
  *
- * May use: store/base store/mem store/policy store/struct store/type/. */
+ * May use: store/base store/calendar store/mem store/policy store/struct store/type/. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -44,6 +44,7 @@ struct store_stats {
     struct histogram lag; /* how late expired keys and members were removed */
 };
 
+struct calendar;
 struct policy_progress;
 
 /* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
@@ -67,6 +68,7 @@ struct store {
     struct tokens tokens;
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
+    struct calendar *calendar; /* of CRON: zones and schedules, which are no data; owned */
     struct rewind rewind;
     bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */

@@ -14,7 +14,7 @@ CHECKED_MODULE = $(B)/module/expired.so
 CHECKED_MODULE_ENV = MODULE=$(abspath $(CHECKED_MODULE)) MODULE_PRELOAD=$(shell $(CC) -print-file-name=libasan.so)
 MODULE_LIB = $(B)/libmodule.a
 
-$(MODULE_LIB): $(call obj,$(filter server/cmd/call/% server/cmd/% server/disk/effect/% server/disk/format/%,$(SERVER_SRC)))
+$(MODULE_LIB): $(call obj,$(filter server/base/tzdata.c server/cmd/call/% server/cmd/% server/disk/effect/% server/disk/format/%,$(SERVER_SRC)))
 	$(call say,AR )rm -f $@ && $(AR) rcs $@ $^
 $(B)/expired.so: $(call obj,$(MODULE_SRC)) $(MODULE_LIB) $(PROTO) $(STORE) $(BOTTOM)
 	$(call say,LD )$(CC) $(BASE) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -o $@ \

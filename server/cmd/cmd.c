@@ -50,6 +50,7 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &dehydrator_look_commands,
         &dehydrator_token_commands,
         &dehydrator_pause_commands,
+        &dehydrator_cron_commands,
         &lease_commands,
         &string_range_commands,
         &window_commands,

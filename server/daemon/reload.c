@@ -17,7 +17,9 @@
 #include "server/daemon/supervisor.h"
 #include "server/daemon/wiring.h"
 #include "server/net/tls/tls.h"
+#include "store/calendar/calendar.h"
 #include "store/mem/mem.h"
+#include "store/store.h"
 
 /* --- values as last read --- */
 
@@ -278,6 +280,7 @@ void reload_options(struct parts *parts)
 {
     char text[SUPERVISOR_STATUS_MAX];
     parts->reload.wanted = false;
+    calendar_forget(parts->store->calendar); /* tzdata may be newer */
     supervisor_reloading(&parts->supervisor, "Reloading the configuration");
     char **kept = mem_zalloc(conf_option_count() * sizeof(char *));
     for (size_t i = 0; i < conf_option_count(); i++) {

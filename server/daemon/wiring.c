@@ -7,6 +7,7 @@
 #include "server/base/log.h"
 #include "server/base/loop.h"
 #include "server/base/process.h"
+#include "server/base/tzdata.h"
 #include "server/cmd/cmd.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
@@ -35,6 +36,7 @@
 #include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/base/number.h"
+#include "store/calendar/calendar.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/txn/txn.h"
@@ -77,6 +79,7 @@ static void make_data_side(struct parts *parts)
 {
     parts->store = store_new((unsigned)parts->conf.databases);
     parts->store->value_format = (struct value_format){ payload_pass, number_print_double };
+    calendar_set_reader(parts->store->calendar, tzdata_read);
     parts->pubsub = pubsub_new();
     parts->notify = notify_new(parts->pubsub);
     notify_set_flags(parts->notify, parts->conf.notify_keyspace_events);

@@ -25,7 +25,7 @@
 
 static const struct command_group *const dehydrator_groups[] = {
     &dehydrator_commands,      &dehydrator_due_commands,   &dehydrator_claim_commands,
-    &dehydrator_look_commands, &dehydrator_pause_commands,
+    &dehydrator_look_commands, &dehydrator_pause_commands, &dehydrator_cron_commands,
 };
 
 static const struct command_group *const collection_groups[] = {

@@ -23,7 +23,7 @@
  * describes each kind of effect in a row, apply turns an effect into a call of a mutator. Start
  * here; txn_internal.h is for mutators and store/sweep only.
  *
- * May use: store store/base store/mem store/policy store/struct store/type/. */
+ * May use: store store/base store/calendar store/mem store/policy store/struct store/type/. */
 #ifndef STORE_TXN_TXN_H
 #define STORE_TXN_TXN_H
 

@@ -65,6 +65,11 @@ static const struct pool digests =
 /* The first ones that a server_world grants. */
 static const struct pool tokens = POOL(6, "1024000001", "1024000002", "1024000003", "1024000004",
                                        "1024000005", "1024000006", "1", "0", "-1", "x", "");
+static const struct pool schedules =
+    POOL(6, "* * * * *", "@daily", "*/7 * * * * *", "30 2 * * *", "0 0 29 2 */7", "5 */3 L 1-6 mon",
+         "0 0 31 2 *", "61 * * * *", "");
+/* Without files of zones only UTC exists. */
+static const struct pool zones = POOL(1, "UTC", "Mars/Olympus", "../UTC", "");
 static const struct pool cursors = POOL(3, "0", "1", "5", "x", "18446744073709551616");
 
 static const struct pool ids =
@@ -106,7 +111,7 @@ static const struct kind kinds[] = {
     { "key2", &keys },          { "delay", &spans },       { "unit", &units },
     { "duration", &durations }, { "dead-key", &keys },     { "log-key", &keys },
     { "lowerbound", &scores },  { "upperbound", &scores }, { "comparison-digest", &digests },
-    { "token", &tokens },
+    { "token", &tokens },       { "spec", &schedules },    { "zone", &zones },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

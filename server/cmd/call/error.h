@@ -369,6 +369,9 @@
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
     E(ERR_PAUSE_PAST, "ERR unix-ms is in the past")                                                \
     E(ERR_FULL, "ERR the dehydrator is full")                                                      \
+    E(ERR_CRON, "ERR CRON: %s")                                                                    \
+    E(ERR_CRON_NEVER, "ERR CRON: the schedule does not run within 100 years")                      \
+    E(ERR_CRON_COUNT, "ERR COUNT must be between 1 and 1000")                                      \
     E(ERR_NO_BACKOFF, "ERR no policy with BACKOFF applies to this key")                            \
     E(ERR_STREAM_ID, "ERR Invalid stream ID specified as stream command argument")                 \
     E(ERR_INTERVAL_START, "ERR invalid start ID for the interval")                                 \

@@ -2,8 +2,9 @@
  * (doc/dehydrators.md): dehydrator adds and reads elements by id (dehydrator_push has the
  * options of a push), dehydrator_due hands out due ones, for good (POLL) or for the time of a
  * lease (CLAIM: an element that is not acknowledged before the lease ends is due again),
- * dehydrator_claims ends claims and moves deadlines, dehydrator_look counts and lists. The value is
- * store/type/dehydrator. Start with dehydrator.c.
+ * dehydrator_claims ends claims and moves deadlines, dehydrator_look counts and lists,
+ * dehydrator_cron shows schedules by the calendar. The value is store/type/dehydrator. Start with
+ * dehydrator.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H
@@ -23,5 +24,7 @@ extern const struct command_group dehydrator_look_commands;
 extern const struct command_group dehydrator_token_commands;
 /* REDE.PAUSE RESUME. */
 extern const struct command_group dehydrator_pause_commands;
+/* CRON.NEXT. */
+extern const struct command_group dehydrator_cron_commands;
 
 #endif

@@ -1,9 +1,11 @@
 /* lent_keys: see lent_keys.h. */
 #include "server/module/values/lent_keys.h"
 
+#include "server/base/tzdata.h"
 #include "server/module/values/canonical.h"
 #include "server/module/values/held_value.h"
 #include "store/base/ensure.h"
+#include "store/calendar/calendar.h"
 #include "store/guest.h"
 #include "store/mem/mem.h"
 
@@ -80,6 +82,7 @@ void lent_keys_init(void)
                                               .ctx = &current };
     store = store_new(1);
     tokens_disable(&store->tokens);
+    calendar_set_reader(store->calendar, tzdata_read);
     store->keeps_counts = false; /* keys of all databases of the host are lent here */
     guest_prepare(store, &never);
     store_listen(store, LISTEN_CHANGES | LISTEN_EVENTS, &listener);

@@ -133,6 +133,18 @@ export interface Commands<T> {
      */
     clockSet(unixTimeMilliseconds: number): Promise<number>;
     /**
+     * Lists the next instants of a schedule by the calendar in a time zone, after now or after
+     * FROM.
+     *
+     *     CRON.NEXT spec [ZONE zone] [FROM unix-time-milliseconds] [COUNT count]
+     *
+     * - `[integer ...]`: the next instants, as Unix times in milliseconds
+     */
+    cronNext(
+        spec: Argument,
+        options?: { zone?: Argument; from_?: number; count?: number },
+    ): Promise<Array<number>>;
+    /**
      * Deletes a key of any type, or, with a condition, a string whose value or digest is equal to
      * the given one, or is not.
      *

@@ -127,6 +127,19 @@ export const commands = {
         },
         reply: integer,
     },
+    cronNext: {
+        name: 'CRON.NEXT',
+        readonly: true,
+        values: 1,
+        options: ['zone', 'from_', 'count'],
+        write(to, spec, options = {}) {
+            to.value(spec);
+            to.option('ZONE', options.zone);
+            to.option('FROM', options.from_);
+            to.option('COUNT', options.count);
+        },
+        reply: list(integer),
+    },
     delex: {
         name: 'DELEX',
         readonly: false,

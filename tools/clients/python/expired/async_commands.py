@@ -187,6 +187,25 @@ class AsyncCommands:
         """
         return self.execute_command("CLOCK SET", unix_time_milliseconds)
 
+    def cron_next(
+        self, spec: EncodableT, *, zone: EncodableT | None = None, from_: int | None = None,
+        count: int | None = None,
+    ) -> Awaitable[list[int]]:
+        """Lists the next instants of a schedule by the calendar in a time zone, after now or after
+        FROM.
+
+        ``CRON.NEXT spec [ZONE zone] [FROM unix-time-milliseconds] [COUNT count]``
+
+        - ``[integer ...]``: the next instants, as Unix times in milliseconds
+        """
+        return self.execute_command(
+            "CRON.NEXT",
+            spec,
+            *_option("ZONE", zone),
+            *_option("FROM", from_),
+            *_option("COUNT", count),
+        )
+
     def delex(
         self, key: KeyT, *, ifeq: EncodableT | None = None, ifne: EncodableT | None = None,
         ifdeq: EncodableT | None = None, ifdne: EncodableT | None = None,

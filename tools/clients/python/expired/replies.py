@@ -53,6 +53,7 @@ SHAPES = {
     "CLOCK GET": _s.INTEGER,
     "CLOCK RUN": _s.INTEGER,
     "CLOCK SET": _s.INTEGER,
+    "CRON.NEXT": _s.List(_s.INTEGER),
     "DELEX": _s.INTEGER,
     "DELIFEQ": _s.INTEGER,
     "DIGEST": _s.OneOf(_s.BULK, _s.NULL),

@@ -1,0 +1,180 @@
+/* calendar: see calendar.h. Zones are never dropped before calendar_forget: there are as many as
+ * files. Schedules are dropped together when there are many, because clients choose their texts. */
+#include "store/calendar/calendar.h"
+
+#include <stdio.h>
+
+#include "store/calendar/schedule.h"
+#include "store/mem/mem.h"
+#include "store/struct/dict.h"
+
+enum { SCHEDULES_MAX = 1024 };
+
+struct known_zone {
+    struct zone *zone;
+    size_t name_len;
+    char name[];
+};
+
+/* The key is the name of the zone, a space and the text. */
+struct schedule {
+    struct cron cron;
+    const struct zone *zone;
+    size_t key_len;
+    char key[];
+};
+
+struct calendar {
+    struct dict zones, schedules;
+    zone_reader *read;
+};
+
+static struct bytes zone_key(const void *element)
+{
+    const struct known_zone *known = element;
+    return bytes_of(known->name, known->name_len);
+}
+
+static struct bytes schedule_key(const void *element)
+{
+    const struct schedule *schedule = element;
+    return bytes_of(schedule->key, schedule->key_len);
+}
+
+static const struct dict_type zones_type = { .key = zone_key };
+static const struct dict_type schedules_type = { .key = schedule_key };
+
+struct calendar *calendar_new(void)
+{
+    struct calendar *calendar = mem_alloc(sizeof(*calendar));
+    *calendar = (struct calendar){ .read = NULL };
+    dict_init(&calendar->zones, &zones_type);
+    dict_init(&calendar->schedules, &schedules_type);
+    return calendar;
+}
+
+static void forget_schedules(struct calendar *calendar)
+{
+    while (dict_count(&calendar->schedules) > 0)
+        mem_free(dict_take(&calendar->schedules));
+    dict_drop(&calendar->schedules);
+    dict_init(&calendar->schedules, &schedules_type);
+}
+
+void calendar_forget(struct calendar *calendar)
+{
+    forget_schedules(calendar);
+    while (dict_count(&calendar->zones) > 0) {
+        struct known_zone *known = dict_take(&calendar->zones);
+        zone_free(known->zone);
+        mem_free(known);
+    }
+    dict_drop(&calendar->zones);
+    dict_init(&calendar->zones, &zones_type);
+}
+
+void calendar_free(struct calendar *calendar)
+{
+    calendar_forget(calendar);
+    mem_free(calendar);
+}
+
+void calendar_set_reader(struct calendar *calendar, zone_reader *read)
+{
+    calendar->read = read;
+    calendar_forget(calendar);
+}
+
+/* ---- zones ----------------------------------------------------------------------------------- */
+
+/* Names consist of parts between slashes. No part has a dot, so no name leaves the folder, and none
+ * is empty, so no file has two names. */
+static bool is_zone_name(struct bytes name)
+{
+    bool part_begins = true;
+    if (name.len == 0 || name.len > ZONE_NAME_MAX) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                         (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '+';
+        if (!is_letter && (c != '/' || part_begins)) return false;
+        part_begins = c == '/';
+    }
+    return !part_begins;
+}
+
+static void refuse_zone(char *fault, struct bytes name, const char *reason)
+{
+    snprintf(fault, CALENDAR_FAULT_MAX, "zone %.*s: %s", (int)name.len, name.data, reason);
+}
+
+static struct zone *read_zone(const struct calendar *calendar, struct bytes name, char *fault)
+{
+    char text[ZONE_NAME_MAX + 1];
+    struct buffer file = { 0 };
+    const char *reason;
+    if (calendar->read == NULL && bytes_equal(name, LIT("UTC"))) return zone_utc();
+    memcpy(text, name.data, name.len);
+    text[name.len] = '\0';
+    if (calendar->read == NULL || !calendar->read(text, &file)) {
+        if (bytes_equal(name, LIT("UTC"))) return zone_utc();
+        refuse_zone(fault, name, "the system has no such zone. Is the package tzdata installed?");
+        return NULL;
+    }
+    struct zone *zone = zone_parse(buffer_bytes(&file), &reason);
+    if (zone == NULL) refuse_zone(fault, name, reason);
+    buffer_drop(&file);
+    return zone;
+}
+
+static const struct zone *find_zone(struct calendar *calendar, struct bytes name, char *fault)
+{
+    if (!is_zone_name(name)) {
+        snprintf(fault, CALENDAR_FAULT_MAX,
+                 "a zone has a name such as Europe/Berlin: at most %d letters, digits and _ + -, "
+                 "in parts between slashes",
+                 ZONE_NAME_MAX);
+        return NULL;
+    }
+    struct known_zone *known = dict_find(&calendar->zones, name);
+    if (known != NULL) return known->zone;
+    struct zone *zone = read_zone(calendar, name, fault);
+    if (zone == NULL) return NULL;
+    known = mem_alloc(sizeof(*known) + name.len);
+    *known = (struct known_zone){ .zone = zone, .name_len = name.len };
+    memcpy(known->name, name.data, name.len);
+    dict_add(&calendar->zones, known);
+    return zone;
+}
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
+                                     struct bytes zone, char fault[CALENDAR_FAULT_MAX])
+{
+    char key[ZONE_NAME_MAX + 1 + CRON_TEXT_MAX];
+    size_t key_len = zone.len + 1 + text.len;
+    struct schedule parsed;
+    if (zone.len <= ZONE_NAME_MAX && text.len <= CRON_TEXT_MAX) {
+        if (zone.len > 0) memcpy(key, zone.data, zone.len);
+        key[zone.len] = ' ';
+        if (text.len > 0) memcpy(key + zone.len + 1, text.data, text.len);
+        struct schedule *known = dict_find(&calendar->schedules, bytes_of(key, key_len));
+        if (known != NULL) return known;
+    }
+    if (!cron_parse(text, &parsed.cron, fault)) return NULL;
+    parsed.zone = find_zone(calendar, zone, fault);
+    if (parsed.zone == NULL) return NULL;
+
+    if (dict_count(&calendar->schedules) >= SCHEDULES_MAX) forget_schedules(calendar);
+    struct schedule *schedule = mem_alloc(sizeof(*schedule) + key_len);
+    *schedule = (struct schedule){ parsed.cron, parsed.zone, key_len };
+    memcpy(schedule->key, key, key_len);
+    dict_add(&calendar->schedules, schedule);
+    return schedule;
+}
+
+msec calendar_next(const struct schedule *schedule, msec after)
+{
+    return schedule_next(&schedule->cron, schedule->zone, after);
+}

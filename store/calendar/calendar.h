@@ -1,0 +1,47 @@
+/* calendar: finds schedules by their text and the name of their zone, and keeps what it has parsed.
+ *
+ * Folder store/calendar: schedules by the calendar (doc/calendar.md): cron parses the text and
+ * matches local times, zone has the offsets of a zone, read from the bytes of a TZif file, footer
+ * the rule at its end, civil the dates, and schedule combines them; all of these are pure. calendar
+ * is the cache, which gets the bytes of files from a function that it was given. Start with
+ * schedule.h.
+ *
+ * May use: store/base store/mem store/struct. */
+#ifndef STORE_CALENDAR_CALENDAR_H
+#define STORE_CALENDAR_CALENDAR_H
+
+#include <stdbool.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/buffer.h"
+
+enum {
+    ZONE_NAME_MAX = 64, /* of the letters of a name */
+    CALENDAR_FAULT_MAX = 200,
+};
+
+/* Appends the TZif file of a zone. The name has been checked: it stays below the folder of zones.
+ * Returns false if there is none. */
+typedef bool zone_reader(const char *name, struct buffer *file);
+
+struct calendar;
+struct schedule;
+
+struct calendar *calendar_new(void);
+void calendar_free(struct calendar *calendar);
+/* Without a reader only the zone UTC exists. */
+void calendar_set_reader(struct calendar *calendar, zone_reader *read);
+
+/* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, and
+ * the reason in `fault`, if one of them is invalid. Borrowed until the next call. O(1) if it is
+ * known, else it is parsed and the zone perhaps read. */
+const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
+                                     struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
+/* The first instant after `after` at which the schedule runs; NEVER: see schedule.h. */
+msec calendar_next(const struct schedule *schedule, msec after);
+
+/* Forgets all zones and schedules, so that newer files are read. */
+void calendar_forget(struct calendar *calendar);
+
+#endif

@@ -1,0 +1,29 @@
+/* footer: the rule at the end of a TZif file: a TZ string of POSIX, with the extension of RFC 9636
+ * that hours may be from -167 to 167. "CET-1CEST,M3.5.0,M10.5.0/3" */
+#ifndef STORE_CALENDAR_FOOTER_H
+#define STORE_CALENDAR_FOOTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+
+/* A date of each year, and the seconds after its midnight at which clocks change. */
+struct change {
+    enum { MONTH_WEEK_DAY, DAY_WITHOUT_LEAP, DAY_OF_YEAR } kind;
+    int month, week, day; /* of the first kind; the others have `day` only */
+    int64_t time;
+};
+
+struct footer {
+    bool has_dst;
+    int64_t standard, dst;    /* offsets: local time less UTC */
+    struct change begin, end; /* of daylight saving time */
+};
+
+bool footer_parse(struct bytes text, struct footer *footer);
+/* The instants of a year at which daylight saving time begins and ends. */
+int64_t footer_dst_begin(const struct footer *footer, int64_t year);
+int64_t footer_dst_end(const struct footer *footer, int64_t year);
+
+#endif

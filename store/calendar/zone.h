@@ -1,0 +1,52 @@
+/* zone: the offsets of one time zone from UTC, read from the bytes of a TZif file (RFC 9636). Knows
+ * no files: the caller has read them.
+ *
+ * A zone is a list of spans of time, each with its offset. The rule of the footer, which holds
+ * after the last transition of the file, becomes spans of the 400 years after which dates and
+ * weekdays repeat, and some more; later instants are moved back by whole cycles. So every search is
+ * in one list. */
+#ifndef STORE_CALENDAR_ZONE_H
+#define STORE_CALENDAR_ZONE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+
+/* Local times and instants are in seconds; an instant counts from 1970 UTC. */
+struct span {
+    int64_t from; /* the first instant; INT64_MIN for the first span */
+    /* The latest local time that any clock of an earlier span has shown. Where clocks are set back,
+     * it is later than the local time at `from`. */
+    int64_t shown;
+    int64_t offset; /* local time less UTC */
+};
+
+struct zone {
+    size_t count;
+    int64_t cycle_from; /* the rule of the footer holds from here on; INT64_MAX without one */
+    struct span spans[];
+};
+
+/* How far after an instant that zone_fold has returned, spans are complete. */
+enum { ZONE_YEARS_AHEAD = 100 };
+
+/* Returns NULL, and the reason in *fault, if it is no valid TZif file. Free it with zone_free. */
+struct zone *zone_parse(struct bytes file, const char **fault);
+void zone_free(struct zone *zone);
+/* A zone whose offset is always 0. */
+struct zone *zone_utc(void);
+size_t zone_bytes(const struct zone *zone);
+
+/* Moves the instant back by whole cycles, into the spans. Returns by how much. O(1) */
+int64_t zone_fold(const struct zone *zone, int64_t *at);
+/* The index of the span that contains the instant. O(log n) */
+size_t zone_span_at(const struct zone *zone, int64_t at);
+/* The first instant at which a clock shows this local time or a later one. O(log n) */
+int64_t zone_first_at(const struct zone *zone, int64_t local);
+/* The latest local time that a clock has shown until this instant: the local time then, unless
+ * clocks were set back shortly before. O(log n) */
+int64_t zone_latest_shown(const struct zone *zone, int64_t at);
+
+#endif
