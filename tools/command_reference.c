@@ -381,19 +381,6 @@ static void write_file(const char *folder, const char *name,
     }
 }
 
-/* "GET", tab, "redis" if Redis 7.0 has it, tab, a form; or a text, which begins with "-". */
-static void print_forms(void)
-{
-    for (size_t i = 0; i < row_count; i++) {
-        const struct command *row = rows[i].ref.row;
-        const char *redis = row_is_in_redis_7_0(row) ? "redis" : "";
-        for (const char *const *reply = row->replies; *reply != NULL; reply++)
-            printf("%s\t%s\t%s\n", rows[i].name, redis, *reply);
-        for (const uint16_t *error = row->errors; error != NULL && *error != ERROR_COUNT; error++)
-            printf("%s\t%s\t-%s\n", rows[i].name, redis, error_text(*error));
-    }
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -402,7 +389,17 @@ int main(int argc, char **argv)
     }
     rows_collect();
     if (strcmp(argv[1], "--forms") == 0) {
-        print_forms();
+        /* "GET", tab, "redis" if Redis 7.0 has it, tab, a form; or a text, which begins with "-".
+         */
+        for (size_t i = 0; i < row_count; i++) {
+            const struct command *row = rows[i].ref.row;
+            const char *redis = row_is_in_redis_7_0(row) ? "redis" : "";
+            for (const char *const *reply = row->replies; *reply != NULL; reply++)
+                printf("%s\t%s\t%s\n", rows[i].name, redis, *reply);
+            for (const uint16_t *error = row->errors; error != NULL && *error != ERROR_COUNT;
+                 error++)
+                printf("%s\t%s\t-%s\n", rows[i].name, redis, error_text(*error));
+        }
         return fflush(stdout) == 0 ? 0 : 1;
     }
     if (strcmp(argv[1], "--json") == 0) {

@@ -141,18 +141,6 @@ static void note_points(struct check *check, const struct data_file *file,
     if (found->verdict > TORN) points->is_ended = true;
 }
 
-static void print_changes(const struct replay_file *journal)
-{
-    if (journal->records > journal->undated) {
-        print_instants("  changes", journal->first, journal->last);
-        if (journal->set_back) fputs("; the clock was set back in between", stdout);
-        putchar('\n');
-    }
-    if (journal->undated > 0)
-        printf("  %" PRIu64 " records without an instant, of an earlier version\n",
-               journal->undated);
-}
-
 /* ---- repairing ------------------------------------------------------------------------------- */
 
 static bool cut_at(const struct data_file *file, uint64_t at)
@@ -243,7 +231,14 @@ static void check_file(struct check *check, const struct data_file *file)
         printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n",
                found.journal.good > 0 ? ", version 1" : "", found.size, found.journal.records,
                found.commands);
-        print_changes(&found.journal);
+        if (found.journal.records > found.journal.undated) {
+            print_instants("  changes", found.journal.first, found.journal.last);
+            if (found.journal.set_back) fputs("; the clock was set back in between", stdout);
+            putchar('\n');
+        }
+        if (found.journal.undated > 0)
+            printf("  %" PRIu64 " records without an instant, of an earlier version\n",
+                   found.journal.undated);
         break;
     case DATA_RDB: puts("Redis' RDB: not checked, use redis-check-rdb"); break;
     case DATA_AOF: puts("Redis' AOF: not checked, use redis-check-aof"); break;
@@ -283,21 +278,6 @@ static int check_all(struct check *check, const struct data_files *all)
     return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_UNREADABLE;
 }
 
-static bool find_all(struct data_files *all, int count, char **paths)
-{
-    for (int i = 0; i < count; i++) {
-        size_t before = all->count;
-        bool found = data_files_find(all, paths[i]);
-        const char *why = found ? "no data files found" : strerror(errno);
-        if (found && all->count > before) continue;
-        fputs("expired-check: ", stderr);
-        show_path(stderr, paths[i]);
-        fprintf(stderr, ": %s\n", why);
-        return false;
-    }
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     struct check check = { .now = (msec)time(NULL) * 1000 };
@@ -310,8 +290,18 @@ int main(int argc, char **argv)
         }
     }
     if (optind >= argc || (check.cut_at_damage && !check.fix)) usage_refuse(&usages_check);
-    int status = EXIT_UNREADABLE;
-    if (find_all(&all, argc - optind, argv + optind)) status = check_all(&check, &all);
+    for (int i = optind; i < argc; i++) {
+        size_t before = all.count;
+        bool found = data_files_find(&all, argv[i]);
+        const char *why = found ? "no data files found" : strerror(errno);
+        if (found && all.count > before) continue;
+        fputs("expired-check: ", stderr);
+        show_path(stderr, argv[i]);
+        fprintf(stderr, ": %s\n", why);
+        data_files_drop(&all);
+        return EXIT_UNREADABLE;
+    }
+    int status = check_all(&check, &all);
     data_files_drop(&all);
     return status;
 }

@@ -113,26 +113,6 @@ static unsigned choose_set(const struct data_files *all)
     fail(EXIT_UNREADABLE, "several sets of data found: give the path of one");
 }
 
-static int load(struct export *export, const char *path)
-{
-    struct data_files all = { 0 };
-    struct journal_end end = { 0 };
-    int status = EXIT_GOOD;
-    bool found = data_files_find(&all, path);
-    if (!found || all.count == 0)
-        fail(EXIT_UNREADABLE, "%s", found ? "no data files found" : strerror(errno));
-    unsigned set = choose_set(&all);
-    for (size_t i = 0; i < all.count; i++) {
-        if (all.files[i].set != set || all.files[i].is_kept) continue;
-        int one = load_file(export->store, &all.files[i], export->now, &end);
-        if (one > status) status = one;
-    }
-    data_files_drop(&all);
-    while (expiry_run(export->store, export->now, EXPIRY_WORK) >= EXPIRY_WORK)
-        continue;
-    return status;
-}
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Call between two commands, because text output needs complete ones. */
@@ -296,7 +276,22 @@ int main(int argc, char **argv)
         }
     }
     if (optind + 1 != argc) usage_refuse(&usages_export);
-    int status = load(export, argv[optind]);
+    struct data_files all = { 0 };
+    struct journal_end before = { 0 };
+    int status = EXIT_GOOD;
+    bool found = data_files_find(&all, argv[optind]);
+    if (!found || all.count == 0)
+        fail(EXIT_UNREADABLE, "%s", found ? "no data files found" : strerror(errno));
+    unsigned set = choose_set(&all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (all.files[i].set != set || all.files[i].is_kept) continue;
+        int one = load_file(export->store, &all.files[i], export->now, &before);
+        if (one > status) status = one;
+    }
+    data_files_drop(&all);
+    while (expiry_run(export->store, export->now, EXPIRY_WORK) >= EXPIRY_WORK)
+        continue;
+
     walk(export, false);
     report_losses(export);
 

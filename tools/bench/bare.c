@@ -210,24 +210,6 @@ static bool serve_conn(struct bare *bare, struct conn *conn)
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-static int listen_at(const struct link_target *target)
-{
-    struct sockaddr_un path = { .sun_family = AF_UNIX };
-    struct sockaddr_in local = { .sin_family = AF_INET,
-                                 .sin_port = htons((uint16_t)atoi(target->port)),
-                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    bool is_unix = target->unix_path != NULL;
-    int fd = socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int on = 1;
-    if (fd < 0) die("socket");
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (is_unix) strncpy(path.sun_path, target->unix_path, sizeof(path.sun_path) - 1);
-    const void *address = is_unix ? (const void *)&path : (const void *)&local;
-    if (bind(fd, address, is_unix ? sizeof(path) : sizeof(local)) != 0) die("bind");
-    if (listen(fd, SOMAXCONN) != 0) die("listen");
-    return fd;
-}
-
 static void add_conn(struct bare *bare)
 {
     int fd = accept4(bare->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -284,8 +266,22 @@ int main(int argc, char **argv)
     struct sigaction on_end = { .sa_handler = on_signal };
     sigaction(SIGINT, &on_end, NULL);
     sigaction(SIGTERM, &on_end, NULL);
+
+    struct sockaddr_un path = { .sun_family = AF_UNIX };
+    struct sockaddr_in local = { .sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)atoi(target.port)),
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    bool is_unix = target.unix_path != NULL;
     bare.epoll = epoll_create1(EPOLL_CLOEXEC);
-    bare.listener = listen_at(&target);
+    bare.listener =
+        socket(is_unix ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int on = 1;
+    if (bare.listener < 0) die("socket");
+    setsockopt(bare.listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (is_unix) strncpy(path.sun_path, target.unix_path, sizeof(path.sun_path) - 1);
+    const void *address = is_unix ? (const void *)&path : (const void *)&local;
+    if (bind(bare.listener, address, is_unix ? sizeof(path) : sizeof(local)) != 0) die("bind");
+    if (listen(bare.listener, SOMAXCONN) != 0) die("listen");
     serve_all(&bare);
     if (target.unix_path != NULL) unlink(target.unix_path);
     return EXIT_SUCCESS;

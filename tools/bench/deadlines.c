@@ -174,21 +174,6 @@ static uint32_t *shuffled(struct load *load)
     return order;
 }
 
-/* TTLs range over as many milliseconds as there are things; four things are armed per millisecond.
- */
-static void load_make(struct load *load, uint32_t count, uint32_t different)
-{
-    *load = (struct load){ .count = count, .different = different, .seed = 88172645463325252 };
-    load->things = allocate(count, sizeof(*load->things));
-    for (uint32_t i = 0; i < count; i++)
-        load->things[i].number = i;
-    load->arm = shuffled(load);
-    load->change = shuffled(load);
-    load->ttls = allocate(count, sizeof(*load->ttls));
-    for (uint32_t i = 0; i < count; i++)
-        load->ttls[i] = 1000 + (msec)(draw(load) % different * count / different);
-}
-
 enum column { ARM, CANCEL, MOVE, POLL, TURN, POP, COLUMNS };
 
 struct figures {
@@ -291,10 +276,20 @@ static void print_row(const struct load *load, const char *name, const struct fi
 /* Alternates, so that other load on the machine affects both equally. */
 static void compare_structures(uint32_t count, uint32_t different)
 {
-    struct load load;
+    struct load load = { .count = count, .different = different, .seed = 88172645463325252 };
     struct figures heaps = { .bytes = 0 }, trees = { .bytes = 0 };
     uint32_t rounds = WORK / count < 1 ? 1 : WORK / count;
-    load_make(&load, count, different);
+
+    load.things = allocate(count, sizeof(*load.things));
+    for (uint32_t i = 0; i < count; i++)
+        load.things[i].number = i;
+    load.arm = shuffled(&load);
+    load.change = shuffled(&load);
+    /* TTLs range over as many milliseconds as there are things; four are armed per millisecond. */
+    load.ttls = allocate(count, sizeof(*load.ttls));
+    for (uint32_t i = 0; i < count; i++)
+        load.ttls[i] = 1000 + (msec)(draw(&load) % different * count / different);
+
     for (uint32_t i = 0; i < rounds && i < ROUNDS_MAX; i++) {
         run_round(&heap, &load, &heaps);
         run_round(&tree, &load, &trees);
@@ -315,16 +310,6 @@ static void usage(FILE *to)
           to);
 }
 
-static uint32_t count_option(const char *text)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && *end == '\0' && value >= 1000 && value <= 100000000)
-        return (uint32_t)value;
-    fprintf(stderr, "deadlines: not a count from 1000 to 100000000: %s\n", text);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     uint32_t counts[SIZES_MAX] = { 10000, 100000, 1000000 };
@@ -334,7 +319,13 @@ int main(int argc, char **argv)
             usage(stderr);
             return 2;
         }
-        counts[sizes++] = count_option(optarg);
+        char *end;
+        unsigned long value = strtoul(optarg, &end, 10);
+        if (*optarg < '0' || *optarg > '9' || *end != '\0' || value < 1000 || value > 100000000) {
+            fprintf(stderr, "deadlines: not a count from 1000 to 100000000: %s\n", optarg);
+            return 2;
+        }
+        counts[sizes++] = (uint32_t)value;
     }
     if (optind < argc) {
         usage(stderr);

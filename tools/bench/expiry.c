@@ -184,15 +184,6 @@ static void take_events(struct run *run)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static bool is_over(const struct run *run, bool listening)
-{
-    const struct figures *figures = &run->figures;
-    if (wall_usec() > first_deadline_usec(run) + run->plan.spread_msec * 1000 + PATIENCE_USEC)
-        return true;
-    if (listening) return figures->late.count >= (size_t)run->plan.keys && figures->gone_usec >= 0;
-    return figures->gone_usec >= 0 && figures->memory_usec >= 0;
-}
-
 static void measure(struct run *run)
 {
     struct figures *figures = &run->figures;
@@ -212,7 +203,10 @@ static void measure(struct run *run)
     pinger->next = wall_usec();
     while (wall_usec() < begin)
         ping_when_due(pinger, &figures->quiet_pings);
-    while (!is_over(run, listening)) {
+    while (wall_usec() <= begin + run->plan.spread_msec * 1000 + PATIENCE_USEC) {
+        bool events_came = figures->late.count >= (size_t)run->plan.keys;
+        bool done = listening ? events_came : figures->memory_usec >= 0;
+        if (done && figures->gone_usec >= 0) break;
         if (figures->gone_usec < 0) ping_when_due(pinger, &figures->pings);
         if (listening) take_events(run);
         poll_info(run);
@@ -275,35 +269,33 @@ static void usage(FILE *to)
         to);
 }
 
-static struct plan parse_arguments(int argc, char **argv)
-{
-    struct plan plan = { .keys = 1000000, .spread_msec = 10000, .lead_msec = 6000 };
-    server_default(&plan.target);
-    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "n:d:w:1j")) != -1;) {
-        if (server_option(&plan.target, option, optarg)) continue;
-        switch (option) {
-        case 'n': plan.keys = server_count_option("expiry", optarg, 1); break;
-        case 'd': plan.spread_msec = server_count_option("expiry", optarg, 0); break;
-        case 'w': plan.lead_msec = server_count_option("expiry", optarg, 1); break;
-        case '1': plan.one_by_one = true; break;
-        case 'j': plan.json = true; break;
-        default: usage(stderr); exit(2);
-        }
-    }
-    if (optind == argc) return plan;
-    usage(stderr);
-    exit(2);
-}
-
 int main(int argc, char **argv)
 {
     static struct run run;
-    run.plan = parse_arguments(argc, argv);
+    struct plan *plan = &run.plan;
+    *plan = (struct plan){ .keys = 1000000, .spread_msec = 10000, .lead_msec = 6000 };
+    server_default(&plan->target);
+    for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "n:d:w:1j")) != -1;) {
+        if (server_option(&plan->target, option, optarg)) continue;
+        switch (option) {
+        case 'n': plan->keys = server_count_option("expiry", optarg, 1); break;
+        case 'd': plan->spread_msec = server_count_option("expiry", optarg, 0); break;
+        case 'w': plan->lead_msec = server_count_option("expiry", optarg, 1); break;
+        case '1': plan->one_by_one = true; break;
+        case 'j': plan->json = true; break;
+        default: usage(stderr); return 2;
+        }
+    }
+    if (optind != argc) {
+        usage(stderr);
+        return 2;
+    }
+
     prctl(PR_SET_TIMERSLACK, 1);
-    link_open(&run.commands, &run.plan.target);
-    link_open(&run.looks, &run.plan.target);
-    link_open(&run.events, &run.plan.target);
-    link_open(&run.pinger.link, &run.plan.target);
+    link_open(&run.commands, &plan->target);
+    link_open(&run.looks, &plan->target);
+    link_open(&run.events, &plan->target);
+    link_open(&run.pinger.link, &plan->target);
     run.offset_usec = link_clock_offset_usec(&run.commands);
     run.figures.gone_usec = run.figures.memory_usec = -1;
     run.figures.expired_before = info_field(&run, "stats", "expired_keys");

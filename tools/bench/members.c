@@ -345,18 +345,6 @@ static void ping_until_next(struct pinger *pinger, struct samples *pings)
     } while (wall_usec() < pinger->next);
 }
 
-/* Reads the reply to the last INFO if it has arrived, and sends the next one. Does not wait. */
-static bool memory_is_back(struct run *run, int64_t *next_look)
-{
-    if (wall_usec() < *next_look || link_reply(&run->looks, 0) == NULL) return false;
-    run->figures.memory_left = server_info_field(&run->looks, "used_memory") - run->base_memory;
-    if (run->figures.memory_left <= MEMORY_SLACK) return true;
-    link_command(&run->looks, "INFO memory");
-    link_flush(&run->looks);
-    *next_look = wall_usec() + LOOK_USEC;
-    return false;
-}
-
 static void measure_instant(struct run *run)
 {
     struct figures *figures = &run->figures;
@@ -370,9 +358,17 @@ static void measure_instant(struct run *run)
     link_command(&run->looks, "INFO memory");
     link_flush(&run->looks);
     bool back = false;
-    while (!back && pinger.next < due + PATIENCE_MSEC * 1000LL) {
+    while (pinger.next < due + PATIENCE_MSEC * 1000LL) {
         ping_until_next(&pinger, &figures->pings);
-        back = memory_is_back(run, &next_look);
+
+        /* Read the reply to the last INFO if it has arrived, and send the next one. */
+        if (wall_usec() < next_look || link_reply(&run->looks, 0) == NULL) continue;
+        figures->memory_left = server_info_field(&run->looks, "used_memory") - run->base_memory;
+        back = figures->memory_left <= MEMORY_SLACK;
+        if (back) break;
+        link_command(&run->looks, "INFO memory");
+        link_flush(&run->looks);
+        next_look = wall_usec() + LOOK_USEC;
     }
     figures->memory_after_usec = back ? wall_usec() - due : -1;
     take_pongs(&pinger, &figures->pings, PATIENCE_MSEC);

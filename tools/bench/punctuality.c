@@ -91,23 +91,6 @@ static void send_batches(struct link *link, long long count, write_command *writ
     }
 }
 
-/* deadline_usec is by our clock. */
-static void time_events(struct link *events, const struct plan *plan, int64_t deadline_usec,
-                        struct samples *late)
-{
-    static const char prefix[] = PREFIX "key:";
-    int64_t until = deadline_usec + plan->wait_seconds * 1000000;
-    while (late->count < (size_t)plan->keys) {
-        int64_t left = (until - wall_usec()) / 1000;
-        if (left <= 0 || link_reply(events, (int)left) == NULL) return;
-        int64_t now = wall_usec();
-        const struct resp_node *key = &events->reply.nodes[3];
-        if (events->reply.count == 4 && key->len >= strlen(prefix) &&
-            memcmp(key->text, prefix, strlen(prefix)) == 0)
-            samples_add(late, now - deadline_usec);
-    }
-}
-
 /* In milliseconds; missing events count as later than all others. */
 static const char *percentile(const struct samples *late, const struct plan *plan, double share,
                               char *to, size_t size)
@@ -180,7 +163,18 @@ int main(int argc, char **argv)
     send_batches(&commands, plan.keys, write_key, deadline_msec);
 
     struct samples late = { 0 };
-    time_events(&events, &plan, deadline_msec * 1000 - offset, &late);
+    static const char prefix[] = PREFIX "key:";
+    int64_t deadline_usec = deadline_msec * 1000 - offset; /* by our clock */
+    int64_t until = deadline_usec + plan.wait_seconds * 1000000;
+    while (late.count < (size_t)plan.keys) {
+        int64_t left = (until - wall_usec()) / 1000;
+        if (left <= 0 || link_reply(&events, (int)left) == NULL) break;
+        int64_t now = wall_usec();
+        const struct resp_node *key = &events.reply.nodes[3];
+        if (events.reply.count == 4 && key->len >= strlen(prefix) &&
+            memcmp(key->text, prefix, strlen(prefix)) == 0)
+            samples_add(&late, now - deadline_usec);
+    }
     print_lateness(&plan, &late);
 
     send_batches(&commands, plan.background, write_delete, 0);

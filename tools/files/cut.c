@@ -41,27 +41,23 @@ static size_t count_records(const char *data, size_t len, struct cut *cut)
     return at;
 }
 
-/* Counts the bytes and records after `at`. */
-static int count_end(int fd, uint64_t at, struct cut *cut)
-{
-    static char piece[PIECE];
-    size_t held = 0, got;
-    for (cut->bytes = cut->records = 0;; cut->bytes += got) {
-        int error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
-        if (error != 0) return error;
-        if (got == 0) return 0;
-        size_t done = count_records(piece, held + got, cut);
-        held = held + got - done;
-        memmove(piece, piece + done, held);
-    }
-}
-
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
 {
     *cut = (struct cut){ 0 };
     int fd, error = disk_open(path, &fd);
     if (error != 0) return error;
-    error = count_end(fd, at, cut);
+
+    static char piece[PIECE];
+    size_t held = 0, got = PIECE;
+    while (error == 0 && got > 0) {
+        error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
+        if (error != 0 || got == 0) break;
+        size_t done = count_records(piece, held + got, cut);
+        held = held + got - done;
+        memmove(piece, piece + done, held);
+        cut->bytes += got;
+    }
+
     if (error == 0 && cut->bytes > 0) error = disk_keep_end(fd, path, at, cut->kept);
     if (error == 0) error = disk_cut(fd, at);
     if (error == 0 && at == 0)

@@ -24,17 +24,6 @@ __attribute__((noreturn)) static void die(const char *what, const char *why)
     exit(EXIT_FAILURE);
 }
 
-static int connect_unix(const char *path)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (strlen(path) >= sizeof(address.sun_path)) die(path, "path too long");
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-        die(path, strerror(errno));
-    return fd;
-}
-
 static int connect_tcp(const char *host, const char *port)
 {
     struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
@@ -57,8 +46,17 @@ static int connect_tcp(const char *host, const char *port)
 void link_open(struct link *link, const struct link_target *target)
 {
     memset(link, 0, sizeof(*link));
-    link->fd = target->unix_path != NULL ? connect_unix(target->unix_path)
-                                         : connect_tcp(target->host, target->port);
+    if (target->unix_path != NULL) {
+        const char *path = target->unix_path;
+        struct sockaddr_un address = { .sun_family = AF_UNIX };
+        if (strlen(path) >= sizeof(address.sun_path)) die(path, "path too long");
+        memcpy(address.sun_path, path, strlen(path) + 1);
+        link->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (link->fd < 0 || connect(link->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+            die(path, strerror(errno));
+    } else {
+        link->fd = connect_tcp(target->host, target->port);
+    }
     outbuf_init(&link->out);
     resp_reply_init(&link->reply);
     if (target->password == NULL) return;

@@ -26,33 +26,29 @@ static void print_member(FILE *to, const char *name, const char *text)
 
 static void print_arguments(FILE *to, const struct syntax *syntax, int first);
 
-static void print_argument(FILE *to, const struct syntax *syntax, const struct syntax_node *node)
-{
-    fprintf(to, "{\"type\": \"%s\"", syntax_type(node));
-    if (node->kind == SYNTAX_VALUE) {
-        fprintf(to, ", \"name\": ");
-        print_text(to, node->name);
-    }
-    if (node->token.len > 0) {
-        fprintf(to, ", \"token\": ");
-        print_text(to, node->token);
-    }
-    if (node->optional) fprintf(to, ", \"optional\": true");
-    if (node->multiple) fprintf(to, ", \"multiple\": true");
-    if (node->repeats_token) fprintf(to, ", \"repeats_token\": true");
-    if (node->child != SYNTAX_NONE) {
-        fprintf(to, ", \"arguments\": ");
-        print_arguments(to, syntax, node->child);
-    }
-    fprintf(to, "}");
-}
-
 static void print_arguments(FILE *to, const struct syntax *syntax, int first)
 {
     fprintf(to, "[");
     for (int i = first; i != SYNTAX_NONE; i = syntax->nodes[i].next) {
         if (i != first) fprintf(to, ", ");
-        print_argument(to, syntax, &syntax->nodes[i]);
+        const struct syntax_node *node = &syntax->nodes[i];
+        fprintf(to, "{\"type\": \"%s\"", syntax_type(node));
+        if (node->kind == SYNTAX_VALUE) {
+            fprintf(to, ", \"name\": ");
+            print_text(to, node->name);
+        }
+        if (node->token.len > 0) {
+            fprintf(to, ", \"token\": ");
+            print_text(to, node->token);
+        }
+        if (node->optional) fprintf(to, ", \"optional\": true");
+        if (node->multiple) fprintf(to, ", \"multiple\": true");
+        if (node->repeats_token) fprintf(to, ", \"repeats_token\": true");
+        if (node->child != SYNTAX_NONE) {
+            fprintf(to, ", \"arguments\": ");
+            print_arguments(to, syntax, node->child);
+        }
+        fprintf(to, "}");
     }
     fprintf(to, "]");
 }

@@ -50,23 +50,6 @@ int64_t meter_cpu_nsec(const struct meter *meter)
     return (int64_t)spent.tv_sec * 1000000000 + spent.tv_nsec;
 }
 
-/* The name in field 2 of stat may contain any bytes, so count fields from the last parenthesis. */
-static void read_ticks(const struct meter *meter, struct reading *reading)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)meter->pid);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) return;
-    size_t len = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[len] = '\0';
-    const char *rest = strrchr(text, ')');
-    if (rest == NULL) return;
-    if (sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-               &reading->user_ticks, &reading->system_ticks) != 2)
-        reading->user_ticks = reading->system_ticks = 0;
-}
-
 void meter_read(const struct meter *meter, struct reading *reading)
 {
     *reading = (struct reading){ 0 };
@@ -76,6 +59,19 @@ void meter_read(const struct meter *meter, struct reading *reading)
         if (read(meter->counters[i], &count, sizeof(count)) == sizeof(count))
             reading->instructions += count;
     }
-    read_ticks(meter, reading);
     reading->cpu_nsec = meter_cpu_nsec(meter);
+
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)meter->pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return;
+    size_t len = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    /* The name in field 2 may contain any bytes, so count fields from the last parenthesis. */
+    const char *rest = strrchr(text, ')');
+    if (rest == NULL) return;
+    if (sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+               &reading->user_ticks, &reading->system_ticks) != 2)
+        reading->user_ticks = reading->system_ticks = 0;
 }

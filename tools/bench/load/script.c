@@ -103,26 +103,6 @@ static void add_word(struct script *script, const char *word, const char *end, s
     add_bytes(script, "\r\n", 2);
 }
 
-/* Appends the command at `at` and returns the next one; after the last, the first one again. */
-static const char *add_command(struct script *script, const char *text, const char *at,
-                               size_t value_size)
-{
-    size_t words = 1;
-    const char *end = word_end(at);
-    for (; *end == ' '; end = word_end(end + 1))
-        words++;
-    if (at == text)
-        add_field(script, script->len, 1, ROUND_MARK);
-    else if (script->by_command)
-        add_field(script, script->len, 1, SAME_ROUND);
-    add_header(script, '*', words);
-    for (; words > 0; words--) {
-        add_word(script, at, word_end(at), value_size);
-        at = word_end(at) + 1;
-    }
-    return *end == '\0' ? text : end + 1;
-}
-
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size)
 {
     *script = (struct script){ .pipeline = pipeline, .commands = 1 };
@@ -147,7 +127,19 @@ void script_compile(struct script *script, const char *text, unsigned pipeline, 
         batch->field_begin = script->field_count;
         const char *next = at;
         for (unsigned command = 0; command < pipeline; command++) {
-            next = add_command(script, text, at, value_size);
+            size_t words = 1;
+            const char *end = word_end(at);
+            for (; *end == ' '; end = word_end(end + 1))
+                words++;
+            if (at == text)
+                add_field(script, script->len, 1, ROUND_MARK);
+            else if (script->by_command)
+                add_field(script, script->len, 1, SAME_ROUND);
+            add_header(script, '*', words);
+            for (const char *word = at; words > 0; words--, word = word_end(word) + 1)
+                add_word(script, word, word_end(word), value_size);
+
+            next = *end == '\0' ? text : end + 1; /* after the last command, the first one again */
             if (!script->by_command) at = next;
         }
         at = next;
