@@ -132,23 +132,6 @@ static bool is_value(const struct conf *conf, const struct conf_option *option, 
     return same;
 }
 
-/* Applies one option if its value in the file has changed to `value`. */
-static void take_option(struct parts *parts, size_t index, const char *value, struct names *set,
-                        struct names *later)
-{
-    const struct conf_option *option = conf_option_at(index);
-    const char *why;
-    if (option->alias_of != NULL || strcmp(parts->reload.read[index], value) == 0) return;
-    if (!option->live)
-        add_name(later, option->name);
-    else if (is_value(&parts->conf, option, value))
-        return; /* CONFIG REWRITE wrote it */
-    else if (conf_set(&parts->conf, option, value, &why))
-        add_name(set, option->name);
-    else
-        log_line(LOG_WARNING, "%s keeps its value: %s. Use CONFIG SET", option->name, why);
-}
-
 static void take_over(struct parts *parts, const struct conf *conf)
 {
     struct reload *reload = &parts->reload;
@@ -156,12 +139,23 @@ static void take_over(struct parts *parts, const struct conf *conf)
     bool has_password = acl_uses_requirepass(parts->acl);
     char *password = conf_copy(parts->conf.requirepass);
     for (size_t i = 0; i < conf_option_count(); i++) {
-        char *value = conf_get(conf, conf_option_at(i));
-        take_option(parts, i, value, &set, &later);
-        /* An option that waits for a restart is named at each reload until then. */
-        bool waits = !conf_option_at(i)->live;
-        free(waits ? value : reload->read[i]);
-        if (!waits) reload->read[i] = value;
+        const struct conf_option *option = conf_option_at(i);
+        char *value = conf_get(conf, option);
+        bool is_new = option->alias_of == NULL && strcmp(reload->read[i], value) != 0;
+        if (!option->live) {
+            /* It waits for a restart, and is named at each reload until then. */
+            if (is_new) add_name(&later, option->name);
+            free(value);
+            continue;
+        }
+        const char *why;
+        is_new = is_new && !is_value(&parts->conf, option, value); /* CONFIG REWRITE wrote it */
+        if (is_new && conf_set(&parts->conf, option, value, &why))
+            add_name(&set, option->name);
+        else if (is_new)
+            log_line(LOG_WARNING, "%s keeps its value: %s. Use CONFIG SET", option->name, why);
+        free(reload->read[i]);
+        reload->read[i] = value;
     }
     log_line(LOG_NOTICE, "Configuration reloaded from %s%s", parts->conf.file,
              set.len + later.len == 0 ? ": no option has changed" : "");

@@ -81,23 +81,6 @@ static bool need_tls(const struct attempt *attempt, const struct conf_option *op
     return true;
 }
 
-/* A reload is not refused: then lifecycle_fit_maxclients lowers it. */
-static bool try_files(const struct attempt *attempt)
-{
-    const struct conf_option *option = first_of(attempt, of_files);
-    int64_t wanted = attempt->parts->conf.maxclients;
-    int64_t possible =
-        option != NULL ? process_raise_files(wanted, lifecycle_more_files(&attempt->parts->conf))
-                       : wanted;
-    char why[128];
-    if (possible >= wanted) return true;
-    snprintf(why, sizeof(why),
-             "The operating system is not able to handle the specified number of clients, try "
-             "with %" PRId64,
-             possible);
-    return fail_attempt(attempt, option, why);
-}
-
 static bool try_clients(const struct attempt *attempt)
 {
     const struct conf_option *option = first_of(attempt, of_clients);
@@ -163,8 +146,22 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
 {
     const struct attempt attempt = { parts, set, count, fault };
     const struct conf_option *links = first_of(&attempt, of_links);
-    return try_files(&attempt) && (links == NULL || need_tls(&attempt, links)) &&
-           try_clients(&attempt) && try_metrics(&attempt) && try_folder(&attempt);
+    const struct conf_option *files = first_of(&attempt, of_files);
+    if (files != NULL) {
+        /* A reload is not refused: then lifecycle_fit_maxclients lowers it. */
+        const struct conf *conf = &attempt.parts->conf;
+        int64_t possible = process_raise_files(conf->maxclients, lifecycle_more_files(conf));
+        if (possible < conf->maxclients) {
+            char why[128];
+            snprintf(why, sizeof(why),
+                     "The operating system is not able to handle the specified number of clients, "
+                     "try with %" PRId64,
+                     possible);
+            return fail_attempt(&attempt, files, why);
+        }
+    }
+    return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
+           try_metrics(&attempt) && try_folder(&attempt);
 }
 
 /* Is a host name of these addresses being resolved? */

@@ -74,17 +74,6 @@ static void read_expiry(struct figures *figures, const struct store *store, msec
     figures->policies_pending = (double)store->policies.pending;
 }
 
-static void read_scripts(struct figures *figures, struct scripting *scripting)
-{
-    if (scripting == NULL) return;
-    struct script_report report = script_report(scripting);
-    figures->memory_scripts =
-        (double)(report.lua_bytes + report.script_bytes + report.function_bytes);
-    figures->scripts = (double)report.scripts;
-    figures->functions = (double)report.functions;
-    figures->libraries = (double)report.libraries;
-}
-
 static void note_lag(void *ctx, const struct replica_info *replica)
 {
     struct figures *figures = ctx;
@@ -167,7 +156,14 @@ void figures_read(struct figures *figures, const struct server_context *context,
     read_expiry(figures, context->store, clock_now(context->clock));
     read_files(figures, &persist);
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
-    read_scripts(figures, context->scripting);
+    if (context->scripting != NULL) {
+        struct script_report report = script_report(context->scripting);
+        figures->memory_scripts =
+            (double)(report.lua_bytes + report.script_bytes + report.function_bytes);
+        figures->scripts = (double)report.scripts;
+        figures->functions = (double)report.functions;
+        figures->libraries = (double)report.libraries;
+    }
     read_replication(figures, context);
     struct forks forks = { persist.forks, persist.last_fork_usec };
     if (context->replication != NULL)

@@ -94,25 +94,6 @@ static void on_second(void *ctx)
     loop_timer_set(http->second, SECOND_USEC);
 }
 
-static bool open_server(struct http *http, struct loop *loop, const struct host_names *names,
-                        char *why, size_t why_size)
-{
-    const struct conf *conf = http->site.context->conf;
-    http->server = evhttp_new(loop_event_base(loop));
-    if (http->server == NULL) {
-        snprintf(why, why_size, "metrics-port: can't create the HTTP server");
-        return false;
-    }
-    evhttp_set_max_headers_size(http->server, VISITORS_HEADER_MAX);
-    evhttp_set_max_body_size(http->server, VISITORS_BODY_MAX);
-    evhttp_set_timeout(http->server, VISITORS_SILENT_SEC);
-    evhttp_set_allowed_methods(http->server, ALL_METHODS);
-    visitors_serve(http->visitors, http->server);
-    evhttp_set_gencb(http->server, on_request, http);
-    return listeners_open(http->server, names, conf->metrics_bind, (int)conf->metrics_port, why,
-                          why_size);
-}
-
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size)
 {
@@ -124,7 +105,23 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
                                 .history = history_new() };
     http->second = loop_timer_new(loop, on_second, http);
     on_second(http);
-    if (open_server(http, loop, names, why, why_size)) return http;
+    http->server = evhttp_new(loop_event_base(loop));
+    if (http->server == NULL) {
+        snprintf(why, why_size, "metrics-port: can't create the HTTP server");
+        http_close(http);
+        return NULL;
+    }
+    evhttp_set_max_headers_size(http->server, VISITORS_HEADER_MAX);
+    evhttp_set_max_body_size(http->server, VISITORS_BODY_MAX);
+    evhttp_set_timeout(http->server, VISITORS_SILENT_SEC);
+    evhttp_set_allowed_methods(http->server, ALL_METHODS);
+    visitors_serve(http->visitors, http->server);
+    evhttp_set_gencb(http->server, on_request, http);
+
+    const struct conf *conf = context->conf;
+    if (listeners_open(http->server, names, conf->metrics_bind, (int)conf->metrics_port, why,
+                       why_size))
+        return http;
     http_close(http);
     return NULL;
 }

@@ -4,18 +4,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CREDENTIALS_MAX = 1024, BITS = 6, NO_DIGIT = -1 };
-
-static int digit_of(char c)
-{
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : NO_DIGIT;
-}
+enum { CREDENTIALS_MAX = 1024, BITS = 6 };
 
 int login_decode(struct bytes text, char *to, int size)
 {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned held = 0, bits = 0;
     int len = 0;
     /* Padding fills the last group of four digits. */
@@ -23,9 +16,9 @@ int login_decode(struct bytes text, char *to, int size)
     for (int i = 0; i < 2 && text.len > 0 && text.data[text.len - 1] == '='; i++)
         text.len--;
     for (size_t i = 0; i < text.len; i++) {
-        int digit = digit_of(text.data[i]);
-        if (digit == NO_DIGIT) return -1;
-        held = (held << BITS | (unsigned)digit) & 0xFFFF;
+        const char *digit = memchr(digits, text.data[i], sizeof(digits) - 1);
+        if (digit == NULL) return -1;
+        held = (held << BITS | (unsigned)(digit - digits)) & 0xFFFF;
         bits += BITS;
         if (bits < 8) continue;
         bits -= 8;
@@ -33,18 +26,6 @@ int login_decode(struct bytes text, char *to, int size)
         to[len++] = (char)(held >> bits);
     }
     return len;
-}
-
-/* Sets *rest to the credentials in "Basic ...". Returns false for another scheme. */
-static bool read_scheme(struct bytes authorization, struct bytes *rest)
-{
-    static const char scheme[] = "Basic ";
-    size_t len = sizeof(scheme) - 1;
-    if (authorization.len < len || strncasecmp(authorization.data, scheme, len) != 0) return false;
-    for (; len < authorization.len && authorization.data[len] == ' '; len++)
-        continue;
-    *rest = bytes_of(authorization.data + len, authorization.len - len);
-    return true;
 }
 
 /* Finds a command by the name in its row, because rename-command may have changed it. The result's
@@ -83,11 +64,16 @@ static bool may_read(const struct acl *acl, const struct acl_user *user)
 enum login login_check(const struct acl *acl, struct bytes authorization)
 {
     char text[CREDENTIALS_MAX];
-    struct bytes encoded;
     if (!acl_wants_password(acl) && may_read(acl, acl->main_user)) return LOGIN_GRANTED;
     if (authorization.len == 0) return LOGIN_MISSING;
-    if (!read_scheme(authorization, &encoded)) return LOGIN_WRONG;
-    int len = login_decode(encoded, text, sizeof(text));
+    static const char scheme[] = "Basic ";
+    size_t at = sizeof(scheme) - 1;
+    if (authorization.len < at || strncasecmp(authorization.data, scheme, at) != 0)
+        return LOGIN_WRONG;
+    for (; at < authorization.len && authorization.data[at] == ' '; at++)
+        continue;
+    int len =
+        login_decode(bytes_of(authorization.data + at, authorization.len - at), text, sizeof(text));
     if (len < 0) return LOGIN_WRONG;
     const char *colon = memchr(text, ':', (size_t)len);
     if (colon == NULL) return LOGIN_WRONG;

@@ -1,6 +1,7 @@
 /* metrics: see metrics.h. */
 #include "server/http/metrics.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -102,16 +103,6 @@ static void write_duration(void *ctx, struct command_ref ref)
                                              .sum = (double)spans->sum / 1e6 });
 }
 
-/* Scripts can make up error codes; only the usual ones get a label, to bound their number. */
-static bool is_usual_code(struct bytes code)
-{
-    for (size_t i = 0; i < code.len; i++)
-        if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", code.data[i]) == NULL ||
-            code.data[i] == '\0')
-            return false;
-    return code.len > 0 && code.len <= 64;
-}
-
 static void write_errors(struct report *report)
 {
     struct dict_iter iter;
@@ -121,11 +112,18 @@ static void write_errors(struct report *report)
                 "Errors of commands, by the first word of the reply.");
     dict_iter_begin(&iter, &report->context->observer->errors);
     while ((error = dict_iter_next(&iter)) != NULL) {
-        if (!is_usual_code(blob_view(error->code))) {
+        /* Scripts can make up codes: only the usual ones get a label, to bound their number. */
+        struct bytes code = blob_view(error->code);
+        size_t usual = 0;
+        while (usual < code.len &&
+               (isupper((unsigned char)code.data[usual]) ||
+                isdigit((unsigned char)code.data[usual]) || code.data[usual] == '_'))
+            usual++;
+        if (usual == 0 || usual < code.len || usual > 64) {
             others += error->count;
             continue;
         }
-        struct prom_labels labels = label_of("code", blob_view(error->code));
+        struct prom_labels labels = label_of("code", code);
         prom_integer(&report->prom, &labels, error->count);
     }
     if (others == 0) return;
@@ -143,24 +141,6 @@ static const msec lag_limits[] = { 2,   3,   5,    9,    17,   33,    64,   128,
                                    256, 512, 1024, 2048, 4096, 16384, 65536 };
 enum { LAGS = sizeof(lag_limits) / sizeof(lag_limits[0]) };
 _Static_assert(sizeof(lag_bounds) / sizeof(lag_bounds[0]) == LAGS, "as many bounds");
-
-static void write_lag_histogram(struct report *report)
-{
-    const struct histogram *lag = &report->context->store->stats.lag;
-    uint64_t cumulative[LAGS];
-    for (size_t i = 0; i < LAGS; i++)
-        cumulative[i] = histogram_below(lag, lag_limits[i]);
-    prom_family(
-        &report->prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
-        "Time between the deadlines of keys and members and their removal; 0.001 means on time, "
-        "because data expires one millisecond after its deadline.");
-    prom_histogram(&report->prom, NULL,
-                   &(struct prom_histogram){ .count = LAGS,
-                                             .bounds = lag_bounds,
-                                             .cumulative = cumulative,
-                                             .total = lag->total,
-                                             .sum = (double)lag->sum / 1e3 });
-}
 
 static struct prom_labels database_label(unsigned db)
 {
@@ -338,7 +318,22 @@ void metrics_write(struct outbuf *out, const struct server_context *context,
                 "How long calls ran, not counting the time for which they were blocked.");
     commands_each_stats(context->commands, write_duration, &report);
     write_errors(&report);
-    write_lag_histogram(&report);
+
+    const struct histogram *lag = &context->store->stats.lag;
+    uint64_t cumulative[LAGS];
+    for (size_t i = 0; i < LAGS; i++)
+        cumulative[i] = histogram_below(lag, lag_limits[i]);
+    prom_family(
+        prom, "expired_expiry_lag_seconds", PROM_HISTOGRAM,
+        "Time between the deadlines of keys and members and their removal; 0.001 means on time, "
+        "because data expires one millisecond after its deadline.");
+    prom_histogram(prom, NULL,
+                   &(struct prom_histogram){ .count = LAGS,
+                                             .bounds = lag_bounds,
+                                             .cumulative = cumulative,
+                                             .total = lag->total,
+                                             .sum = (double)lag->sum / 1e3 });
+
     prom_family(prom, "expired_keys", PROM_GAUGE, "Keys of each database.");
     for (unsigned db = 0; db < context->store->database_count; db++) {
         size_t keys = keyspace_count(store_database(context->store, db));

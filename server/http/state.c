@@ -200,21 +200,6 @@ static struct bytes name_of(const struct slow_call *slow)
     return slow->argc > 0 ? blob_view(slow->argv[0]) : LIT("");
 }
 
-/* Adds the call to the group of its command, or begins one. The log is newest first. */
-static void add_slow(struct slow_group *groups, size_t *count, const struct slow_call *slow)
-{
-    struct bytes name = name_of(slow);
-    size_t i = 0;
-    for (; i < *count; i++) {
-        struct bytes other = name_of(groups[i].worst);
-        if (other.len == name.len && strncasecmp(other.data, name.data, name.len) == 0) break;
-    }
-    if (i == MOST) return;
-    if (i == *count) groups[(*count)++] = (struct slow_group){ slow, slow->at_sec, 0 };
-    groups[i].calls++;
-    if (slow->usec > groups[i].worst->usec) groups[i].worst = slow;
-}
-
 static void list_slow_calls(struct state *state)
 {
     struct json *json = &state->json;
@@ -222,8 +207,19 @@ static void list_slow_calls(struct state *state)
     struct top top = { .entries = found, .size = sizeof(found[0]) };
     size_t count = 0;
     const struct slow_call *slow = slowlog_newest(state->context->observer->slowlog);
-    for (int i = 0; slow != NULL && i < SLOW_CALLS; i++, slow = slow->older)
-        add_slow(groups, &count, slow);
+    for (int calls = 0; slow != NULL && calls < SLOW_CALLS; calls++, slow = slow->older) {
+        struct bytes name = name_of(slow);
+        size_t i = 0;
+        for (; i < count; i++) {
+            struct bytes other = name_of(groups[i].worst);
+            if (other.len == name.len && strncasecmp(other.data, name.data, name.len) == 0) break;
+        }
+        if (i == MOST) continue;
+        /* The log is newest first. */
+        if (i == count) groups[count++] = (struct slow_group){ slow, slow->at_sec, 0 };
+        groups[i].calls++;
+        if (slow->usec > groups[i].worst->usec) groups[i].worst = slow;
+    }
     for (size_t i = 0; i < count; i++)
         note(&top, &groups[i], (uint64_t)groups[i].worst->usec);
     json_open(json, "slow", '[');

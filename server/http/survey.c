@@ -184,26 +184,22 @@ bool survey_forecast(const struct survey *survey, unsigned db, msec now,
     return true;
 }
 
-/* The outlooks of a pass may begin some spans apart, so their spans are matched by their instants.
- */
-static void add_hour(struct outlook_hour *sum, const struct outlook_hour *hour)
-{
-    msec later = (hour->begin - sum->begin) / OUTLOOK_SPAN;
-    for (msec i = 0; i < OUTLOOK_SPANS; i++) {
-        msec to = i + later;
-        if (to < 0 || to >= OUTLOOK_SPANS) continue;
-        for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++)
-            sum->spans[to].of[kind] += hour->spans[i].of[kind];
-    }
-}
-
 void survey_hour(const struct survey *survey, struct outlook_hour *hour)
 {
     msec began = survey->result.began;
     *hour = (struct outlook_hour){ .begin = began - began % OUTLOOK_SPAN };
-    for (unsigned db = 0; survey->ready && db < survey->store->database_count; db++)
-        if (survey->result.outlooks[db] != NULL)
-            add_hour(hour, outlook_hour(survey->result.outlooks[db]));
+    for (unsigned db = 0; survey->ready && db < survey->store->database_count; db++) {
+        if (survey->result.outlooks[db] == NULL) continue;
+        const struct outlook_hour *one = outlook_hour(survey->result.outlooks[db]);
+        /* The outlooks of a pass may begin some spans apart: match spans by their instants. */
+        msec later = (one->begin - hour->begin) / OUTLOOK_SPAN;
+        for (msec i = 0; i < OUTLOOK_SPANS; i++) {
+            msec to = i + later;
+            if (to < 0 || to >= OUTLOOK_SPANS) continue;
+            for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++)
+                hour->spans[to].of[kind] += one->spans[i].of[kind];
+        }
+    }
 }
 
 /* The key's value, or NULL. */

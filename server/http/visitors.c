@@ -105,19 +105,6 @@ void visitors_free(struct visitors *visitors)
     mem_free(visitors);
 }
 
-/* The stream owns the socket and OpenSSL's state. A TLS peer may close without close_notify:
- * HTTP messages state their length, so a truncated one is noticed anyway. */
-static struct bufferevent *open_stream(const struct visitors *visitors, struct event_base *base)
-{
-    if (visitors->tls == NULL) return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-    struct ssl_st *session = tls_new_session(visitors->tls);
-    if (session == NULL) return NULL;
-    struct bufferevent *stream = bufferevent_openssl_socket_new(
-        base, -1, session, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-    if (stream != NULL) bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
-    return stream;
-}
-
 /* Makes a stream that never delivers input, so that the HTTP server closes it as silent. If it
  * returned NULL, libevent would make an unencrypted stream. */
 static struct bufferevent *deaf_stream(struct event_base *base)
@@ -145,7 +132,19 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
     }
 
     if (visitors->count == VISITORS_MAX) return deaf_stream(base);
-    struct bufferevent *stream = open_stream(visitors, base);
+    /* The stream owns the socket and OpenSSL's state. */
+    struct bufferevent *stream;
+    if (visitors->tls == NULL) {
+        stream = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    } else {
+        struct ssl_st *session = tls_new_session(visitors->tls);
+        if (session == NULL) return deaf_stream(base);
+        stream = bufferevent_openssl_socket_new(base, -1, session, BUFFEREVENT_SSL_ACCEPTING,
+                                                BEV_OPT_CLOSE_ON_FREE);
+        /* A peer may close without close_notify: HTTP messages state their length, so a truncated
+         * one is noticed anyway. */
+        if (stream != NULL) bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
+    }
     if (stream == NULL) return deaf_stream(base);
     bufferevent_incref(stream);
     bufferevent_setwatermark(stream, EV_READ, 0, VISITORS_READ_MAX);
