@@ -166,19 +166,6 @@ void failover_stop_resolving(struct failover *failover)
     failover->found = NULL;
 }
 
-static bool has_caught_up(struct failover *failover)
-{
-    struct failover_goal *goal = &failover->goal;
-    struct search search = { .named = goal };
-    if (goal->host[0] != '\0') {
-        search.host = goal->host;
-        search.port = goal->port;
-        search.named = NULL;
-    }
-    search_replica(failover, &search);
-    return search.has_all;
-}
-
 /* ---- the steps ------------------------------------------------------------------------------- */
 
 void failover_begin(struct failover *failover, const struct failover_goal *goal)
@@ -220,11 +207,22 @@ static void hand_over(struct failover *failover)
 void failover_turn(struct failover *failover)
 {
     if (failover->state != FAILOVER_WAITS) return;
-    if ((failover->is_late && failover->goal.force) ||
-        (!failover->is_late && has_caught_up(failover)))
-        hand_over(failover);
-    else if (failover->is_late)
-        failover_abort(failover, "no replica has caught up in time");
+    struct failover_goal *goal = &failover->goal;
+    if (failover->is_late) {
+        if (goal->force)
+            hand_over(failover);
+        else
+            failover_abort(failover, "no replica has caught up in time");
+        return;
+    }
+    struct search search = { .named = goal };
+    if (goal->host[0] != '\0') {
+        search.host = goal->host;
+        search.port = goal->port;
+        search.named = NULL;
+    }
+    search_replica(failover, &search);
+    if (search.has_all) hand_over(failover);
 }
 
 void failover_answered(struct failover *failover, bool accepted)

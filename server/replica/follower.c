@@ -213,20 +213,6 @@ static enum measured measure_unit(struct follower *follower, const char *data, s
     return MEASURED;
 }
 
-static bool run_unit(struct follower *follower, const char *data, size_t len)
-{
-    struct request_progress progress = { 0 };
-    for (size_t at = 0, size; at < len; at += size) {
-        bool empty;
-        if (measure(&progress, data + at, len - at, &size, &empty) != MEASURED) return false;
-        if (empty) continue;
-        if (request_read(&follower->request, data + at, len - at, &size) != REQUEST_WHOLE)
-            return false;
-        if (follower->request.argc > 0 && !run_command(follower)) return false;
-    }
-    return true;
-}
-
 static bool apply_unit(struct follower *follower, const char *data, size_t len)
 {
     struct engine *engine = follower->w.engine;
@@ -238,7 +224,15 @@ static bool apply_unit(struct follower *follower, const char *data, size_t len)
     }
     txn_begin(&follower->txn, engine->store, clock_now(engine->clock), FROM_MASTER);
     txn_call(&follower->txn, follower_db(follower));
-    bool good = run_unit(follower, data, len);
+    bool good = true;
+    struct request_progress progress = { 0 };
+    for (size_t at = 0, size; good && at < len; at += size) {
+        bool empty;
+        good = measure(&progress, data + at, len - at, &size, &empty) == MEASURED;
+        if (!good || empty) continue;
+        good = request_read(&follower->request, data + at, len - at, &size) == REQUEST_WHOLE &&
+               (follower->request.argc == 0 || run_command(follower));
+    }
     follower->w.applied(follower->w.ctx, bytes_of(data, len), good);
     txn_commit(&follower->txn);
     if (blocked_pending(engine->blocked)) unblock_ready(engine);

@@ -370,19 +370,13 @@ bool link_copy_begins(struct link *link)
     return true;
 }
 
-/* The number of bytes to give to the owner. Holds back the last ones, which may be the mark that
- * ends the copy. */
-static size_t copy_bytes_ready(const struct link *link)
-{
-    if (link->state != LINK_COPY) return 0;
-    if (link->has_mark) return link->len > MARK ? link->len - MARK : 0;
-    uint64_t left = link->copy.length - link->copy_read;
-    return link->len < left ? link->len : (size_t)left;
-}
-
 size_t link_copy_read(struct link *link, void *to, size_t size)
 {
-    size_t ready = copy_bytes_ready(link), len = ready < size ? ready : size;
+    if (link->state != LINK_COPY) return 0;
+    /* Hold back the last bytes if they may be the mark that ends the copy. */
+    uint64_t left = link->has_mark ? (link->len > MARK ? link->len - MARK : 0)
+                                   : link->copy.length - link->copy_read;
+    size_t ready = link->len < left ? link->len : (size_t)left, len = ready < size ? ready : size;
     if (len == 0) return 0;
     memcpy(to, link->data + link->start, len);
     link->copy_read += len;

@@ -121,15 +121,6 @@ static void reply_ours(struct call *call, struct replica *replica)
     }
 }
 
-/* Only Valkey and servers like this one name their version: "9.1.2". */
-static bool is_valkey_9(struct bytes version)
-{
-    int64_t major;
-    const char *dot = version.len > 0 ? memchr(version.data, '.', version.len) : NULL;
-    size_t len = dot != NULL ? (size_t)(dot - version.data) : version.len;
-    return number_parse_int64(version.data, len, &major) && major >= 9;
-}
-
 static void cmd_replconf(struct call *call)
 {
     struct replication *replication = call->context;
@@ -164,7 +155,12 @@ static void cmd_replconf(struct call *call)
                 replica_add_ability(replica, REPLICA_READS_REDIS_8);
             ours |= arg_is(call, i + 1, "expired");
         } else if (arg_is(call, i, "version")) {
-            if (is_valkey_9(call->argv[i + 1])) replica_add_ability(replica, REPLICA_READS_VALKEY);
+            /* Only Valkey and servers like this one name their version: "9.1.2". */
+            struct bytes version = call->argv[i + 1];
+            const char *dot = version.len > 0 ? memchr(version.data, '.', version.len) : NULL;
+            size_t len = dot != NULL ? (size_t)(dot - version.data) : version.len;
+            if (number_parse_int64(version.data, len, &number) && number >= 9)
+                replica_add_ability(replica, REPLICA_READS_VALKEY);
         } else if (arg_is(call, i, "rdb-only")) {
             if (!arg_range(call, i + 1, 0, 1, &number, ERR_NOT_INTEGER)) return;
             replica_set_copy_only(replica, number != 0);

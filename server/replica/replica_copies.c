@@ -70,17 +70,6 @@ static void begin_copying(struct replica *replica)
     clients_source_ready(replica->session);
 }
 
-/* The replica logs the reason. */
-static void refuse_copy(struct replica *replica, const char *why)
-{
-    char line[128];
-    int len = snprintf(line, sizeof(line), "ERR can't begin a full copy: %s", why);
-    resp_error(&replica->session->out, line, (size_t)len);
-    replica->closes = true;
-    session_close(replica->session);
-    session_notify(replica->session);
-}
-
 static void begin_copy(struct replicas *all, struct full_copy_form form)
 {
     struct replica *replica;
@@ -90,10 +79,17 @@ static void begin_copy(struct replicas *all, struct full_copy_form form)
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
         if (!waits_for(replica, form)) continue;
-        if (error == 0)
+        if (error == 0) {
             begin_copying(replica);
-        else
-            refuse_copy(replica, strerror(error));
+            continue;
+        }
+        /* The replica logs the reason. */
+        char line[128];
+        int len = snprintf(line, sizeof(line), "ERR can't begin a full copy: %s", strerror(error));
+        resp_error(&replica->session->out, line, (size_t)len);
+        replica->closes = true;
+        session_close(replica->session);
+        session_notify(replica->session);
     }
     if (error != 0) return;
     all->report.copies_begun++;

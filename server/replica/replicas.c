@@ -281,33 +281,30 @@ size_t replicas_lag_bytes(const struct replicas *all)
 
 static const struct bytes ping[] = { LIT("PING") };
 
-static void check_silence(struct replica *replica, int64_t now)
-{
-    int64_t timeout = replica->all->w.conf->repl_timeout * USEC;
-    /* An empty line keeps a waiting replica from giving up. */
-    if (replica->state == WAITING) {
-        outbuf_append(replica->session->out.out, "\n", 1);
-        clients_source_ready(replica->session);
-    }
-    if (replica->state == COPYING || replica->state == COPIED) {
-        /* It reads the copy, or sends empty lines while it loads it. */
-        struct client_info info;
-        if (!clients_info(replica->session, &info)) return;
-        replica->heard_usec = now - info.idle_sec * USEC;
-    }
-    if (replica->state < COPYING || (replica->is_old && replica->state == ONLINE)) return;
-    if (now - replica->heard_usec <= timeout) return;
-    log_line(LOG_WARNING, "Replica %s closed: %s for longer than repl-timeout",
-             replica->session->peer,
-             replica->state == COPYING ? "it has read nothing of its full copy" : "silent");
-    replicas_close(replica);
-}
-
 void replicas_second(struct replicas *all, bool silent)
 {
     int64_t now = clock_mono_usec();
     struct replica *replica;
-    TAILQ_FOREACH(replica, &all->list, in_order) check_silence(replica, now);
+    TAILQ_FOREACH(replica, &all->list, in_order)
+    {
+        /* An empty line keeps a waiting replica from giving up. */
+        if (replica->state == WAITING) {
+            outbuf_append(replica->session->out.out, "\n", 1);
+            clients_source_ready(replica->session);
+        }
+        if (replica->state == COPYING || replica->state == COPIED) {
+            /* It reads the copy, or sends empty lines while it loads it. */
+            struct client_info info;
+            if (!clients_info(replica->session, &info)) continue;
+            replica->heard_usec = now - info.idle_sec * USEC;
+        }
+        if (replica->state < COPYING || (replica->is_old && replica->state == ONLINE)) continue;
+        if (now - replica->heard_usec <= all->w.conf->repl_timeout * USEC) continue;
+        log_line(LOG_WARNING, "Replica %s closed: %s for longer than repl-timeout",
+                 replica->session->peer,
+                 replica->state == COPYING ? "it has read nothing of its full copy" : "silent");
+        replicas_close(replica);
+    }
     if (TAILQ_EMPTY(&all->list) || silent) return;
     if (now - all->pinged_usec < all->w.conf->repl_ping_replica_period * USEC) return;
     all->pinged_usec = now;

@@ -208,25 +208,23 @@ static void ask_link(void *ctx)
     r->asks = true;
 }
 
-/* The offset up to which base and journal are synced, for the master's WAITAOF. */
-static uint64_t synced_offset(struct replication *r)
-{
-    struct persist *persist = r->w.engine->persist;
-    uint64_t end = backlog_end(r->backlog);
-    if (persist == NULL || !persist_listens(persist)) return 0;
-    if (r->marked > r->synced && persist_has_synced(persist, r->mark)) r->synced = r->marked;
-    if (r->marked <= r->synced) {
-        r->marked = end;
-        r->mark = persist_position(persist);
-        if (persist_has_synced(persist, r->mark)) r->synced = r->marked;
-    }
-    return r->synced > 0 ? r->synced - 1 : 0;
-}
-
 void replication_acknowledge(struct replication *r)
 {
-    if (r->follows && link_state(r->link) == LINK_STREAM)
-        link_acknowledge(r->link, replication_offset(r), synced_offset(r));
+    if (!r->follows || link_state(r->link) != LINK_STREAM) return;
+
+    /* For the master's WAITAOF: up to which offset are base and journal synced? */
+    struct persist *persist = r->w.engine->persist;
+    uint64_t synced = 0;
+    if (persist != NULL && persist_listens(persist)) {
+        if (r->marked > r->synced && persist_has_synced(persist, r->mark)) r->synced = r->marked;
+        if (r->marked <= r->synced) {
+            r->marked = backlog_end(r->backlog);
+            r->mark = persist_position(persist);
+            if (persist_has_synced(persist, r->mark)) r->synced = r->marked;
+        }
+        if (r->synced > 0) synced = r->synced - 1;
+    }
+    link_acknowledge(r->link, replication_offset(r), synced);
 }
 
 /* ---- the master's stream --------------------------------------------------------------------- */

@@ -31,20 +31,6 @@ static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
     return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;
 }
 
-/* Takes the position of the data from the files, and what they have of the stream before it. */
-static void take_position(struct replication *r, const struct stream_position *position)
-{
-    char path[DISK_PATH_MAX];
-    r->position = r->loaded = *position;
-    r->has_position = r->active = true;
-    backlog_restart(r->backlog, position->offset);
-    if (backlog_path(r, path)) (void)backlog_file_read(path, position, r->backlog);
-    log_line(LOG_NOTICE,
-             "The data is that of the stream %s up to offset %" PRIu64 ", the backlog has %" PRIu64
-             " bytes",
-             position->history.id, position->offset, position->offset - backlog_begin(r->backlog));
-}
-
 void replication_start(struct replication *r)
 {
     char host[MASTER_HOST_MAX];
@@ -54,8 +40,19 @@ void replication_start(struct replication *r)
     const struct stream_position *position =
         persist != NULL ? persist_loaded_position(persist) : NULL;
     char path[DISK_PATH_MAX];
-    if (position != NULL) take_position(r, position);
-    if (backlog_path(r, path)) backlog_file_remove(path);
+    bool has_path = backlog_path(r, path);
+    if (position != NULL) {
+        r->position = r->loaded = *position;
+        r->has_position = r->active = true;
+        backlog_restart(r->backlog, position->offset);
+        if (has_path) (void)backlog_file_read(path, position, r->backlog);
+        log_line(LOG_NOTICE,
+                 "The data is that of the stream %s up to offset %" PRIu64
+                 ", the backlog has %" PRIu64 " bytes",
+                 position->history.id, position->offset,
+                 position->offset - backlog_begin(r->backlog));
+    }
+    if (has_path) backlog_file_remove(path);
 
     /* Other replicas may have more of the stream than the files, which then has another
      * continuation than ours. So it has a new id, and replicas that have no more than the files
