@@ -31,19 +31,6 @@ static bool matches_any_pattern(const struct call *call, const struct conf_optio
     return false;
 }
 
-/* An option that is requested by its full name is returned in the spelling of the request. */
-static void reply_name(struct call *call, const struct conf_option *option)
-{
-    for (int i = 2; i < call->argc; i++) {
-        if (call->argv[i].len != strlen(option->name) ||
-            !matches_in_lower_case(call->argv[i], option->name))
-            continue;
-        reply_bytes(call, call->argv[i]);
-        return;
-    }
-    resp_bulk_text(call->out, option->name);
-}
-
 static void cmd_config_get(struct call *call)
 {
     const struct config_context *context = call->context;
@@ -55,7 +42,12 @@ static void cmd_config_get(struct call *call)
         const struct conf_option *option = conf_option_at(i);
         if (!matches_any_pattern(call, option)) continue;
         char *value = conf_get(context->conf, option);
-        reply_name(call, option);
+        /* Requested by its full name, an option is returned in the spelling of the request. */
+        struct bytes name = bytes_of(option->name, strlen(option->name));
+        for (int j = call->argc - 1; j >= 2; j--)
+            if (call->argv[j].len == name.len && matches_in_lower_case(call->argv[j], option->name))
+                name = call->argv[j];
+        reply_bytes(call, name);
         resp_bulk_text(call->out, value);
         free(value);
     }
@@ -114,23 +106,17 @@ static bool may_set(struct call *call, const struct conf_option *option)
     return false;
 }
 
-/* Is the option's value a password? True even for options that CONFIG SET can't set. */
-static bool is_secret(struct bytes name)
+/* Finds the options to change; refuses duplicates and those that may not change. */
+static bool find_options(struct call *call, struct change *changes, int count)
 {
     static const char *const secrets[] = { "requirepass",       "user",
                                            "masterauth",        "primaryauth",
                                            "tls-key-file-pass", "tls-client-key-file-pass" };
-    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
-        if (bytes_is_word(name, secrets[i])) return true;
-    return false;
-}
-
-/* Finds the options to change; refuses duplicates and those that may not change. */
-static bool find_options(struct call *call, struct change *changes, int count)
-{
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
-        if (is_secret(call->argv[2 + 2 * i])) call_redact(call, 3 + 2 * i);
+        /* Redact passwords, even those that CONFIG SET can't set. */
+        for (size_t j = 0; j < sizeof(secrets) / sizeof(secrets[0]); j++)
+            if (bytes_is_word(call->argv[2 + 2 * i], secrets[j])) call_redact(call, 3 + 2 * i);
     }
     for (int i = 0; i < count; i++) {
         if (changes[i].option != NULL) continue;

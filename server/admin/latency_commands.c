@@ -126,33 +126,29 @@ struct histograms {
     bool reply; /* else only count */
 };
 
-/* A command that is requested by name includes its subcommands. */
-static bool is_requested(const struct call *call, struct command_ref ref)
-{
-    char name[COMMAND_NAME_MAX];
-    struct bytes full = bytes_of(name, command_full_name(ref, name, sizeof(name)));
-    if (call->argc == 2) return true;
-    for (int i = 2; i < call->argc; i++) {
-        const struct command *row = ref.parent != NULL ? ref.parent : ref.row;
-        if (arg_is(call, i, row->name) || bytes_equal(call->argv[i], full)) return true;
-    }
-    return false;
-}
-
 static void visit_histogram(void *ctx, struct command_ref ref)
 {
     struct histograms *all = ctx;
-    if (ref.stats->spans == NULL || !is_requested(all->call, ref)) return;
+    const struct call *call = all->call;
+    if (ref.stats->spans == NULL) return;
+
+    /* A command that is requested by name includes its subcommands. */
+    char name[COMMAND_NAME_MAX];
+    struct bytes full = bytes_of(name, command_full_name(ref, name, sizeof(name)));
+    const struct command *row = ref.parent != NULL ? ref.parent : ref.row;
+    bool requested = call->argc == 2;
+    for (int i = 2; i < call->argc && !requested; i++)
+        requested = arg_is(call, i, row->name) || bytes_equal(call->argv[i], full);
+    if (!requested) return;
     all->count++;
 
     if (all->reply) {
-        char name[COMMAND_NAME_MAX];
         const struct histogram *spans = ref.stats->spans;
-        resp_bulk(all->call->out, name, command_full_name(ref, name, sizeof(name)));
-        resp_map(all->call->out, 2);
-        resp_bulk_text(all->call->out, "calls");
-        resp_integer(all->call->out, (int64_t)ref.stats->calls);
-        resp_bulk_text(all->call->out, "histogram_usec");
+        resp_bulk(call->out, full.data, full.len);
+        resp_map(call->out, 2);
+        resp_bulk_text(call->out, "calls");
+        resp_integer(call->out, (int64_t)ref.stats->calls);
+        resp_bulk_text(call->out, "histogram_usec");
         uint64_t bounds[BUCKETS_MAX], seen = 0;
         unsigned count = 0;
         for (unsigned i = 0; i < BUCKETS_MAX && seen < spans->total; i++) {
@@ -161,10 +157,10 @@ static void visit_histogram(void *ctx, struct command_ref ref)
             seen = upto;
             bounds[count++] = UINT64_C(1) << i;
         }
-        resp_map(all->call->out, count);
+        resp_map(call->out, count);
         for (unsigned i = 0; i < count; i++) {
-            resp_integer(all->call->out, (int64_t)bounds[i]);
-            resp_integer(all->call->out, (int64_t)histogram_up_to(spans, (int64_t)bounds[i]));
+            resp_integer(call->out, (int64_t)bounds[i]);
+            resp_integer(call->out, (int64_t)histogram_up_to(spans, (int64_t)bounds[i]));
         }
     }
 }

@@ -111,31 +111,27 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
     ++*count;
 }
 
-static void reply_members(struct call *call, unsigned category)
-{
-    const struct commands *commands = acl_of(call)->commands;
-    struct outbuf names; /* a separate buffer, because their number is sent first */
-    outbuf_init(&names);
-    struct resp_writer out = resp_writer_to(call->out, &names);
-    size_t count = 0;
-    for (size_t i = 0; i < commands_count(commands); i++) {
-        struct command_ref ref = commands_at(commands, i), sub;
-        append_name(&out, ref, category, &count);
-        for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
-            append_name(&out, sub, category, &count);
-    }
-    resp_array(call->out, count);
-    resp_splice(call->out, &names);
-}
-
 void acl_show_categories(struct call *call)
 {
     if (call->argc == 3) {
         int category = category_find(call->argv[2]);
-        if (category >= 0)
-            reply_members(call, (unsigned)category);
-        else
+        if (category < 0) {
             failf(call, ERR_ACL_CATEGORY, arg_width(call, 2), call->argv[2].data);
+            return;
+        }
+        const struct commands *commands = acl_of(call)->commands;
+        struct outbuf names; /* a separate buffer, because their number is sent first */
+        outbuf_init(&names);
+        struct resp_writer out = resp_writer_to(call->out, &names);
+        size_t count = 0;
+        for (size_t i = 0; i < commands_count(commands); i++) {
+            struct command_ref ref = commands_at(commands, i), sub;
+            append_name(&out, ref, (unsigned)category, &count);
+            for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
+                append_name(&out, sub, (unsigned)category, &count);
+        }
+        resp_array(call->out, count);
+        resp_splice(call->out, &names);
         return;
     }
     if (call->argc > 3) {
@@ -148,25 +144,6 @@ void acl_show_categories(struct call *call)
 }
 
 /* ---- LOG ------------------------------------------------------------------------------------ */
-
-static void reply_entry(struct call *call, const struct acl_log_entry *entry)
-{
-    resp_map(call->out, 7);
-    resp_bulk_text(call->out, "count");
-    resp_integer(call->out, (int64_t)entry->count);
-    resp_bulk_text(call->out, "reason");
-    resp_bulk_text(call->out, acl_reason_text(entry->reason));
-    resp_bulk_text(call->out, "context");
-    resp_bulk_text(call->out, acl_where_text(entry->where));
-    resp_bulk_text(call->out, "object");
-    reply_bytes(call, blob_view(entry->object));
-    resp_bulk_text(call->out, "username");
-    reply_bytes(call, blob_view(entry->user_name));
-    resp_bulk_text(call->out, "age-seconds");
-    resp_double(call->out, (double)(call->txn->now - entry->at) / 1000);
-    resp_bulk_text(call->out, "client-info");
-    reply_bytes(call, blob_view(entry->client));
-}
 
 void acl_show_log(struct call *call)
 {
@@ -185,8 +162,23 @@ void acl_show_log(struct call *call)
     size_t count = most < 0 ? 0 : (uint64_t)most < log->count ? (size_t)most : log->count;
     resp_array(call->out, count);
     const struct acl_log_entry *entry = TAILQ_FIRST(&log->entries);
-    for (; count > 0; count--, entry = TAILQ_NEXT(entry, next))
-        reply_entry(call, entry);
+    for (; count > 0; count--, entry = TAILQ_NEXT(entry, next)) {
+        resp_map(call->out, 7);
+        resp_bulk_text(call->out, "count");
+        resp_integer(call->out, (int64_t)entry->count);
+        resp_bulk_text(call->out, "reason");
+        resp_bulk_text(call->out, acl_reason_text(entry->reason));
+        resp_bulk_text(call->out, "context");
+        resp_bulk_text(call->out, acl_where_text(entry->where));
+        resp_bulk_text(call->out, "object");
+        reply_bytes(call, blob_view(entry->object));
+        resp_bulk_text(call->out, "username");
+        reply_bytes(call, blob_view(entry->user_name));
+        resp_bulk_text(call->out, "age-seconds");
+        resp_double(call->out, (double)(call->txn->now - entry->at) / 1000);
+        resp_bulk_text(call->out, "client-info");
+        reply_bytes(call, blob_view(entry->client));
+    }
 }
 
 void acl_show_help(struct call *call)

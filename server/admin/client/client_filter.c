@@ -30,13 +30,6 @@ static bool is_replica(const struct session *session)
     return session->replica != NULL && replica_has_asked(session->replica);
 }
 
-static enum client_type type_of(const struct client_info *info)
-{
-    if (info->is_master) return MASTER_TYPE;
-    if (is_replica(info->session)) return REPLICA_TYPE;
-    return session_subscriptions(info->session) > 0 ? PUBSUB_TYPE : NORMAL;
-}
-
 const char *client_flags(const struct client_info *info, char to[CLIENT_FLAGS_MAX])
 {
     char *p = to;
@@ -124,7 +117,13 @@ static bool fits(const struct client_wish *wish, const struct client_info *info,
         bool has_id = bsearch(&id, wish->ids, wish->id_count, sizeof(id), compare_ids) != NULL;
         if (has_id != must) return false;
     }
-    if (wish->type != ANY_TYPE && (wish->type == type_of(info)) != must) return false;
+    if (wish->type != ANY_TYPE) {
+        enum client_type type = info->is_master                            ? MASTER_TYPE
+                                : is_replica(info->session)                ? REPLICA_TYPE
+                                : session_subscriptions(info->session) > 0 ? PUBSUB_TYPE
+                                                                           : NORMAL;
+        if ((wish->type == type) != must) return false;
+    }
     if (wish->user != NULL && (wish->user == info->session->user) != must) return false;
     if (wish->db >= 0 && (wish->db == info->session->db) != must) return false;
     for (enum client_text i = 0; i < CLIENT_TEXTS; i++)
@@ -140,22 +139,6 @@ bool client_filter_matches(const struct client_filter *filter, const struct clie
 }
 
 /* ---- parsing --------------------------------------------------------------------------------- */
-
-static bool parse_type(struct call *call, int i, enum client_type *type)
-{
-    if (arg_is(call, i, "NORMAL"))
-        *type = NORMAL;
-    else if (arg_is(call, i, "PUBSUB"))
-        *type = PUBSUB_TYPE;
-    else if (arg_is(call, i, "REPLICA") || arg_is(call, i, "SLAVE"))
-        *type = REPLICA_TYPE;
-    else if (arg_is(call, i, "MASTER") || arg_is(call, i, "PRIMARY"))
-        *type = MASTER_TYPE;
-    else {
-        return failf(call, ERR_CLIENT_TYPE, arg_width(call, i), call->argv[i].data);
-    }
-    return true;
-}
 
 static bool parse_seconds(struct call *call, int i, const char *name, int64_t *seconds)
 {
@@ -199,7 +182,16 @@ static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
     if (strcasecmp(word, "ID") == 0) {
         valid = parse_ids(call, i, wish);
     } else if (strcasecmp(word, "TYPE") == 0) {
-        valid = parse_type(call, *i, &wish->type);
+        if (arg_is(call, *i, "NORMAL"))
+            wish->type = NORMAL;
+        else if (arg_is(call, *i, "PUBSUB"))
+            wish->type = PUBSUB_TYPE;
+        else if (arg_is(call, *i, "REPLICA") || arg_is(call, *i, "SLAVE"))
+            wish->type = REPLICA_TYPE;
+        else if (arg_is(call, *i, "MASTER") || arg_is(call, *i, "PRIMARY"))
+            wish->type = MASTER_TYPE;
+        else
+            valid = failf(call, ERR_CLIENT_TYPE, arg_width(call, *i), value.data);
     } else if (strcasecmp(word, "USER") == 0) {
         wish->user = acl_find(context->engine->acl, value);
         valid =

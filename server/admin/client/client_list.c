@@ -138,28 +138,24 @@ static void choose_victim(void *ctx, const struct client_info *info)
     selection->victims[selection->victim_count++] = info->session;
 }
 
-static bool parse_kill(struct call *call, struct client_filter *filter)
-{
-    client_filter_init(filter, call);
-    if (call->argc == 3) { /* only an address, which may be the caller's own */
-        filter->is.texts[CLIENT_ADDR] = call->argv[2];
-        return true;
-    }
-    filter->skip_me = true;
-    for (int i = 2; i < call->argc;) {
-        int64_t id;
-        bool is_id = arg_is(call, i, "ID") && i + 1 < call->argc;
-        if (is_id && !arg_range(call, i + 1, 1, INT64_MAX, &id, ERR_CLIENT_ID_RANGE)) return false;
-        if (!client_filter_parse(filter, call, &i, ERR_SYNTAX)) return false;
-    }
-    return true;
-}
-
 void cmd_client_kill(struct call *call)
 {
     struct selection selection = { .text = NULL };
 
-    if (parse_kill(call, &selection.filter)) {
+    struct client_filter *filter = &selection.filter;
+    bool good = true;
+    client_filter_init(filter, call);
+    filter->skip_me = call->argc > 3;
+    if (call->argc == 3) /* only an address, which may be the caller's own */
+        filter->is.texts[CLIENT_ADDR] = call->argv[2];
+    for (int i = 2; good && call->argc > 3 && i < call->argc;) {
+        int64_t id;
+        bool is_id = arg_is(call, i, "ID") && i + 1 < call->argc;
+        good = (!is_id || arg_range(call, i + 1, 1, INT64_MAX, &id, ERR_CLIENT_ID_RANGE)) &&
+               client_filter_parse(filter, call, &i, ERR_SYNTAX);
+    }
+
+    if (good) {
         each_connection(call, choose_victim, &selection);
         if (selection.kills_master)
             link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
@@ -175,5 +171,5 @@ void cmd_client_kill(struct call *call)
             fail(call, ERR_NO_SUCH_CLIENT);
     }
 
-    client_filter_drop(&selection.filter);
+    client_filter_drop(filter);
 }

@@ -158,24 +158,21 @@ static bool prefixes_fit(struct call *call, const struct options *options)
     return fail_overlap(call, prefix, "another provided", other);
 }
 
-/* DIFFERS: Redis lets every user track the names of all keys. (doc/differs.md) */
-static bool may_track_prefixes(struct call *call, const struct options *options)
-{
-    const struct acl_user *user = call->session->user;
-    if (user == NULL || user->unrestricted || !options->mode.broadcast) return true;
-    bool may = options->prefix_count > 0 || acl_user_reads_prefix(user, LIT(""));
-    for (size_t i = 0; may && i < options->prefix_count; i++)
-        may = acl_user_reads_prefix(user, options->prefixes[i]);
-    if (!may) fail(call, ERR_NOPERM_KEY);
-    return may;
-}
-
 static bool switch_on(struct call *call, struct options *options)
 {
     const struct connection_context *context = call->context;
     struct session *session = call->session;
     if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
-    if (!may_track_prefixes(call, options)) return false;
+
+    /* DIFFERS: Redis lets every user track the names of all keys. (doc/differs.md) */
+    const struct acl_user *user = session->user;
+    if (user != NULL && !user->unrestricted && options->mode.broadcast) {
+        bool may = options->prefix_count > 0 || acl_user_reads_prefix(user, LIT(""));
+        for (size_t i = 0; may && i < options->prefix_count; i++)
+            may = acl_user_reads_prefix(user, options->prefixes[i]);
+        if (!may) return fail(call, ERR_NOPERM_KEY);
+    }
+
     tracking_on(context->tracking, session, &options->mode);
     struct bytes all_keys = LIT("");
     if (options->mode.broadcast && options->prefix_count == 0)

@@ -158,28 +158,17 @@ static void cmd_command_list(struct call *call)
     commands_each_stats(call->context, list_command, &listing);
 }
 
-/* The row of the command given to GETKEYS, or NULL after an error reply. */
-static const struct command *find_row_with_keys(struct call *call, int argc,
-                                                const struct bytes *argv)
-{
-    const struct command *row = commands_match(call->context, argc, argv).row;
-    if (row == NULL)
-        fail(call, ERR_COMMAND_INVALID);
-    else if (!command_has_keys(row))
-        fail(call, ERR_COMMAND_NO_KEYS);
-    else if (row->arity > 0 ? argc != row->arity : argc < -row->arity)
-        fail(call, ERR_COMMAND_ARITY);
-    else
-        return row;
-    return NULL;
-}
-
 static void reply_keys(struct call *call, bool with_flags)
 {
     int argc = call->argc - 2;
     const struct bytes *argv = call->argv + 2;
-    const struct command *row = find_row_with_keys(call, argc, argv);
-    if (row == NULL) return;
+    const struct command *row = commands_match(call->context, argc, argv).row;
+    if (row == NULL || !command_has_keys(row) || !command_fits_arity(row, argc)) {
+        fail(call, row == NULL              ? ERR_COMMAND_INVALID
+                   : !command_has_keys(row) ? ERR_COMMAND_NO_KEYS
+                                            : ERR_COMMAND_ARITY);
+        return;
+    }
     int *positions = mem_alloc((size_t)argc * sizeof(*positions));
     unsigned *flags = mem_alloc((size_t)argc * sizeof(*flags));
     int count = command_keys(row, argc, argv, positions);

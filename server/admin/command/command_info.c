@@ -112,19 +112,6 @@ static void reply_key_specs(struct call *call, const struct command *row)
     }
 }
 
-static void reply_tips(struct call *call, const char *tips)
-{
-    size_t count = 0;
-    for (const char *at = tips; at != NULL && *at != '\0'; at += strspn(at, " "), count++)
-        at += strcspn(at, " ");
-    resp_set(call->out, count);
-    for (const char *at = tips; count > 0; count--, at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        resp_bulk(call->out, at, len);
-        at += len;
-    }
-}
-
 size_t command_info_subcommand_count(const struct command *row)
 {
     size_t count = 0;
@@ -158,7 +145,15 @@ void command_info_reply(struct call *call, struct command_ref ref)
         int len = snprintf(label, sizeof(label), "@%s", category_name(i));
         if (categories >> i & 1) resp_status_bytes(call->out, label, (size_t)len);
     }
-    reply_tips(call, row->tips);
+    size_t tips = 0;
+    for (const char *at = row->tips; at != NULL && *at != '\0'; at += strspn(at, " "), tips++)
+        at += strcspn(at, " ");
+    resp_set(call->out, tips);
+    for (const char *at = row->tips; tips > 0; tips--, at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        resp_bulk(call->out, at, len);
+        at += len;
+    }
     reply_key_specs(call, row);
     size_t count = command_info_subcommand_count(row);
     /* As in Redis: an empty set, or an array of subcommands. */

@@ -192,19 +192,6 @@ void syntax_parse(struct syntax *syntax, const char *line)
 /* ---- the reply --------------------------------------------------------------------------------
  */
 
-static void reply_lower(struct resp_writer *out, struct bytes text)
-{
-    char lower[64];
-    if (symbol_name(text) != NULL) {
-        resp_bulk_text(out, symbol_name(text));
-        return;
-    }
-    size_t len = text.len < sizeof(lower) ? text.len : sizeof(lower);
-    for (size_t i = 0; i < len; i++)
-        lower[i] = (char)tolower((unsigned char)text.data[i]);
-    resp_bulk(out, lower, len);
-}
-
 static bool is_among(struct bytes name, const char *const *names)
 {
     for (; *names != NULL; names++)
@@ -261,7 +248,16 @@ static void reply_node(struct resp_writer *out, struct replying *reply,
     struct bytes name = node->name.len > 0 ? node->name : node->token;
     resp_map(out, fields);
     resp_bulk_text(out, "name");
-    reply_lower(out, node->kind == SYNTAX_ONEOF ? LIT("option") : name);
+    if (node->kind == SYNTAX_ONEOF) name = LIT("option");
+    if (symbol_name(name) != NULL) {
+        resp_bulk_text(out, symbol_name(name));
+    } else {
+        char lower[64];
+        size_t len = name.len < sizeof(lower) ? name.len : sizeof(lower);
+        for (size_t i = 0; i < len; i++)
+            lower[i] = (char)tolower((unsigned char)name.data[i]);
+        resp_bulk(out, lower, len);
+    }
     resp_bulk_text(out, "type");
     resp_bulk_text(out, type);
     if (is_key) {

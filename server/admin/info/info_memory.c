@@ -33,44 +33,10 @@ static void write_use(struct report *report, const struct memory_figures *figure
     REPORT_ROWS(report, rows);
 }
 
-/* Scripts and functions share one interpreter, whose memory counts as that of scripts. */
-static void write_scripts(struct report *report, const struct script_report *scripts)
-{
-    const struct info_row rows[] = {
-        BYTES("used_memory_lua", scripts->lua_bytes),
-        COUNT("used_memory_vm_eval", scripts->lua_bytes),
-        COUNT("used_memory_scripts_eval", scripts->script_bytes),
-        COUNT("number_of_cached_scripts", scripts->scripts),
-        COUNT("number_of_functions", scripts->functions),
-        COUNT("number_of_libraries", scripts->libraries),
-        NEVER_ANY("used_memory_vm_functions"),
-        BYTES("used_memory_vm_total", scripts->lua_bytes),
-        COUNT("used_memory_functions", scripts->function_bytes),
-        BYTES("used_memory_scripts", scripts->script_bytes + scripts->function_bytes),
-    };
-    REPORT_ROWS(report, rows);
-}
-
 /* By how many bytes one figure exceeds another; negative if it is smaller. */
 static int64_t excess(size_t value, size_t above)
 {
     return (int64_t)value - (int64_t)above;
-}
-
-static void write_fragmentation(struct report *report, const struct memory_figures *figures)
-{
-    const struct mem_allocators *all = &figures->allocators;
-    const struct info_row rows[] = {
-        RATIO("allocator_frag_ratio", memory_ratio(all->active, all->allocated)),
-        NUMBER("allocator_frag_bytes", excess(all->active, all->allocated)),
-        RATIO("allocator_rss_ratio", memory_ratio(all->resident, all->active)),
-        NUMBER("allocator_rss_bytes", excess(all->resident, all->active)),
-        RATIO("rss_overhead_ratio", memory_ratio(figures->resident, all->resident)),
-        NUMBER("rss_overhead_bytes", excess(figures->resident, all->resident)),
-        RATIO("mem_fragmentation_ratio", memory_ratio(figures->resident, figures->used)),
-        NUMBER("mem_fragmentation_bytes", excess(figures->resident, figures->used)),
-    };
-    REPORT_ROWS(report, rows);
 }
 
 static void write_parts(struct report *report, const struct memory_figures *figures)
@@ -100,7 +66,21 @@ void info_memory(struct report *report)
     struct memory_figures figures;
     memory_figures(report->context->memory, &figures);
     write_use(report, &figures);
-    write_scripts(report, &figures.scripts);
+    /* Scripts and functions share one interpreter, whose memory counts as that of scripts. */
+    const struct script_report *scripts = &figures.scripts;
+    const struct info_row of_scripts[] = {
+        BYTES("used_memory_lua", scripts->lua_bytes),
+        COUNT("used_memory_vm_eval", scripts->lua_bytes),
+        COUNT("used_memory_scripts_eval", scripts->script_bytes),
+        COUNT("number_of_cached_scripts", scripts->scripts),
+        COUNT("number_of_functions", scripts->functions),
+        COUNT("number_of_libraries", scripts->libraries),
+        NEVER_ANY("used_memory_vm_functions"),
+        BYTES("used_memory_vm_total", scripts->lua_bytes),
+        COUNT("used_memory_functions", scripts->function_bytes),
+        BYTES("used_memory_scripts", scripts->script_bytes + scripts->function_bytes),
+    };
+    REPORT_ROWS(report, of_scripts);
     const struct conf *conf = report->context->conf;
     char *policy = conf_get(conf, conf_find("maxmemory-policy"));
     const struct info_row limit[] = {
@@ -109,6 +89,17 @@ void info_memory(struct report *report)
     };
     REPORT_ROWS(report, limit);
     free(policy);
-    write_fragmentation(report, &figures);
+    const struct mem_allocators *all = &figures.allocators;
+    const struct info_row fragmentation[] = {
+        RATIO("allocator_frag_ratio", memory_ratio(all->active, all->allocated)),
+        NUMBER("allocator_frag_bytes", excess(all->active, all->allocated)),
+        RATIO("allocator_rss_ratio", memory_ratio(all->resident, all->active)),
+        NUMBER("allocator_rss_bytes", excess(all->resident, all->active)),
+        RATIO("rss_overhead_ratio", memory_ratio(figures.resident, all->resident)),
+        NUMBER("rss_overhead_bytes", excess(figures.resident, all->resident)),
+        RATIO("mem_fragmentation_ratio", memory_ratio(figures.resident, figures.used)),
+        NUMBER("mem_fragmentation_bytes", excess(figures.resident, figures.used)),
+    };
+    REPORT_ROWS(report, fragmentation);
     write_parts(report, &figures);
 }

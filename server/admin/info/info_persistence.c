@@ -9,26 +9,6 @@ static const char *outcome(bool failed)
     return failed ? "err" : "ok";
 }
 
-/* current_... are about the child that writes a snapshot or a base; 0 without a child. */
-static void write_child(struct report *report)
-{
-    const struct persist_report *persist = &report->persist;
-    const struct replication *replication = report->context->replication;
-    /* A full copy is being loaded; the old data is served meanwhile. */
-    bool loads_copy = replication != NULL && replication_report(replication).loading;
-    const struct info_row rows[] = {
-        COUNT("loading", persist->loading),
-        COUNT("async_loading", loads_copy),
-        COUNT("current_cow_peak", persist->copied_peak),
-        COUNT("current_cow_size", persist->copied_now),
-        NUMBER("current_cow_size_age", persist->copied_age_sec),
-        RATIO("current_fork_perc", persist->task.percent),
-        COUNT("current_save_keys_processed", persist->task.done),
-        COUNT("current_save_keys_total", persist->task.total),
-    };
-    REPORT_ROWS(report, rows);
-}
-
 static void write_snapshots(struct report *report)
 {
     const struct persist_report *persist = &report->persist;
@@ -90,7 +70,21 @@ void info_persistence(struct report *report)
         RATIO("loading_loaded_perc", load->percent),
         NUMBER("loading_eta_seconds", load->left_sec >= 0 ? load->left_sec : 1),
     };
-    write_child(report);
+    /* A full copy is being loaded; the old data is served meanwhile. */
+    const struct replication *replication = report->context->replication;
+    bool loads_copy = replication != NULL && replication_report(replication).loading;
+    /* current_... are about the child that writes a snapshot or a base; 0 without a child. */
+    const struct info_row child[] = {
+        COUNT("loading", persist->loading),
+        COUNT("async_loading", loads_copy),
+        COUNT("current_cow_peak", persist->copied_peak),
+        COUNT("current_cow_size", persist->copied_now),
+        NUMBER("current_cow_size_age", persist->copied_age_sec),
+        RATIO("current_fork_perc", persist->task.percent),
+        COUNT("current_save_keys_processed", persist->task.done),
+        COUNT("current_save_keys_total", persist->task.total),
+    };
+    REPORT_ROWS(report, child);
     write_snapshots(report);
     write_rewrites(report);
     if (persist->journal) REPORT_ROWS(report, journal);

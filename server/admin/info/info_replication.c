@@ -51,22 +51,6 @@ static void write_replica(void *ctx, const struct replica_info *info)
                 info->applied > 0 ? info->applied - 1 : 0, info->is_online ? info->lag_sec : 0);
 }
 
-static void write_replicas(struct report *report)
-{
-    const struct server_context *context = report->context;
-    const struct replicas *replicas = replication_replicas(context->replication);
-    const struct conf *conf = context->conf;
-    struct listing listing = { report, 0 };
-    const struct info_row rows[] = { COUNT("connected_slaves", replicas_count(replicas)) };
-    REPORT_ROWS(report, rows);
-    if (conf->min_replicas_to_write > 0 && conf->min_replicas_max_lag > 0) {
-        const struct info_row good[] = { COUNT(
-            "min_slaves_good_slaves", replicas_good(replicas, conf->min_replicas_max_lag)) };
-        REPORT_ROWS(report, good);
-    }
-    replicas_each(replicas, write_replica, &listing);
-}
-
 static void write_stream(struct report *report, const struct replication_report *state)
 {
     const struct server_context *context = report->context;
@@ -106,6 +90,16 @@ void info_replication(struct report *report)
         write_link(report, &state);
         REPORT_ROWS(report, options);
     }
-    write_replicas(report);
+
+    const struct replicas *replicas = replication_replicas(replication);
+    const struct info_row connected[] = { COUNT("connected_slaves", replicas_count(replicas)) };
+    REPORT_ROWS(report, connected);
+    if (conf->min_replicas_to_write > 0 && conf->min_replicas_max_lag > 0) {
+        const struct info_row good[] = { COUNT(
+            "min_slaves_good_slaves", replicas_good(replicas, conf->min_replicas_max_lag)) };
+        REPORT_ROWS(report, good);
+    }
+    struct listing listing = { report, 0 };
+    replicas_each(replicas, write_replica, &listing);
     write_stream(report, &state);
 }

@@ -40,25 +40,21 @@ static const char *human(uint64_t bytes, char *to, size_t size)
     return to;
 }
 
-static void write_row(struct report *report, const struct info_row *row)
-{
-    char text[HUMAN_MAX_CHARS];
-    switch (row->kind) {
-    case INFO_COUNT: report_line(report, "%s:%" PRIu64, row->name, row->count); return;
-    case INFO_NUMBER: report_line(report, "%s:%" PRId64, row->name, row->number); return;
-    case INFO_BYTES:
-        report_line(report, "%s:%" PRIu64, row->name, row->count);
-        report_line(report, "%s_human:%s", row->name, human(row->count, text, sizeof(text)));
-        return;
-    case INFO_RATIO: report_line(report, "%s:%.2f", row->name, row->ratio); return;
-    case INFO_PERCENT: report_line(report, "%s:%.2f%%", row->name, row->ratio); return;
-    case INFO_SECONDS: report_line(report, "%s:%.6f", row->name, row->ratio); return;
-    case INFO_TEXT: report_line(report, "%s:%s", row->name, row->text); return;
-    }
-}
-
 void report_rows(struct report *report, const struct info_row *rows, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        write_row(report, &rows[i]);
+    char text[HUMAN_MAX_CHARS];
+    for (const struct info_row *row = rows; row < rows + count; row++) {
+        switch (row->kind) {
+        case INFO_COUNT: report_line(report, "%s:%" PRIu64, row->name, row->count); break;
+        case INFO_NUMBER: report_line(report, "%s:%" PRId64, row->name, row->number); break;
+        case INFO_BYTES:
+            report_line(report, "%s:%" PRIu64, row->name, row->count);
+            report_line(report, "%s_human:%s", row->name, human(row->count, text, sizeof(text)));
+            break;
+        case INFO_RATIO: report_line(report, "%s:%.2f", row->name, row->ratio); break;
+        case INFO_PERCENT: report_line(report, "%s:%.2f%%", row->name, row->ratio); break;
+        case INFO_SECONDS: report_line(report, "%s:%.6f", row->name, row->ratio); break;
+        case INFO_TEXT: report_line(report, "%s:%s", row->name, row->text); break;
+        }
+    }
 }
