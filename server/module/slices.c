@@ -100,14 +100,6 @@ static void read_queued(RedisModuleCtx *ctx, uint64_t end)
             if (!volatile_keys_read(&here.known, ctx)) return;
 }
 
-static void read_values(RedisModuleCtx *ctx, uint64_t end)
-{
-    if (due_at_is_never(read_ahead_next())) return;
-    uint64_t least = redis.MonotonicMicroseconds() + VALUES_USEC;
-    while (is_before(end > least ? end : least))
-        if (!read_ahead_run(ctx, redis.Milliseconds())) return;
-}
-
 static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
 {
     while (key_policies_waiting() > 0 &&
@@ -167,7 +159,11 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     uint64_t begin = redis.MonotonicMicroseconds(), end = begin + SLICE_END;
     if (opens) apply_policies(ctx, begin + POLICIES_END);
     read_queued(ctx, begin + READ_END);
-    if (opens) read_values(ctx, begin + READ_END);
+    if (opens && !due_at_is_never(read_ahead_next())) {
+        uint64_t least = redis.MonotonicMicroseconds() + VALUES_USEC, upto = begin + READ_END;
+        while (is_before(upto > least ? upto : least))
+            if (!read_ahead_run(ctx, redis.Milliseconds())) break;
+    }
     bool more = opens && open_due(ctx, end);
     host_search_suspend(ctx, more);
     if (opens) apply_policies(ctx, end);

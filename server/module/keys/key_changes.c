@@ -36,28 +36,23 @@ void key_changes_drop(struct key_changes *changes)
     key_changes_init(changes);
 }
 
-static struct change_block *block_with_room(struct key_changes *changes, size_t needed)
-{
-    struct change_block *last = changes->last;
-    if (last != NULL && last->size - last->end >= needed) return last;
-    size_t size = BLOCK_BYTES - sizeof(struct change_block);
-    if (size < needed) size = needed;
-    struct change_block *block = mem_alloc(sizeof(*block) + size);
-    *block = (struct change_block){ .size = size };
-    if (last == NULL)
-        changes->first = block;
-    else
-        last->next = block;
-    changes->last = block;
-    return block;
-}
-
 void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
                      msec at, struct bytes name)
 {
     if (name.len > KEY_CHANGE_NAME_MAX) return;
     size_t needed = bytes_of_change(name.len);
-    struct change_block *block = block_with_room(changes, needed);
+    struct change_block *block = changes->last;
+    if (block == NULL || block->size - block->end < needed) {
+        size_t size = BLOCK_BYTES - sizeof(*block);
+        if (size < needed) size = needed;
+        block = mem_alloc(sizeof(*block) + size);
+        *block = (struct change_block){ .size = size };
+        if (changes->last == NULL)
+            changes->first = block;
+        else
+            changes->last->next = block;
+        changes->last = block;
+    }
     struct key_change *put = (struct key_change *)(void *)(block->bytes + block->end);
     put->at = at;
     put->database = database;

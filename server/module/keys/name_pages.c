@@ -50,19 +50,6 @@ static struct name_page *page_of(void *address)
     return (struct name_page *)(void *)((char *)address - (uintptr_t)address % PAGE_BYTES);
 }
 
-static struct name_page *page_new(struct name_pages *pages)
-{
-    void *start = mem_alloc(PAGE_BYTES);
-    if ((uintptr_t)start % PAGE_BYTES != 0) {
-        mem_free(start);
-        start = mem_alloc(2 * PAGE_BYTES);
-    }
-    struct name_page *page = page_of((char *)start + PAGE_BYTES - 1);
-    *page = (struct name_page){ .start = start, .untouched = sizeof(*page) };
-    pages->bytes += mem_size(start);
-    return page;
-}
-
 static bool has_room(const struct name_page *page, size_t block)
 {
     return page->freed != 0 || page->untouched + block <= PAGE_BYTES;
@@ -77,7 +64,18 @@ void *name_pages_alloc(struct name_pages *pages, size_t size)
         return own;
     }
     struct name_page **list = list_of(pages, block);
-    if (*list == NULL) open_page(list, page_new(pages));
+    if (*list == NULL) {
+        /* A page is aligned to its size, if necessary in the middle of twice as much. */
+        void *start = mem_alloc(PAGE_BYTES);
+        if ((uintptr_t)start % PAGE_BYTES != 0) {
+            mem_free(start);
+            start = mem_alloc(2 * PAGE_BYTES);
+        }
+        struct name_page *opened = page_of((char *)start + PAGE_BYTES - 1);
+        *opened = (struct name_page){ .start = start, .untouched = sizeof(*opened) };
+        pages->bytes += mem_size(start);
+        open_page(list, opened);
+    }
     struct name_page *page = *list;
     char *taken;
     page->count++;

@@ -27,30 +27,27 @@ static bool apply_visited(void *txn, const struct effect *effect)
     return apply_effect(txn, effect);
 }
 
-static bool apply_call(RedisModuleString **argv, int argc)
-{
-    const struct bytes prefix = LIT(CANONICAL_PREFIX);
-    struct txn txn;
-    struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
-    for (int i = 0; i < argc; i++)
-        args[i] = api_bytes(argv[i]);
-    struct bytes name = args[0];
-    if (name.len > prefix.len && bytes_equal(bytes_of(name.data, prefix.len), prefix))
-        args[0] = bytes_of(name.data + prefix.len, name.len - prefix.len);
-    txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
-    bool good = effect_text_read(argc, args, &reader, apply_visited, &txn);
-    txn_commit(&txn);
-    mem_free(args);
-    return good;
-}
-
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct lent_keys lent;
     lent_keys_begin(&lent, ctx, true);
     lent.verbatim = true;
     lent_keys_open(&lent, argv[1]);
-    bool good = !lent.keys[0].foreign && apply_call(argv, argc);
+    bool good = !lent.keys[0].foreign;
+    if (good) {
+        const struct bytes prefix = LIT(CANONICAL_PREFIX);
+        struct txn txn;
+        struct bytes *args = mem_alloc((size_t)argc * sizeof(*args));
+        for (int i = 0; i < argc; i++)
+            args[i] = api_bytes(argv[i]);
+        struct bytes name = args[0];
+        if (name.len > prefix.len && bytes_equal(bytes_of(name.data, prefix.len), prefix))
+            args[0] = bytes_of(name.data + prefix.len, name.len - prefix.len);
+        txn_begin(&txn, lent_keys_store(), redis.Milliseconds(), FROM_MASTER);
+        good = effect_text_read(argc, args, &reader, apply_visited, &txn);
+        txn_commit(&txn);
+        mem_free(args);
+    }
     lent_keys_take_back(&lent);
     due_values_note_lent(&lent);
     lent_keys_close(&lent);
