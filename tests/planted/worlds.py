@@ -327,8 +327,8 @@ PLANTS = {
     "FAILOVER does not wait": (
         "replicas failover",
         ("server/replica/failover.c",
-         "return search.has_all;",
-         "return search.found == TARGET_ONLINE;"),
+         "if (search.has_all) hand_over",
+         "if (search.found == TARGET_ONLINE) hand_over"),
     ),
     "a replica continues behind its offset": (
         "replicas cut|reset|replica|slow-disk",
