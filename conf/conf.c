@@ -39,15 +39,6 @@ static const struct conf_choice *find_choice(const struct conf_choice *choices, 
     return choices->name != NULL ? choices : NULL;
 }
 
-static const char *none_of(const struct conf_choice *choices)
-{
-    static char text[256];
-    int used = snprintf(text, sizeof(text), "argument(s) must be one of the following: ");
-    for (const char *gap = ""; choices->name != NULL && used < (int)sizeof(text); gap = ", ")
-        used += snprintf(text + used, sizeof(text) - (size_t)used, "%s%s", gap, choices++->name);
-    return text;
-}
-
 /* A decimal number as Redis accepts it: no plus sign, spaces or leading zeros. */
 static bool read_int(const char *text, int64_t *number)
 {
@@ -58,14 +49,6 @@ static bool read_int(const char *text, int64_t *number)
     errno = 0;
     *number = strtoll(text, &end, 10);
     return *end == '\0' && errno == 0;
-}
-
-static bool read_octal(const char *text, int64_t *number)
-{
-    if (*text == '\0' || text[strspn(text, "01234567")] != '\0') return false;
-    errno = 0;
-    *number = strtoll(text, NULL, 8);
-    return errno == 0;
 }
 
 /* As in Redis, a text without digits is 0. Values that do not fit become INT64_MAX. */
@@ -83,16 +66,6 @@ static bool read_memory(const char *text, int64_t *bytes)
     int64_t count = digits > 0 ? strtoll(text, NULL, 10) : 0;
     if (errno != 0 || __builtin_mul_overflow(count, unit->value, bytes)) *bytes = INT64_MAX;
     return true;
-}
-
-/* As in Redis, "5%" is stored as -5. */
-static bool read_memory_or_percent(const char *text, int64_t *number)
-{
-    size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || strcmp(text + digits, "%") != 0) return read_memory(text, number);
-    errno = 0;
-    *number = -strtoll(text, NULL, 10);
-    return errno == 0;
 }
 
 static int parse_limit_class(const char *word)
@@ -129,8 +102,10 @@ static const char *read_limits(const char *text, struct conf_output_limit *limit
 static const char *read_value(const struct conf_option *option, const char *text,
                               struct value *value)
 {
-    static char too_high[128], out_of_range[128];
+    static char too_high[128], out_of_range[128], none_of[256];
     const struct conf_choice *choice;
+    size_t digits;
+    bool is_percent;
     switch (option->type) {
     case CONF_BOOL:
         value->number = strcasecmp(text, "yes") == 0;
@@ -143,19 +118,33 @@ static const char *read_value(const struct conf_option *option, const char *text
         if (!read_memory(text, &value->number)) return "argument must be a memory value";
         break;
     case CONF_MEMORY_PERCENT:
-        if (!read_memory_or_percent(text, &value->number))
+        /* As in Redis, "5%" is stored as -5. */
+        digits = strspn(text, "0123456789");
+        is_percent = digits > 0 && strcmp(text + digits, "%") == 0;
+        errno = 0;
+        if (is_percent) value->number = -strtoll(text, NULL, 10);
+        if (is_percent ? errno != 0 : !read_memory(text, &value->number))
             return "argument must be a memory or percent value";
         if (value->number >= option->min) break;
         snprintf(too_high, sizeof(too_high),
                  "percentage argument must be less or equal to %" PRId64, -option->min);
         return too_high;
     case CONF_OCTAL:
-        if (!read_octal(text, &value->number))
+        errno = 0;
+        value->number = strtoll(text, NULL, 8);
+        if (*text == '\0' || text[strspn(text, "01234567")] != '\0' || errno != 0)
             return "argument couldn't be parsed as an octal number";
         break;
     case CONF_ENUM:
         choice = find_choice(option->choices, text);
-        if (choice == NULL) return none_of(option->choices);
+        if (choice == NULL) {
+            size_t used = (size_t)snprintf(none_of, sizeof(none_of),
+                                           "argument(s) must be one of the following: ");
+            for (choice = option->choices; choice->name != NULL && used < sizeof(none_of); choice++)
+                used += (size_t)snprintf(none_of + used, sizeof(none_of) - used, "%s%s",
+                                         choice == option->choices ? "" : ", ", choice->name);
+            return none_of;
+        }
         value->number = choice->value;
         return NULL;
     case CONF_TEXT:

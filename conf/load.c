@@ -235,16 +235,6 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
-/* The implied value of an option that has none on the command line: "" for save, yes for a bool.
- * NULL: the next word is the value. */
-static const char *value_left_out(const char *name, char *const *next, char *const *end)
-{
-    if (next < end && !is_name(*next)) return NULL;
-    const struct conf_option *option = conf_find(name);
-    if (strcasecmp(name, "save") == 0) return "";
-    return option != NULL && option->type == CONF_BOOL ? "yes" : NULL;
-}
-
 /* Reads one "--name value ...". The word after a name is its value even if it begins with "--" (a
  * password may), unless name and value are one word ("--port 7000") or the value may be left out.
  * Moves *at past it. */
@@ -260,9 +250,12 @@ static void load_option(struct conf *conf, char *const **at, char *const *end,
         ok = false;
     }
     if (ok && words.count == 1) {
-        const char *meant = value_left_out(words.at[0], *at, end);
-        if (meant != NULL)
-            conf_words_add(&words, meant);
+        const struct conf_option *option = conf_find(words.at[0]);
+        bool is_last = *at == end || is_name(**at);
+        if (is_last && strcasecmp(words.at[0], "save") == 0)
+            conf_words_add(&words, "");
+        else if (is_last && option != NULL && option->type == CONF_BOOL)
+            conf_words_add(&words, "yes");
         else if (*at < end)
             conf_words_add(&words, *(*at)++);
     }
@@ -278,16 +271,6 @@ static void load_option(struct conf *conf, char *const **at, char *const *end,
 static bool is_given(const struct conf *conf, const char *name)
 {
     return conf_bits_has(&conf->given, conf_find(name));
-}
-
-/* A redis.conf with `appendonly no` and no `save` line, such as Debian's, relies on Redis' default
- * save points. Without a journal nothing else would save the data, so they apply here too. */
-static void set_save_points_of_redis(struct conf *conf, struct faults *faults)
-{
-    const char *why;
-    if (conf->appendonly || !is_given(conf, "appendonly") || is_given(conf, "save")) return;
-    if (!conf_set(conf, conf_find("save"), "3600 1 300 100 60 10000", &why))
-        add_fault(faults, "save: %.100s", why);
 }
 
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error)
@@ -314,6 +297,14 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
         at++;
     while (at < end)
         load_option(conf, &at, end, &faults);
-    if (has_file || has_stdin) set_save_points_of_redis(conf, &faults);
+
+    /* A redis.conf with `appendonly no` and no `save` line, such as Debian's, relies on Redis'
+     * default save points. Without a journal nothing else would save the data, so they apply here
+     * too. */
+    const char *why;
+    bool relies = !conf->appendonly && is_given(conf, "appendonly") && !is_given(conf, "save");
+    if ((has_file || has_stdin) && relies &&
+        !conf_set(conf, conf_find("save"), "3600 1 300 100 60 10000", &why))
+        add_fault(&faults, "save: %.100s", why);
     return end_faults(&faults);
 }

@@ -90,21 +90,16 @@ static bool has_word(const char *value, const char *word)
     return false;
 }
 
-static bool is_shutdown_word(const char *at, size_t len)
-{
-    bool known = is_word(at, len, "default");
-    for (int i = 0; i < SHUTDOWN_WORDS; i++)
-        known = known || is_word(at, len, shutdown_words[i]);
-    return known;
-}
-
 static const char *check_shutdown(const char *value)
 {
     int words = 0;
     bool known = true;
     for (const char *at = value + strspn(value, " "); *at != '\0'; at += strspn(at, " ")) {
         size_t len = strcspn(at, " ");
-        known = known && is_shutdown_word(at, len);
+        bool is_known = is_word(at, len, "default");
+        for (int i = 0; i < SHUTDOWN_WORDS; i++)
+            is_known = is_known || is_word(at, len, shutdown_words[i]);
+        known = known && is_known;
         at += len;
         words++;
     }

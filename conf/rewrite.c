@@ -282,22 +282,6 @@ static void append_lines(struct rewriting *all, const struct conf_option *option
     write_lines(all->to, all->conf, option);
 }
 
-static void append_missing(struct rewriting *all)
-{
-    struct conf defaults;
-    conf_init(&defaults);
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        if (option->type == CONF_LIMITS)
-            append_limits(all, &defaults, option);
-        else if (option->type == CONF_LINES)
-            append_lines(all, option);
-        else
-            append_option(all, &defaults, option);
-    }
-    conf_drop(&defaults);
-}
-
 /* Rewrites the text of a file. The caller frees the result. */
 static char *rewritten(const struct conf *conf, const char *text, size_t len, size_t *new_len)
 {
@@ -307,31 +291,22 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     size_t line_len;
     while (conf_next_line(&text, end, &line, &line_len))
         rewrite_line(&all, line, line_len);
-    append_missing(&all);
+
+    /* What differs from the defaults and has no line yet. */
+    struct conf defaults;
+    conf_init(&defaults);
+    for (size_t i = 0; i < conf_option_count(); i++) {
+        const struct conf_option *option = conf_option_at(i);
+        if (option->type == CONF_LIMITS)
+            append_limits(&all, &defaults, option);
+        else if (option->type == CONF_LINES)
+            append_lines(&all, option);
+        else
+            append_option(&all, &defaults, option);
+    }
+    conf_drop(&defaults);
     fclose(all.to);
     return new_text;
-}
-
-/* Copies mode and owner of the old file. A file that did not exist stays private, because it may
- * hold a password. */
-static bool copy_owner_and_mode(int fd, const char *path)
-{
-    struct stat old;
-    if (stat(path, &old) != 0) return errno == ENOENT;
-    if (fchown(fd, old.st_uid, old.st_gid) != 0 && errno != EPERM) return false;
-    return fchmod(fd, old.st_mode & 07777) == 0;
-}
-
-static bool write_bytes(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t put = write(fd, text, len);
-        if (put < 0 && errno != EINTR) return false;
-        if (put < 0) continue;
-        text += put;
-        len -= (size_t)put;
-    }
-    return fsync(fd) == 0;
 }
 
 static bool sync_directory_of(const char *path)
@@ -355,8 +330,23 @@ bool conf_replace_file(const char *path, const char *text, size_t len)
     char *temporary = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
     stpcpy(stpcpy(temporary, path), ".XXXXXX");
     int fd = mkostemp(temporary, O_CLOEXEC);
-    bool ok = fd >= 0 && copy_owner_and_mode(fd, path) && write_bytes(fd, text, len) &&
-              rename(temporary, path) == 0;
+
+    /* With the mode and owner of the old file. A file that did not exist stays private, because it
+     * may hold a password. */
+    struct stat old;
+    bool ok = fd >= 0;
+    if (ok && stat(path, &old) == 0)
+        ok = (fchown(fd, old.st_uid, old.st_gid) == 0 || errno == EPERM) &&
+             fchmod(fd, old.st_mode & 07777) == 0;
+    else if (ok)
+        ok = errno == ENOENT;
+
+    for (size_t done = 0; ok && done < len;) {
+        ssize_t put = write(fd, text + done, len - done);
+        ok = put >= 0 || errno == EINTR;
+        if (put > 0) done += (size_t)put;
+    }
+    ok = ok && fsync(fd) == 0 && rename(temporary, path) == 0;
     int why = errno;
     if (fd >= 0) close(fd);
     if (fd >= 0 && !ok) unlink(temporary);

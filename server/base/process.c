@@ -97,24 +97,15 @@ bool process_random_hex(char *to, size_t digits)
 
 enum { NOTIFY_WAIT_USEC = 1000 * 1000 };
 
-/* Reads the address in NOTIFY_SOCKET. Returns its size; 0: unset, or not an address. */
-static socklen_t notify_address(struct sockaddr_un *address)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    if (path == NULL || (path[0] != '/' && path[0] != '@')) return 0;
-    size_t len = strlen(path);
-    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    if (len >= sizeof(address->sun_path)) return 0;
-    memcpy(address->sun_path, path, len);
-    if (path[0] == '@') address->sun_path[0] = '\0'; /* the abstract name space */
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
-}
-
 static bool send_state(const char *state, int64_t wait_usec)
 {
-    struct sockaddr_un address;
-    socklen_t size = notify_address(&address);
-    if (size == 0) return false;
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (path == NULL || (path[0] != '/' && path[0] != '@')) return false;
+    if (strlen(path) >= sizeof(address.sun_path)) return false;
+    memcpy(address.sun_path, path, strlen(path));
+    if (path[0] == '@') address.sun_path[0] = '\0'; /* the abstract name space */
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return false;
     struct timeval wait = { .tv_sec = wait_usec / 1000000, .tv_usec = wait_usec % 1000000 };

@@ -104,19 +104,6 @@ static struct lookup *lookup_new(const char *host, int64_t port)
     return lookup;
 }
 
-static bool start_thread(struct lookup *lookup)
-{
-    pthread_t thread;
-    if (!mem_has_room(THREAD_NEEDS)) return false;
-    atomic_fetch_add(&lookup->owners, 1);
-    if (thread_start(&thread, lookup_main, lookup) != 0) {
-        atomic_fetch_sub(&lookup->owners, 1);
-        return false;
-    }
-    pthread_detach(thread);
-    return true;
-}
-
 /* ---- the loop's part ------------------------------------------------------------------------- */
 
 static void forget(struct lookup *lookup)
@@ -169,10 +156,14 @@ int resolver_begin(struct resolver *resolver, const char *host, int64_t port)
     if (resolver->count == LOOKUPS_MAX) return EAI_AGAIN;
     struct lookup *lookup = lookup_new(host, port);
     if (lookup == NULL) return EAI_MEMORY;
-    if (!start_thread(lookup)) {
+    pthread_t thread;
+    atomic_fetch_add(&lookup->owners, 1);
+    if (!mem_has_room(THREAD_NEEDS) || thread_start(&thread, lookup_main, lookup) != 0) {
+        atomic_fetch_sub(&lookup->owners, 1);
         let_go(lookup);
         return EAI_MEMORY;
     }
+    pthread_detach(thread);
     lookup->resolver = resolver;
     lookup->io = loop_io_new(resolver->loop, lookup->event, end, lookup);
     loop_io_want(lookup->io, LOOP_READ);
