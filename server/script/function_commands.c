@@ -157,25 +157,6 @@ struct listing {
     size_t count;
 };
 
-static void reply_function(struct call *call, const struct function *function)
-{
-    unsigned flags = 0;
-    resp_map(call->out, 3);
-    resp_bulk_text(call->out, "name");
-    reply_bytes(call, function_name(function));
-    resp_bulk_text(call->out, "description");
-    if (function->described)
-        reply_bytes(call, function_description(function));
-    else
-        resp_null(call->out);
-    resp_bulk_text(call->out, "flags");
-    for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
-        flags += (function->flags & known->flag) != 0;
-    resp_set(call->out, flags);
-    for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
-        if (function->flags & known->flag) resp_status(call->out, known->name);
-}
-
 static void reply_library(const struct listing *listing, const struct library *library)
 {
     struct call *call = listing->call;
@@ -189,8 +170,23 @@ static void reply_library(const struct listing *listing, const struct library *l
     resp_bulk_text(call->out, "functions");
     resp_array(call->out, dict_count(&compiled->functions));
     for (const struct function *function = compiled->first; function != NULL;
-         function = function->next)
-        reply_function(call, function);
+         function = function->next) {
+        unsigned flags = 0;
+        resp_map(call->out, 3);
+        resp_bulk_text(call->out, "name");
+        reply_bytes(call, function_name(function));
+        resp_bulk_text(call->out, "description");
+        if (function->described)
+            reply_bytes(call, function_description(function));
+        else
+            resp_null(call->out);
+        resp_bulk_text(call->out, "flags");
+        for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
+            flags += (function->flags & known->flag) != 0;
+        resp_set(call->out, flags);
+        for (const struct script_flag_name *known = script_flag_names; known->name != NULL; known++)
+            if (function->flags & known->flag) resp_status(call->out, known->name);
+    }
     if (!listing->with_code) return;
     resp_bulk_text(call->out, "library_code");
     reply_bytes(call, library_code(library));
@@ -219,29 +215,26 @@ static void list_library(void *ctx, const struct library *library)
         reply_library(listing, library);
 }
 
-/* Copies the pattern in lower case, as list_library does with names. */
-static bool read_list_options(struct call *call, struct listing *listing)
-{
-    int pattern = 0;
-    for (int i = 2; i < call->argc; i++) {
-        if (!listing->with_code && arg_is(call, i, "WITHCODE")) {
-            listing->with_code = true;
-        } else if (pattern == 0 && arg_is(call, i, "LIBRARYNAME")) {
-            pattern = ++i;
-            if (i < call->argc) continue;
-            return fail(call, ERR_FUNCTION_NO_PATTERN);
-        } else {
-            return failf(call, ERR_FUNCTION_ARGUMENT, arg_width(call, i), call->argv[i].data);
-        }
-    }
-    if (pattern > 0) listing->pattern = lower_copy(call->argv[pattern]);
-    return true;
-}
-
 static void cmd_function_list(struct call *call)
 {
     struct listing listing = { .call = call, .table = &functions_of(call)->table, .counts = true };
-    if (!read_list_options(call, &listing)) return;
+    int pattern = 0;
+    for (int i = 2; i < call->argc; i++) {
+        if (!listing.with_code && arg_is(call, i, "WITHCODE")) {
+            listing.with_code = true;
+        } else if (pattern == 0 && arg_is(call, i, "LIBRARYNAME")) {
+            pattern = ++i;
+            if (i < call->argc) continue;
+            fail(call, ERR_FUNCTION_NO_PATTERN);
+            return;
+        } else {
+            failf(call, ERR_FUNCTION_ARGUMENT, arg_width(call, i), call->argv[i].data);
+            return;
+        }
+    }
+    /* In lower case, as list_library compares names. */
+    if (pattern > 0) listing.pattern = lower_copy(call->argv[pattern]);
+
     libraries_each(libraries_of(call), list_library, &listing);
     resp_array(call->out, listing.count);
     listing.counts = false;

@@ -43,25 +43,6 @@ static void copy_redis_fields(lua_State *lua, const char *const *fields)
     lua_pop(lua, 1);
 }
 
-/* The variables while a library loads: only `redis`, with a few of its fields. */
-static void make_loading_variables(struct functions *functions)
-{
-    static const char *const fields[] = {
-        "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
-        "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
-    };
-    lua_State *lua = functions->interpreter->lua;
-    lua_newtable(lua);
-    lua_newtable(lua);
-    copy_redis_fields(lua, fields);
-    function_register_push(lua, &functions->loading);
-    lua_setfield(lua, -2, "register_function");
-    make_strict(lua);
-    lua_setfield(lua, -2, "redis");
-    make_strict(lua);
-    registry_set(lua, REGISTRY_LOADING);
-}
-
 /* The variables of a function that is called: those of scripts, with a smaller `redis`. */
 static void make_running_variables(lua_State *lua)
 {
@@ -247,7 +228,22 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     lua_State *lua = interpreter->lua;
     *functions = (struct functions){ .interpreter = interpreter, .conf = conf };
     functions_table_init(functions, &functions->table);
-    make_loading_variables(functions);
+
+    /* The variables while a library loads: only `redis`, with a few of its fields. */
+    static const char *const fields[] = {
+        "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
+        "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
+    };
+    lua_newtable(lua);
+    lua_newtable(lua);
+    copy_redis_fields(lua, fields);
+    function_register_push(lua, &functions->loading);
+    lua_setfield(lua, -2, "register_function");
+    make_strict(lua);
+    lua_setfield(lua, -2, "redis");
+    make_strict(lua);
+    registry_set(lua, REGISTRY_LOADING);
+
     make_running_variables(lua);
     lua_newtable(lua);
     lua_createtable(lua, 0, 3);

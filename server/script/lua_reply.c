@@ -196,41 +196,6 @@ static void write_fields(struct writing *writing, bool as_map)
     }
 }
 
-/* Up to the first nil. */
-static void write_array(struct writing *writing)
-{
-    lua_State *lua = writing->lua;
-    int count = 0;
-    for (;; lua_pop(lua, 1)) {
-        lua_rawgeti(lua, -1, count + 1);
-        if (lua_isnil(lua, -1)) break;
-        count++;
-    }
-    lua_pop(lua, 1);
-    resp_array(writing->out, (size_t)count);
-    for (int i = 1; i <= count && !is_full(writing); i++) {
-        lua_rawgeti(lua, -1, i);
-        write_value(writing);
-    }
-}
-
-/* The table {format=, string=} is at the top. */
-static bool write_verbatim(struct writing *writing)
-{
-    lua_State *lua = writing->lua;
-    bool good = push_raw(lua, "format") == LUA_TSTRING;
-    const char *format = good ? lua_tostring(lua, -1) : NULL;
-    lua_insert(lua, -2);
-    good = good && push_raw(lua, "string") == LUA_TSTRING;
-    if (good) {
-        size_t len;
-        const char *text = lua_tolstring(lua, -1, &len);
-        resp_verbatim(writing->out, format, text, len);
-        lua_pop(lua, 1);
-    }
-    return good;
-}
-
 /* Writes a table with a field that makes it an error, a status and so on. Redis checks the fields
  * in this order. */
 static bool write_special(struct writing *writing)
@@ -252,7 +217,12 @@ static bool write_special(struct writing *writing)
         text = lua_tolstring(lua, -1, &len);
         resp_big_number(writing->out, text, len);
     } else if (lua_settop(lua, base), push_raw(lua, "verbatim_string") == LUA_TTABLE) {
-        done = write_verbatim(writing);
+        done = push_raw(lua, "format") == LUA_TSTRING;
+        const char *format = done ? lua_tostring(lua, -1) : NULL;
+        lua_insert(lua, -2);
+        done = done && push_raw(lua, "string") == LUA_TSTRING;
+        text = done ? lua_tolstring(lua, -1, &len) : NULL;
+        if (done) resp_verbatim(writing->out, format, text, len);
     } else if (lua_settop(lua, base), push_raw(lua, "map") == LUA_TTABLE) {
         write_fields(writing, true);
     } else if (lua_settop(lua, base), push_raw(lua, "set") == LUA_TTABLE) {
@@ -294,7 +264,21 @@ static void write_value(struct writing *writing)
     case LUA_TTABLE:
         if (is_full(writing)) break;
         writing->tables++;
-        if (!write_special(writing)) write_array(writing);
+        if (write_special(writing)) break;
+
+        /* An array, up to the first nil. */
+        int count = 0;
+        for (;; lua_pop(lua, 1)) {
+            lua_rawgeti(lua, -1, count + 1);
+            if (lua_isnil(lua, -1)) break;
+            count++;
+        }
+        lua_pop(lua, 1);
+        resp_array(writing->out, (size_t)count);
+        for (int i = 1; i <= count && !is_full(writing); i++) {
+            lua_rawgeti(lua, -1, i);
+            write_value(writing);
+        }
         break;
     default: resp_null(writing->out); break;
     }

@@ -116,20 +116,6 @@ void lib_compat_reset(lua_State *lua)
     lua_pop(lua, 1);
 }
 
-/* To the library table at the top. */
-static void add_random(lua_State *lua)
-{
-    struct lua_random *random = lua_newuserdata(lua, sizeof(*random));
-    set_random_seed(random);
-    lua_pushvalue(lua, -1);
-    registry_set(lua, REGISTRY_RANDOM);
-    lua_pushvalue(lua, -1);
-    lua_pushcclosure(lua, random_number, 1);
-    lua_setfield(lua, -3, "random");
-    lua_pushcclosure(lua, random_seed, 1);
-    lua_setfield(lua, -2, "randomseed");
-}
-
 static void rename_field(lua_State *lua, const char *library, const char *from, const char *to)
 {
     lua_getglobal(lua, library);
@@ -152,7 +138,15 @@ void lib_compat_adapt(lua_State *lua)
     lua_pushcfunction(lua, fail_obsolete);
     lua_setfield(lua, -2, "setn");
     lua_getfield(lua, -2, "math");
-    add_random(lua);
+    struct lua_random *random = lua_newuserdata(lua, sizeof(*random));
+    set_random_seed(random);
+    lua_pushvalue(lua, -1);
+    registry_set(lua, REGISTRY_RANDOM);
+    lua_pushvalue(lua, -1);
+    lua_pushcclosure(lua, random_number, 1);
+    lua_setfield(lua, -3, "random");
+    lua_pushcclosure(lua, random_seed, 1);
+    lua_setfield(lua, -2, "randomseed");
     lua_getfield(lua, -3, "string");
     lua_pushcfunction(lua, lib_format_string);
     lua_setfield(lua, -2, "format");

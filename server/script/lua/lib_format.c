@@ -28,23 +28,6 @@ static size_t skip_digits(const char *at)
     return count < DIGITS_MAX ? count : DIGITS_MAX;
 }
 
-/* Reads the conversion after a "%" up to its letter, and returns a pointer to the letter. */
-static const char *read_spec(lua_State *lua, const char *at, struct spec *spec)
-{
-    const char *begin = at;
-    at += strspn(at, "-+ #0");
-    if (at - begin > FLAGS_MAX) luaL_error(lua, "invalid format (repeated flags)");
-    at += skip_digits(at);
-    spec->has_precision = *at == '.';
-    if (spec->has_precision) at += 1 + skip_digits(at + 1);
-    if (*at >= '0' && *at <= '9') luaL_error(lua, "invalid format (width or precision too long)");
-    size_t len = (size_t)(at - begin);
-    spec->text[0] = '%';
-    memcpy(spec->text + 1, begin, len);
-    spec->text[1 + len] = '\0';
-    return at;
-}
-
 /* Completes the conversion; `length` is C's length modifier. */
 static const char *spec_with(struct spec *spec, const char *length, char letter)
 {
@@ -59,24 +42,6 @@ static long whole_of(lua_Number number)
     return number >= -0x1p63 && number < 0x1p63 ? (long)number : LONG_MIN;
 }
 
-static void add_quoted(lua_State *lua, luaL_Buffer *out, int index)
-{
-    size_t len;
-    const char *text = luaL_checklstring(lua, index, &len);
-    luaL_addchar(out, '"');
-    for (; len > 0; len--, text++) {
-        if (*text == '\r')
-            luaL_addstring(out, "\\r");
-        else if (*text == '\0')
-            luaL_addstring(out, "\\000");
-        else {
-            if (strchr("\"\\\n", *text) != NULL) luaL_addchar(out, '\\');
-            luaL_addchar(out, *text);
-        }
-    }
-    luaL_addchar(out, '"');
-}
-
 /* The conversion comes from the script, but has been checked. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -85,7 +50,20 @@ static void add_item(lua_State *lua, luaL_Buffer *out, int index, struct spec *s
 {
     char item[ITEM_SIZE];
     if (letter == 'q') {
-        add_quoted(lua, out, index);
+        size_t len;
+        const char *text = luaL_checklstring(lua, index, &len);
+        luaL_addchar(out, '"');
+        for (; len > 0; len--, text++) {
+            if (*text == '\r') {
+                luaL_addstring(out, "\\r");
+            } else if (*text == '\0') {
+                luaL_addstring(out, "\\000");
+            } else {
+                if (strchr("\"\\\n", *text) != NULL) luaL_addchar(out, '\\');
+                luaL_addchar(out, *text);
+            }
+        }
+        luaL_addchar(out, '"');
         return;
     }
     if (letter == 's') {
@@ -141,7 +119,20 @@ int lib_format_string(lua_State *lua)
             continue;
         }
         if (++index > top) luaL_argerror(lua, index, "no value");
-        at = read_spec(lua, at, &spec);
+
+        /* The conversion, up to its letter. */
+        const char *begin = at;
+        at += strspn(at, "-+ #0");
+        if (at - begin > FLAGS_MAX) luaL_error(lua, "invalid format (repeated flags)");
+        at += skip_digits(at);
+        spec.has_precision = *at == '.';
+        if (spec.has_precision) at += 1 + skip_digits(at + 1);
+        if (*at >= '0' && *at <= '9')
+            luaL_error(lua, "invalid format (width or precision too long)");
+        size_t spec_len = (size_t)(at - begin);
+        spec.text[0] = '%';
+        memcpy(spec.text + 1, begin, spec_len);
+        spec.text[1 + spec_len] = '\0';
         add_item(lua, &out, index, &spec, *at);
     }
     luaL_pushresult(&out);
