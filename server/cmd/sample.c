@@ -67,22 +67,6 @@ static bool is_chosen(struct sampling *s)
     return random_next(s->random) % s->unseen-- < s->left;
 }
 
-static void reply_walk(struct sampling *s)
-{
-    struct bytes name, value;
-    if (s->object->type == TYPE_HASH) {
-        struct hash_iter iter;
-        hash_iter_begin(&iter, s->object->hash);
-        while (s->left > 0 && hash_iter_next(&iter, &name, &value))
-            if (is_chosen(s)) reply_element(s, name, value);
-    } else {
-        struct set_iter iter;
-        set_iter_begin(&iter, s->object->set);
-        while (s->left > 0 && set_iter_next(&iter, &name))
-            if (is_chosen(s)) reply_element(s, name, name);
-    }
-}
-
 /* ---- draws that may repeat ------------------------------------------------------------------- */
 
 /* Many draws use a view of all elements, because a draw from a table with many empty buckets takes
@@ -139,10 +123,25 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
         resp_pairs(call->out, s.left);
     else
         resp_array(call->out, s.left);
-    if (count < 0)
+    if (count < 0) {
         reply_draws(&s);
-    else if (s.left < s.unseen / DENSE_PART)
+        return;
+    }
+    if (s.left < s.unseen / DENSE_PART) {
         reply_distinct_draws(&s);
-    else
-        reply_walk(&s);
+        return;
+    }
+
+    struct bytes name, value;
+    if (object->type == TYPE_HASH) {
+        struct hash_iter iter;
+        hash_iter_begin(&iter, object->hash);
+        while (s.left > 0 && hash_iter_next(&iter, &name, &value))
+            if (is_chosen(&s)) reply_element(&s, name, value);
+    } else {
+        struct set_iter iter;
+        set_iter_begin(&iter, object->set);
+        while (s.left > 0 && set_iter_next(&iter, &name))
+            if (is_chosen(&s)) reply_element(&s, name, name);
+    }
 }

@@ -93,28 +93,21 @@ static uint64_t word_at(const char *data)
     return word;
 }
 
-/* The word of a name of fewer than 8 bytes, from two halves that may overlap. */
-static uint64_t short_word(struct bytes name)
-{
-    uint32_t first, last;
-    if (name.len == 0) return 0;
-    if (name.len < sizeof(first))
-        return (uint64_t)(unsigned char)name.data[0] |
-               (uint64_t)(unsigned char)name.data[name.len / 2] << 8 |
-               (uint64_t)(unsigned char)name.data[name.len - 1] << 16;
-    memcpy(&first, name.data, sizeof(first));
-    memcpy(&last, name.data + name.len - sizeof(last), sizeof(last));
-    return first | (uint64_t)last << 32;
-}
-
 static struct name_key key_of(struct bytes name)
 {
     struct name_key key = { .len = name.len };
-    if (name.len < sizeof(key.head)) {
-        key.head = upper_word(short_word(name));
-    } else {
+    uint32_t first, last;
+    if (name.len >= sizeof(key.head)) {
         key.head = upper_word(word_at(name.data));
         key.tail = upper_word(word_at(name.data + name.len - sizeof(key.tail)));
+    } else if (name.len >= sizeof(first)) { /* two halves that may overlap */
+        memcpy(&first, name.data, sizeof(first));
+        memcpy(&last, name.data + name.len - sizeof(last), sizeof(last));
+        key.head = upper_word(first | (uint64_t)last << 32);
+    } else if (name.len > 0) {
+        key.head = upper_word((uint64_t)(unsigned char)name.data[0] |
+                              (uint64_t)(unsigned char)name.data[name.len / 2] << 8 |
+                              (uint64_t)(unsigned char)name.data[name.len - 1] << 16);
     }
     return key;
 }

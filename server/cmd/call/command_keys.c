@@ -63,34 +63,27 @@ int command_count_keys(struct bytes arg, int argc)
     return count;
 }
 
-/* Appends the spec's keys. Returns the new number of keys, or -1. A range may be empty, such as
- * PFMERGE's sources. */
-static int append_keys(const struct key_spec *spec, int argc, const struct bytes *argv,
-                       int *positions, int count)
-{
-    int first = first_of(spec, argc, argv);
-    if (spec->find == KEYS_ANYWHERE || first == 0) return count;
-    int last = spec->last < 0 ? argc + spec->last : first + spec->last;
-    if (spec->find == KEYS_COUNTED) {
-        if (first >= argc) return -1;
-        last = first + command_count_keys(argv[first], argc);
-        first++;
-        if (last < first) return -1;
-    }
-    if (last >= argc) return -1;
-    for (int at = first; at <= last; at += spec->step)
-        positions[count++] = at;
-    return count;
-}
-
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions)
 {
     struct key_spec specs[KEY_SPECS_MAX];
     if (!command_fits_arity(row, argc)) return -1;
     if (row->find_keys != NULL) return row->find_keys(argc, argv, positions);
     int count = command_specs(row, specs), found = 0;
-    for (int i = 0; i < count && found >= 0; i++)
-        found = append_keys(&specs[i], argc, argv, positions, found);
+    for (const struct key_spec *spec = specs; spec < specs + count; spec++) {
+        int first = first_of(spec, argc, argv);
+        if (spec->find == KEYS_ANYWHERE || first == 0) continue;
+        int last = spec->last < 0 ? argc + spec->last : first + spec->last;
+        if (spec->find == KEYS_COUNTED) {
+            if (first >= argc) return -1;
+            last = first + command_count_keys(argv[first], argc);
+            first++;
+            if (last < first) return -1;
+        }
+        if (last >= argc) return -1;
+        /* A range may be empty, such as PFMERGE's sources. */
+        for (int at = first; at <= last; at += spec->step)
+            positions[found++] = at;
+    }
     return found;
 }
 

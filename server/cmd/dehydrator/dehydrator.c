@@ -75,28 +75,10 @@ static struct bytes argument_key(const void *argument)
     return *(const struct bytes *)argument;
 }
 
-/* Counts the ids of the triples up to argument `end` that are new. An id that is there, or is given
- * twice, counts as old. */
-static int count_new_ids(const struct call *call, int end, const struct entry *entry)
-{
-    static const struct dict_type type = { .key = argument_key };
-    struct dict given;
-    int count = 0;
-    dict_init(&given, &type);
-    for (int i = 2 + TRIPLE - 1; i < end; i += TRIPLE) {
-        const struct bytes *id = &call->argv[i];
-        if (is_present(call, entry, *id) || dict_find(&given, *id) != NULL) continue;
-        dict_add(&given, (void *)(uintptr_t)id);
-        count++;
-    }
-    dict_drop(&given);
-    return count;
-}
-
 static void cmd_rede_mpush(struct call *call)
 {
     struct push push = { 0 };
-    int end = 2, count, pushed = 0; /* end: of the triples, where the options begin */
+    int end = 2, count = 0, pushed = 0; /* end: of the triples, where the options begin */
     for (; end < call->argc && (end == 2 || !is_push_option(call, end)); end += TRIPLE)
         if (call->argc - end < TRIPLE) {
             fail_named(call, ERR_ARITY);
@@ -106,7 +88,19 @@ static void cmd_rede_mpush(struct call *call)
         if (!arg_from_now(call, i, "ttl", &push.at)) return;
     if (!parse_push_options(call, end, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
-    count = count_new_ids(call, end, push.entry);
+
+    /* How many ids are new? One that is there, or is given twice, counts as old. */
+    static const struct dict_type type = { .key = argument_key };
+    struct dict given;
+    dict_init(&given, &type);
+    for (int i = 2 + TRIPLE - 1; i < end; i += TRIPLE) {
+        const struct bytes *id = &call->argv[i];
+        if (is_present(call, push.entry, *id) || dict_find(&given, *id) != NULL) continue;
+        dict_add(&given, (void *)(uintptr_t)id);
+        count++;
+    }
+    dict_drop(&given);
+
     if (push.mode == PUSH_NEW && count < (end - 2) / TRIPLE) {
         fail(call, ERR_DEHYDRATING);
         return;

@@ -121,23 +121,6 @@ static msec first_push(const struct push *push, struct bytes id, msec first)
     return successor.options.first != 0 ? successor.options.first : first;
 }
 
-static void replace_element(struct call *call, const struct push *push, struct element *element,
-                            struct bytes id, struct bytes payload)
-{
-    struct push_options with, old = dehydrator_options(element);
-    bool was_delivered = dehydrator_stage(push->entry->object.dehydrator, element).deliveries > 0;
-    msec first = first_push(push, id, was_delivered ? 0 : old.first);
-    /* A claim that was given back leaves the successor of its element, which is older than this
-     * push. */
-    txn_rede_unfollow(call->txn, push->entry, id);
-    const struct stage stage = { .at = schedule(call, push, first, &with) };
-    txn_rede_update(call->txn, push->entry, element, payload);
-    element = find_element(push->entry, id);
-    if (push_options_any(&with) || push_options_any(&old))
-        element = txn_rede_set_options(call->txn, push->entry, element, &with);
-    txn_rede_move(call->txn, push->entry, element, &stage, EVENT_REDE_PUSH);
-}
-
 enum pushed push_element(struct call *call, struct push *push, struct bytes id,
                          struct bytes payload)
 {
@@ -153,8 +136,20 @@ enum pushed push_element(struct call *call, struct push *push, struct bytes id,
         struct successor successor = { .id = id, .payload = payload };
         successor.at = schedule(call, push, first_push(push, id, 0), &successor.options);
         txn_rede_follow(call->txn, push->entry, &successor);
-    } else {
-        replace_element(call, push, element, id, payload);
+        return PUSHED;
     }
+
+    struct push_options with, old = dehydrator_options(element);
+    bool was_delivered = dehydrator_stage(push->entry->object.dehydrator, element).deliveries > 0;
+    msec first = first_push(push, id, was_delivered ? 0 : old.first);
+    /* A claim that was given back leaves the successor of its element, which is older than this
+     * push. */
+    txn_rede_unfollow(call->txn, push->entry, id);
+    const struct stage stage = { .at = schedule(call, push, first, &with) };
+    txn_rede_update(call->txn, push->entry, element, payload);
+    element = find_element(push->entry, id);
+    if (push_options_any(&with) || push_options_any(&old))
+        element = txn_rede_set_options(call->txn, push->entry, element, &with);
+    txn_rede_move(call->txn, push->entry, element, &stage, EVENT_REDE_PUSH);
     return PUSHED;
 }

@@ -78,23 +78,6 @@ static bool is_in_any(const struct set *const *sets, size_t count, struct bytes 
     return false;
 }
 
-/* Looks up the members of the smallest set in the others, smaller ones first, because those are
- * more likely to miss a member. */
-static void intersect_sets(const struct operands *in, struct result *result)
-{
-    if (in->missing > 0) return;
-    struct set_iter iter;
-    struct bytes member;
-    qsort(in->sets, in->count, sizeof(*in->sets), by_count);
-    set_iter_begin(&iter, in->sets[0]);
-    while (set_iter_next(&iter, &member)) {
-        size_t i = 1;
-        while (i < in->count && set_has(in->sets[i], member))
-            i++;
-        if (i == in->count && !add_to_result(result, member)) return;
-    }
-}
-
 /* Starts with the largest set, whose members need no look-ups. */
 static void unite_sets(const struct operands *in, struct result *result)
 {
@@ -166,8 +149,20 @@ static void compute_set_operation(enum operation operation, const struct operand
                                   struct result *result)
 {
     if (in->count == 0 || (operation == DIFFERENCE && !in->has_first)) return;
+    struct set_iter iter;
+    struct bytes member;
     if (operation == INTERSECTION) {
-        intersect_sets(in, result);
+        /* Look up the members of the smallest set in the others, smaller ones first, because those
+         * are more likely to miss a member. */
+        if (in->missing > 0) return;
+        qsort(in->sets, in->count, sizeof(*in->sets), by_count);
+        set_iter_begin(&iter, in->sets[0]);
+        while (set_iter_next(&iter, &member)) {
+            size_t i = 1;
+            while (i < in->count && set_has(in->sets[i], member))
+                i++;
+            if (i == in->count && !add_to_result(result, member)) return;
+        }
         return;
     }
     if (operation == UNION) qsort(in->sets, in->count, sizeof(*in->sets), by_count_down);
@@ -188,8 +183,6 @@ static void compute_set_operation(enum operation operation, const struct operand
         (operation == UNION ? unite_sets : subtract_sets)(in, result);
         return;
     }
-    struct set_iter iter;
-    struct bytes member;
     struct set *set = set_new();
     copy_result(operation, in, set);
     set_iter_begin(&iter, set);

@@ -53,17 +53,6 @@ static bool make_masks(const struct table *table, struct masks *masks)
     return true;
 }
 
-static void fill_row(uint64_t *row, const uint64_t *above, const uint64_t *mask, size_t words)
-{
-    uint64_t carry = 0;
-    for (size_t w = 0; w < words; w++) {
-        uint64_t old = above[w], sum;
-        bool over = __builtin_add_overflow(old, old & mask[w], &sum);
-        carry = (uint64_t)__builtin_add_overflow(sum, carry, &sum) | over;
-        row[w] = sum | (old & ~mask[w]);
-    }
-}
-
 /* False: out of memory. a and b must not be empty. */
 static bool fill_table(struct table *table)
 {
@@ -76,7 +65,14 @@ static bool fill_table(struct table *table)
         uint64_t *row = table->rows, *above = row;
         for (size_t i = 0; i < table->a.len; i++) {
             if (i > 0 && table->row_count > 1) row += table->words;
-            fill_row(row, above, masks.of[(unsigned char)table->a.data[i]], table->words);
+            const uint64_t *mask = masks.of[(unsigned char)table->a.data[i]];
+            uint64_t carry = 0;
+            for (size_t w = 0; w < table->words; w++) {
+                uint64_t old = above[w], sum;
+                bool over = __builtin_add_overflow(old, old & mask[w], &sum);
+                carry = (uint64_t)__builtin_add_overflow(sum, carry, &sum) | over;
+                row[w] = sum | (old & ~mask[w]);
+            }
             above = row;
         }
         for (size_t j = 0; j < table->b.len; j++)

@@ -50,21 +50,6 @@ static void reply_any_ranks(const struct zset_sample *sample)
         reply_at_rank(sample, draw_rank(sample));
 }
 
-/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
-static void reply_by_walk(const struct zset_sample *sample)
-{
-    struct zset_iter iter;
-    struct bytes member;
-    double score;
-    size_t left = sample->wanted, unseen = zset_count(sample->zset);
-    zset_iter_at(&iter, sample->zset, 0);
-    while (left > 0 && zset_iter_next(&iter, &member, &score)) {
-        if (random_next(&sample->call->txn->store->random) % unseen-- >= left) continue;
-        reply_sampled(sample, member, score);
-        left--;
-    }
-}
-
 static int compare_ranks(const void *a, const void *b)
 {
     const size_t *x = a, *y = b;
@@ -116,12 +101,26 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
         resp_pairs(call->out, sample.wanted);
     else
         resp_array(call->out, sample.wanted);
-    if (count < 0)
+    if (count < 0) {
         reply_any_ranks(&sample);
-    else if (sample.wanted < all / DENSE_PART)
+        return;
+    }
+    if (sample.wanted < all / DENSE_PART) {
         reply_by_draws(&sample);
-    else
-        reply_by_walk(&sample);
+        return;
+    }
+
+    /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    size_t left = sample.wanted, unseen = all;
+    zset_iter_at(&iter, sample.zset, 0);
+    while (left > 0 && zset_iter_next(&iter, &member, &score)) {
+        if (random_next(&call->txn->store->random) % unseen-- >= left) continue;
+        reply_sampled(&sample, member, score);
+        left--;
+    }
 }
 
 static void cmd_zrandmember(struct call *call)
