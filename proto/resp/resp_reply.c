@@ -153,26 +153,21 @@ static enum resp_reply_status take_node(struct walk *walk)
     return REPLY_WHOLE;
 }
 
-static enum resp_reply_status take_reply(struct walk *walk)
-{
-    walk->depth = 0;
-    walk->missing[0] = 1;
-    for (;;) {
-        while (walk->missing[walk->depth] == 0) {
-            if (walk->depth == 0) return REPLY_WHOLE;
-            walk->depth--;
-        }
-        enum resp_reply_status status = take_node(walk);
-        if (status != REPLY_WHOLE) return status;
-    }
-}
-
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len)
 {
     struct walk walk = { .input = input, .len = len, .reply = reply };
     reply->count = 0;
     reply->consumed = 0;
-    enum resp_reply_status status = take_reply(&walk);
-    if (status == REPLY_WHOLE) reply->consumed = walk.at;
-    return status;
+    walk.missing[0] = 1;
+    for (;;) {
+        while (walk.missing[walk.depth] == 0) {
+            if (walk.depth == 0) {
+                reply->consumed = walk.at;
+                return REPLY_WHOLE;
+            }
+            walk.depth--;
+        }
+        enum resp_reply_status status = take_node(&walk);
+        if (status != REPLY_WHOLE) return status;
+    }
 }

@@ -94,14 +94,6 @@ static enum manifest_found load_folder(const struct conf *conf, struct manifest 
                      reason);
 }
 
-/* Is there a manifest, possibly damaged, that is ours by its first line? */
-static bool has_own_manifest(const struct conf *conf, const char *dir)
-{
-    char path[DISK_PATH_MAX];
-    int len = snprintf(path, sizeof(path), "%s/%s" MANIFEST_END, dir, conf->appendfilename);
-    return len < (int)sizeof(path) && file_kind(path) == FILE_MANIFEST;
-}
-
 enum manifest_found data_folder_find_journal(const struct conf *conf, struct manifest *manifest,
                                              char why[MANIFEST_WHY_MAX])
 {
@@ -113,8 +105,12 @@ enum manifest_found data_folder_find_journal(const struct conf *conf, struct man
     bool is_redis = there == MANIFEST_FOREIGN ||
                     (there == MANIFEST_NONE && find_manifests(plain, is_redis_manifest, path) > 0);
     enum manifest_found found = load_folder(conf, manifest, beside, reason);
-    if (there == MANIFEST_BAD && (found != MANIFEST_LOADED || has_own_manifest(conf, plain)))
-        return there;
+    if (there == MANIFEST_BAD) {
+        /* Is the damaged manifest ours by its first line? */
+        int len = snprintf(path, sizeof(path), "%s/%s" MANIFEST_END, plain, conf->appendfilename);
+        bool is_own = len < (int)sizeof(path) && file_kind(path) == FILE_MANIFEST;
+        if (found != MANIFEST_LOADED || is_own) return there;
+    }
     if (found == MANIFEST_FOREIGN) {
         if (is_redis)
             return fail_find(why, "%s/%s and %s/%s both belong to Redis. Set another appenddirname",
@@ -144,16 +140,6 @@ static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
     if (find_manifests(conf->appenddirname, is_redis_manifest, path) > 0) return true;
     snprintf(path, DISK_PATH_MAX, "%s", conf->appendfilename);
     return is_file_of_redis(conf->appendfilename);
-}
-
-static bool find_rdb(const struct conf *conf, char path[DISK_PATH_MAX])
-{
-    const char *const names[] = { conf->dbfilename, "dump.rdb" };
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        snprintf(path, DISK_PATH_MAX, "%s", names[i]);
-        if (file_kind(path) == FILE_REDIS_RDB) return true;
-    }
-    return false;
 }
 
 /* Formats the files that the manifest lists: " (with a, b, c)". */
@@ -189,7 +175,13 @@ bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size)
 void data_folder_note_redis(const struct conf *conf)
 {
     char path[DISK_PATH_MAX];
-    if (!find_aof(conf, path) && !find_rdb(conf, path)) return;
+    const char *const names[] = { conf->dbfilename, "dump.rdb" };
+    bool found = find_aof(conf, path);
+    for (size_t i = 0; !found && i < sizeof(names) / sizeof(*names); i++) {
+        snprintf(path, DISK_PATH_MAX, "%s", names[i]);
+        found = file_kind(path) == FILE_REDIS_RDB;
+    }
+    if (!found) return;
     log_line(LOG_WARNING,
              "Starting without data: %s/%s belongs to Redis and is not loaded. To import it, stop "
              "the server and start it with --import %s/%s",

@@ -24,24 +24,24 @@ static void put_effect(void *ctx, struct effect *effect)
     effect_packer_put(ctx, effect);
 }
 
-static bool write_own(struct payload *payload, const struct object *object)
-{
-    static const char type = (char)RDB_OWN_PACKED;
-    struct effect_packer packer;
-    struct buffer *body = rdb_writer_body(&payload->writer);
-    if (!buffer_try_append(body, &type, 1)) return false;
-    effect_packer_init(&packer, body);
-    walk_object(object, put_effect, &packer);
-    return effect_packer_end(&packer) && rdb_writer_seal(&payload->writer, &payload->bytes);
-}
-
 struct payload *payload_new(const struct object *object)
 {
     struct payload *payload = mem_alloc(sizeof(*payload));
     rdb_writer_init(&payload->writer, RDB_VERSION_7);
-    bool good = rdb_object_is_plain(object)
-                    ? rdb_object_write(object, &payload->writer, &payload->bytes)
-                    : write_own(payload, object);
+    bool good;
+    if (rdb_object_is_plain(object)) {
+        good = rdb_object_write(object, &payload->writer, &payload->bytes);
+    } else {
+        static const char type = (char)RDB_OWN_PACKED;
+        struct buffer *body = rdb_writer_body(&payload->writer);
+        good = buffer_try_append(body, &type, 1);
+        if (good) {
+            struct effect_packer packer;
+            effect_packer_init(&packer, body);
+            walk_object(object, put_effect, &packer);
+            good = effect_packer_end(&packer) && rdb_writer_seal(&payload->writer, &payload->bytes);
+        }
+    }
     if (good) return payload;
     payload_free(payload);
     return NULL;

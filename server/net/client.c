@@ -421,24 +421,6 @@ static void begin_session(struct client *client)
     if (acl != NULL) acl_begin_session(acl, &client->session);
 }
 
-/* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
-static void note_unknown_name(struct client *client, struct bytes name)
-{
-    struct clients *all = client->all;
-    all->w.stats->denied_tls_cert++;
-    acl_log_add(&all->w.engine->acl->log,
-                &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
-                                       .object = LIT(""),
-                                       .user_name = name,
-                                       .session = &client->session,
-                                       .now = clock_now(all->w.clock) },
-                (size_t)all->w.conf->acllog_max_len);
-    log_line(LOG_VERBOSE,
-             "Client %s is not logged in: no enabled user matches its certificate's common name, "
-             "%.*s",
-             label_of(&client->session).text, (int)name.len, name.data);
-}
-
 /* The handshake is complete: decides which user the client becomes. */
 static void begin_encrypted(struct transport *transport, struct bytes name)
 {
@@ -448,8 +430,22 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
     limits_count(&client->limits);
     requests_touch(&client->requests);
     bool by_name = client->all->w.conf->tls_auth_clients_user == CONF_TLS_USER_CN && acl != NULL;
-    if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name))
-        note_unknown_name(client, name);
+    if (by_name && name.len > 0 && !acl_log_in_by_name(acl, &client->session, name)) {
+        /* As in Redis 8.6: INFO counts the failure, and ACL LOG lists it. */
+        struct clients *all = client->all;
+        all->w.stats->denied_tls_cert++;
+        acl_log_add(&acl->log,
+                    &(struct acl_refusal){ .reason = ACL_LOG_TLS_CERT,
+                                           .object = LIT(""),
+                                           .user_name = name,
+                                           .session = &client->session,
+                                           .now = clock_now(all->w.clock) },
+                    (size_t)all->w.conf->acllog_max_len);
+        log_line(LOG_VERBOSE,
+                 "Client %s is not logged in: no enabled user matches its certificate's common "
+                 "name, %.*s",
+                 label_of(&client->session).text, (int)name.len, name.data);
+    }
     list_to_write(client); /* send_output sets what is wanted of the socket */
     const char *refusal =
         protected_mode_refusal(client->all->w.conf, acl, client->session.peer, false);

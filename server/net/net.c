@@ -403,20 +403,6 @@ static bool open_all(struct net *net, const struct reason *why)
 
 /* --- sockets that the service manager has opened --- */
 
-/* "path", or "@name" for an abstract socket. */
-static void name_unix_socket(int fd, char *to, size_t size)
-{
-    struct sockaddr_un here = { 0 };
-    socklen_t len = sizeof(here);
-    getsockname(fd, (struct sockaddr *)&here, &len);
-    size_t head = offsetof(struct sockaddr_un, sun_path);
-    int shown = len > head ? (int)(len - head) : 0;
-    if (shown > 0 && here.sun_path[0] == '\0')
-        snprintf(to, size, "@%.*s", shown - 1, here.sun_path + 1);
-    else
-        snprintf(to, size, "%.*s", shown, here.sun_path);
-}
-
 static bool open_passed(struct net *net, const struct activation *passed, const struct reason *why)
 {
     for (size_t i = 0; i < passed->count; i++) {
@@ -427,7 +413,17 @@ static bool open_passed(struct net *net, const struct activation *passed, const 
             return fail_open(why, "The socket unit names a socket 'tls', and TLS is off. Set "
                                   "tls-port and the certificates, or remove "
                                   "FileDescriptorName=tls");
-        if (socket->is_unix) name_unix_socket(socket->fd, path, sizeof(path));
+        if (socket->is_unix) { /* "path", or "@name" for an abstract socket */
+            struct sockaddr_un here = { 0 };
+            socklen_t len = sizeof(here);
+            getsockname(socket->fd, (struct sockaddr *)&here, &len);
+            size_t head = offsetof(struct sockaddr_un, sun_path);
+            int shown = len > head ? (int)(len - head) : 0;
+            if (shown > 0 && here.sun_path[0] == '\0')
+                snprintf(path, sizeof(path), "@%.*s", shown - 1, here.sun_path + 1);
+            else
+                snprintf(path, sizeof(path), "%.*s", shown, here.sun_path);
+        }
         enum client_port port = tls ? PORT_TLS : socket->is_unix ? PORT_UNIX : PORT_TCP;
         add_listener(net, socket->fd, port, socket->is_unix ? path : NULL);
     }

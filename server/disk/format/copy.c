@@ -120,18 +120,6 @@ static bool load_block(struct reading *reading, bool *last)
     return true;
 }
 
-static bool load_header(struct reading *reading, unsigned *stream_db)
-{
-    char header[HEADER];
-    if (!receive_all(reading, header, sizeof(header))) return false;
-    if (memcmp(header, MAGIC, sizeof(MAGIC) - 1) != 0)
-        return fail_at(reading, "not a copy of this server");
-    if (get_u32(header + 12) != VERSION) return fail_at(reading, "unknown version");
-    *stream_db = get_u32(header + 16);
-    reading->sum = crc32c(0, header, sizeof(header));
-    return true;
-}
-
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size)
 {
@@ -140,7 +128,16 @@ bool copy_load(struct store *store, const struct copy_source *source, msec now, 
     reading->why = why;
     reading->why_size = size;
     replay_init(&reading->replay, store, now);
-    bool good = load_header(reading, stream_db), last = false;
+
+    char header[HEADER];
+    bool good = receive_all(reading, header, sizeof(header)), last = false;
+    if (good && memcmp(header, MAGIC, sizeof(MAGIC) - 1) != 0)
+        good = fail_at(reading, "not a copy of this server");
+    if (good && get_u32(header + 12) != VERSION) good = fail_at(reading, "unknown version");
+    if (good) {
+        *stream_db = get_u32(header + 16);
+        reading->sum = crc32c(0, header, sizeof(header));
+    }
     while (good && !last)
         good = load_block(reading, &last);
     replay_drop(&reading->replay);

@@ -245,21 +245,6 @@ static int check_own(const struct manifest *manifest, const char *path)
     return found == MANIFEST_LOADED ? 0 : EEXIST;
 }
 
-static int put_in_place(const struct manifest *next)
-{
-    char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
-    size_t len;
-    int error = own_path(next, "", MANIFEST_END, path);
-    if (error == 0) error = own_path(next, TEMPORARY, MANIFEST_END, temporary);
-    if (error == 0) error = check_own(next, path);
-    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
-    if (error != 0) return error;
-    char *text = manifest_format(next, &len);
-    error = disk_write_file(temporary, text, len);
-    free(text);
-    return error != 0 ? error : disk_rename(temporary, path);
-}
-
 int manifest_make_folder(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
@@ -283,7 +268,18 @@ int manifest_sync_again(struct manifest *manifest)
 /* Saves `next` and makes it the current list; after an error the old one stays. Frees the other. */
 static int save_manifest(struct manifest *manifest, struct manifest *next)
 {
-    int error = put_in_place(next);
+    char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
+    int error = own_path(next, "", MANIFEST_END, path);
+    if (error == 0) error = own_path(next, TEMPORARY, MANIFEST_END, temporary);
+    if (error == 0) error = check_own(next, path);
+    if (error == 0) error = file_check(temporary, FILE_SET_OURS);
+    if (error == 0) {
+        size_t len;
+        char *text = manifest_format(next, &len);
+        error = disk_write_file(temporary, text, len);
+        free(text);
+    }
+    if (error == 0) error = disk_rename(temporary, path);
     if (error != 0) {
         manifest_drop_files(next);
         return error;
@@ -309,17 +305,6 @@ static struct manifest copy_files(const struct manifest *manifest)
     for (size_t i = 0; i < manifest->count; i++)
         manifest_copy_file(&next, &manifest->files[i]);
     return next;
-}
-
-static int add_new_base(struct manifest *next, uint64_t seq)
-{
-    char name[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    int error = make_name(next, seq, BASE_END, name);
-    if (error == 0) error = disk_path(path, next->dir, name);
-    if (error != 0) return error;
-    struct manifest_file *file = manifest_add_file(next, name, seq, MANIFEST_BASE);
-    file->header = snapshot_header_sum(path);
-    return 0;
 }
 
 static int add_new_segment(struct manifest *next, uint64_t seq, uint32_t id)
@@ -353,8 +338,14 @@ static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segme
     static const enum manifest_type order[] = { MANIFEST_HISTORY, MANIFEST_BASE, MANIFEST_SEGMENT };
     struct manifest next = without_files(manifest);
     next.blank = how == BLANK;
-    int error = add_new_base(&next, base);
-    if (error == 0) next.files[0].anew = how != CONTINUES;
+    char name[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    int error = make_name(&next, base, BASE_END, name);
+    if (error == 0) error = disk_path(path, next.dir, name);
+    if (error == 0) {
+        struct manifest_file *file = manifest_add_file(&next, name, base, MANIFEST_BASE);
+        file->header = snapshot_header_sum(path);
+        file->anew = how != CONTINUES;
+    }
     for (size_t pass = 0; pass < sizeof(order) / sizeof(order[0]); pass++) {
         for (size_t i = 0; i < manifest->count; i++) {
             const struct manifest_file *file = &manifest->files[i];
@@ -473,21 +464,17 @@ static int remove_file(const struct manifest *manifest, const char *name)
     return error != 0 ? error : disk_remove(path);
 }
 
-static bool is_leftover(const struct manifest *manifest, const char *name)
-{
-    char path[DISK_PATH_MAX];
-    return is_own_name(manifest, name) && !manifest_lists_file(manifest, name) &&
-           disk_path(path, manifest->dir, name) == 0 && !has_records(path);
-}
-
 static int remove_leftovers(const struct manifest *manifest)
 {
+    char path[DISK_PATH_MAX];
     DIR *dir = opendir(manifest->dir);
     if (dir == NULL) return errno;
     int error = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         const char *name = entry->d_name;
-        if (is_leftover(manifest, name)) error = first_error(error, remove_file(manifest, name));
+        bool is_leftover = is_own_name(manifest, name) && !manifest_lists_file(manifest, name) &&
+                           disk_path(path, manifest->dir, name) == 0 && !has_records(path);
+        if (is_leftover) error = first_error(error, remove_file(manifest, name));
     }
     closedir(dir);
     return error;

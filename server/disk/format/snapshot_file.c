@@ -83,8 +83,13 @@ int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len
     return writer->error;
 }
 
-static int write_header(struct snapshot_writer *writer)
+int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
 {
+    writer->info.keys = counts->keys;
+    writer->info.records = counts->records;
+    if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
+    if (writer->error == 0) write_block(writer); /* the last block, which is empty */
+
     char header[SNAPSHOT_HEADER];
     memcpy(header, SNAPSHOT_MAGIC, sizeof(SNAPSHOT_MAGIC) - 1);
     put_u32(header + 16, SNAPSHOT_VERSION);
@@ -96,16 +101,8 @@ static int write_header(struct snapshot_writer *writer)
     put_u64(header + 56, writer->info.records);
     put_u32(header + 64, writer->info.blocks);
     put_u32(header + 68, crc32c(0, header, 68));
-    return disk_write_bytes(writer->fd, header, sizeof(header), 0);
-}
-
-int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
-{
-    writer->info.keys = counts->keys;
-    writer->info.records = counts->records;
-    if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
-    if (writer->error == 0) write_block(writer); /* the last block, which is empty */
-    int error = writer->error != 0 ? writer->error : write_header(writer);
+    int error = writer->error;
+    if (error == 0) error = disk_write_bytes(writer->fd, header, sizeof(header), 0);
     if (error == 0) error = disk_sync(writer->fd);
     /* Another program may have created a file of that name meanwhile. */
     if (error == 0) error = file_check(writer->path, FILE_SET(FILE_SNAPSHOT));

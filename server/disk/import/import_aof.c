@@ -135,24 +135,20 @@ static bool run_aof_command(struct reading *in, size_t offset)
                        at, name);
 }
 
-/* Finds the end of the transaction whose MULTI takes the first `from` bytes. */
-static enum step find_exec(struct reading *in, size_t from, size_t *len)
+/* Runs the transaction whose MULTI takes the first `from` bytes. */
+static enum step run_transaction(struct reading *in, size_t from, size_t *len)
 {
-    for (*len = from;;) {
-        size_t size;
-        enum step step = read_part(in, *len, &size);
+    enum step step;
+    size_t size;
+    *len = from;
+    do { /* find its end */
+        step = read_part(in, *len, &size);
         if (step != STEP_GOOD) return step;
         if (is_named_command(in, "MULTI")) return fail_aof(in, *len, "MULTI within a transaction");
         *len += size;
-        if (is_named_command(in, "EXEC")) return STEP_GOOD;
-    }
-}
+    } while (!is_named_command(in, "EXEC"));
 
-static enum step run_transaction(struct reading *in, size_t from, size_t *len)
-{
-    enum step step = find_exec(in, from, len);
-    if (step != STEP_GOOD) return step;
-    for (size_t offset = from, size; offset < *len; offset += size) {
+    for (size_t offset = from; offset < *len; offset += size) {
         step = read_part(in, offset, &size);
         if (step != STEP_GOOD) return step;
         bool is_command = in->request.argc > 0 && !is_named_command(in, "EXEC");

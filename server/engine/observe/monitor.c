@@ -48,24 +48,6 @@ void monitor_forget(struct monitor *monitor, struct session *session)
     session->monitoring = false;
 }
 
-/* In double quotes, with unprintable bytes escaped. */
-static void append_quoted(struct outbuf *line, struct bytes text)
-{
-    static const char escaped[] = "\\\"\n\r\t\a\b", letters[] = "\\\"nrtab";
-    outbuf_append(line, "\"", 1);
-    for (size_t i = 0; i < text.len; i++) {
-        char part[8] = { text.data[i], '\0' };
-        size_t len = 1;
-        const char *special = text.data[i] != '\0' ? strchr(escaped, text.data[i]) : NULL;
-        if (special != NULL)
-            len = (size_t)snprintf(part, sizeof(part), "\\%c", letters[special - escaped]);
-        else if (!isprint((unsigned char)text.data[i]))
-            len = (size_t)snprintf(part, sizeof(part), "\\x%02x", (unsigned char)text.data[i]);
-        outbuf_append(line, part, len);
-    }
-    outbuf_append(line, "\"", 1);
-}
-
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv)
 {
@@ -86,8 +68,20 @@ void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall
     outbuf_init(&line);
     outbuf_append(&line, head, len < (int)sizeof(head) ? (size_t)len : sizeof(head) - 1);
     for (int i = 0; i < call->argc; i++) {
-        outbuf_append(&line, " ", 1);
-        append_quoted(&line, argv[i]);
+        /* In double quotes, with unprintable bytes escaped. */
+        static const char escaped[] = "\\\"\n\r\t\a\b", letters[] = "\\\"nrtab";
+        outbuf_append(&line, " \"", 2);
+        for (size_t at = 0; at < argv[i].len; at++) {
+            char c = argv[i].data[at], part[8] = { c, '\0' };
+            size_t part_len = 1;
+            const char *special = c != '\0' ? strchr(escaped, c) : NULL;
+            if (special != NULL)
+                part_len = (size_t)snprintf(part, sizeof(part), "\\%c", letters[special - escaped]);
+            else if (!isprint((unsigned char)c))
+                part_len = (size_t)snprintf(part, sizeof(part), "\\x%02x", (unsigned char)c);
+            outbuf_append(&line, part, part_len);
+        }
+        outbuf_append(&line, "\"", 1);
     }
     outbuf_append(&line, "\r\n", 2);
     char *text = mem_alloc(line.len);

@@ -161,22 +161,6 @@ static struct subkey subkey_at(const struct notify *notify, size_t at, struct by
 
 /* ---- the queue ------------------------------------------------------------------------------ */
 
-static void add_subkey(struct notify *notify, size_t record_offset, struct bytes name)
-{
-    struct bytes key;
-    struct record record = record_at(notify, record_offset, &key);
-    struct subkey subkey = { .next = NOWHERE, .len = name.len };
-    size_t at = notify->subkeys.len;
-    buffer_append(&notify->subkeys, &subkey, sizeof(subkey));
-    append_bytes(&notify->subkeys, name);
-    if (record.first == NOWHERE)
-        record.first = at;
-    else
-        memcpy(notify->subkeys.data + record.last + offsetof(struct subkey, next), &at, sizeof(at));
-    record.last = at;
-    memcpy(notify->queue.data + record_offset, &record, sizeof(record));
-}
-
 void notify_effect(struct notify *notify, const struct effect *effect)
 {
     bool publishes = (notify->flags & KEY_CHANNELS) && !effect->again;
@@ -202,7 +186,20 @@ void notify_effect(struct notify *notify, const struct effect *effect)
         append_bytes(&notify->queue, effect->key);
         notify->latest[effect->event] = at;
     }
-    if (names) add_subkey(notify, at, effect->a);
+    if (!names) return;
+
+    struct record record = record_at(notify, at, &key);
+    struct subkey subkey = { .next = NOWHERE, .len = effect->a.len };
+    size_t added = notify->subkeys.len;
+    buffer_append(&notify->subkeys, &subkey, sizeof(subkey));
+    append_bytes(&notify->subkeys, effect->a);
+    if (record.first == NOWHERE)
+        record.first = added;
+    else
+        memcpy(notify->subkeys.data + record.last + offsetof(struct subkey, next), &added,
+               sizeof(added));
+    record.last = added;
+    memcpy(notify->queue.data + at, &record, sizeof(record));
 }
 
 /* ---- publishing ----------------------------------------------------------------------------- */
@@ -227,22 +224,6 @@ static void open_channel(struct notify *notify, const char *kind,
 static void publish_message(struct notify *notify, struct bytes message)
 {
     pubsub_publish(notify->pubsub, buffer_bytes(&notify->channel), message);
-}
-
-/* Fills the list with subkeys for one message, starting with this one. Returns the first that did
- * not fit, or NOWHERE. */
-static size_t list_subkeys(struct notify *notify, size_t at)
-{
-    notify->list.len = 0;
-    for (int count = 0; at != NOWHERE; count++) {
-        if (count == SUBKEYS_MAX || notify->list.len >= SUBKEYS_ENOUGH) break;
-        struct bytes name;
-        struct subkey subkey = subkey_at(notify, at, &name);
-        if (count > 0) buffer_append(&notify->list, ",", 1);
-        append_measured(&notify->list, name);
-        at = subkey.next;
-    }
-    return at;
 }
 
 /* Publishes the message, which has its first part, with the list of subkeys after it. */
@@ -275,7 +256,17 @@ static void publish_subkeys(struct notify *notify, const struct publication *pub
 {
     unsigned flags = publication->record.flags;
     for (size_t from = publication->record.first, to; from != NOWHERE; from = to) {
-        to = list_subkeys(notify, from);
+        /* As many subkeys as fit into one message. */
+        notify->list.len = 0;
+        to = from;
+        for (int count = 0; to != NOWHERE; count++) {
+            if (count == SUBKEYS_MAX || notify->list.len >= SUBKEYS_ENOUGH) break;
+            struct bytes name;
+            struct subkey subkey = subkey_at(notify, to, &name);
+            if (count > 0) buffer_append(&notify->list, ",", 1);
+            append_measured(&notify->list, name);
+            to = subkey.next;
+        }
         if (flags & ON_SUBKEYSPACE) {
             open_channel(notify, "subkeyspace", publication, publication->key);
             notify->message.len = 0;

@@ -241,19 +241,6 @@ static void make_outgoing(struct tls_settings *settings, const struct conf *conf
 
 /* ---- fields of the certificate --------------------------------------------------------------- */
 
-static void describe(struct tls_settings *settings)
-{
-    const X509 *cert = SSL_CTX_get0_certificate(settings->context);
-    struct tm end;
-    if (cert == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(cert), &end) != 1) return;
-    settings->not_after = timegm(&end);
-    BIGNUM *number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL);
-    char *digits = number != NULL ? BN_bn2hex(number) : NULL;
-    if (digits != NULL) snprintf(settings->serial, sizeof(settings->serial), "%s", digits);
-    OPENSSL_free(digits);
-    BN_free(number);
-}
-
 /* ---- all ------------------------------------------------------------------------------------- */
 
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
@@ -282,7 +269,17 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
     SSL_CTX_set_verify(context, modes[conf->tls_auth_clients], NULL);
     limit_connection(context);
     SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
-    describe(settings);
+
+    const X509 *cert = SSL_CTX_get0_certificate(context);
+    struct tm end;
+    if (cert != NULL && ASN1_TIME_to_tm(X509_get0_notAfter(cert), &end) == 1) {
+        settings->not_after = timegm(&end);
+        BIGNUM *number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(cert), NULL);
+        char *digits = number != NULL ? BN_bn2hex(number) : NULL;
+        if (digits != NULL) snprintf(settings->serial, sizeof(settings->serial), "%s", digits);
+        OPENSSL_free(digits);
+        BN_free(number);
+    }
     ERR_clear_error();
     if (faults.used == 0) return true;
     tls_settings_drop(settings);
