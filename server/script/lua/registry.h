@@ -1,14 +1,15 @@
 /* registry: values in Lua's registry, which scripts can't reach. The keys are numbers below those
- * of luaL_ref. Addresses of variables would also do, but then the order in which the collector
- * visits the registry, and with it the memory in use at an instant, would differ between two
- * processes. */
+ * of luaL_ref, and below its LUA_REFNIL and LUA_NOREF, which find nothing. Addresses of variables
+ * would also do, but then the order in which the collector visits the registry, and with it the
+ * memory in use at an instant, would differ between two processes. */
 #ifndef SERVER_SCRIPT_LUA_REGISTRY_H
 #define SERVER_SCRIPT_LUA_REGISTRY_H
 
+#include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lua.h>
 
 enum registry_key {
-    REGISTRY_GUARDS = -8,  /* the guards, each with its real table */
+    REGISTRY_GUARDS = LUA_NOREF - 8, /* the guards, each with its real table */
     REGISTRY_ENVIRONMENT,  /* of functions; finds its variables in one of the next two tables */
     REGISTRY_LOADING,      /* the variables while a library loads */
     REGISTRY_RUNNING,      /* the variables of a function that is called */
@@ -17,6 +18,8 @@ enum registry_key {
     REGISTRY_JSON_SHARED,  /* the module cjson of all scripts */
     REGISTRY_JSON_DEFAULT, /* one whose settings never change */
 };
+
+_Static_assert(REGISTRY_JSON_DEFAULT < LUA_NOREF && LUA_NOREF < LUA_REFNIL, "a key finds nothing");
 
 static inline void registry_push(lua_State *lua, enum registry_key key)
 {
