@@ -182,6 +182,11 @@ uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key)
     return dict_hint_bucket(&ks->dict, key);
 }
 
+void keyspace_hint_hashed(const struct keyspace *ks, uint64_t hash)
+{
+    dict_hint_hashed(&ks->dict, hash);
+}
+
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash)
 {
     return dict_hint_element(&ks->dict, hash);

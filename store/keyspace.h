@@ -89,6 +89,7 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
 /* Prefetch for a later find, as dict_hint_... do: first the bucket, then the entry, then its
  * value. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
+void keyspace_hint_hashed(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t hash);
 void keyspace_hint_value(const struct entry *entry);

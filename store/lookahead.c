@@ -14,7 +14,10 @@ void lookahead(struct prefetch *all, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         struct prefetch *one = &all[i];
         if (one->args == NULL || keyspace_count(one->ks) == 0) continue;
-        one->hash = keyspace_hint_bucket(one->ks, one->args[0]);
+        if (one->key_hash != NULL)
+            keyspace_hint_hashed(one->ks, one->hash = *one->key_hash);
+        else
+            one->hash = keyspace_hint_bucket(one->ks, one->args[0]);
         one->hashed = true;
     }
     if (count < 2) return;
@@ -44,7 +47,10 @@ void lookahead(struct prefetch *all, unsigned count)
         if (type == TYPE_DEHYDRATOR && one->count > 2) continue;
         bool behind_score = type == TYPE_ZSET && one->count > 2;
         one->member = one->args[behind_score ? 2 : 1];
-        one->member_hash = dict_hint_bucket(one->table, one->member);
+        if (one->next_hash != NULL && !behind_score)
+            dict_hint_hashed(one->table, one->member_hash = *one->next_hash);
+        else
+            one->member_hash = dict_hint_bucket(one->table, one->member);
         one->member_hashed = true;
     }
     void *members[PREFETCHES_MAX];

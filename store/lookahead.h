@@ -14,6 +14,8 @@ struct prefetch {
     const struct bytes *args; /* the key and the arguments after it, or NULL without a key */
     int count;
     bool writes; /* the key's deadline may be moved */
+    /* The hashes of the key and of the argument after it, where known; else NULL. */
+    const uint64_t *key_hash, *next_hash;
     /* Results of the steps done so far. */
     bool hashed, member_hashed;
     uint64_t hash, member_hash; /* of the key, and of the presumed member */

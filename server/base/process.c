@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,13 @@ int64_t process_raise_files(int64_t clients, int64_t more)
     /* Only root may go beyond the hard limit. */
     if (limit.rlim_cur < limit.rlim_max) set_files(&limit, limit.rlim_max);
     return limit.rlim_cur > own ? (int64_t)(limit.rlim_cur - own) : 1;
+}
+
+unsigned process_cores(void)
+{
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 1 ? (unsigned)count : 1;
 }
 
 int process_detach(void)

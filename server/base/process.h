@@ -1,4 +1,4 @@
-/* process: the limit on open files, running in the background, the pid file, random ids, and
+/* process: the limit on open files, the cores, running in the background, the pid file, random ids, and
  * messages to systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
@@ -10,6 +10,9 @@
 /* Raises the limit on open files to fit this many clients and `more` other files, and the usual
  * ones; returns how many clients fit, at least 1. */
 int64_t process_raise_files(int64_t clients, int64_t more);
+
+/* The number of cores on which the process may run, at least 1. */
+unsigned process_cores(void);
 
 /* Continues in a child, detached from the terminal. The parent waits until the child calls
  * process_detached or dies; the parent's exit status shows whether the daemon has started. Returns

@@ -12,6 +12,8 @@
 
 #include "conf/times.h"
 #include "server/base/log.h"
+#include "server/base/process.h"
+#include "server/base/thread.h"
 #include "server/disk/data_folder.h"
 #include "server/disk/format/base.h"
 #include "server/disk/format/file_kind.h"
@@ -64,7 +66,8 @@ static struct replay_progress progress_of(struct load *load)
 
 static bool load_base(struct load *load, const char *path)
 {
-    struct base_load base = { .progress = progress_of(load) };
+    struct base_load base = { .progress = progress_of(load),
+                              .start_thread = process_cores() > 1 ? thread_start : NULL };
     bool good = base_load(load->store, path, clock_now(load->w->clock), &base);
     load->marks = base.marks;
     return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);

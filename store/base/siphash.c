@@ -126,6 +126,11 @@ uint64_t siphash(const void *data, size_t len)
     return hash(process_state, data, len);
 }
 
+uint64_t siphash_anew(const void *data, size_t len)
+{
+    return hash(process_state, data, len);
+}
+
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len)
 {
     return hash(state_of(key), data, len);

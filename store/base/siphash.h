@@ -9,6 +9,9 @@
 void siphash_seed(const uint8_t key[16]);
 uint64_t siphash(const void *data, size_t len);
 
+/* The same without the memo below, for any thread. */
+uint64_t siphash_anew(const void *data, size_t len);
+
 /* With an explicit key, for digests and tests. 1-3 rounds: the reference vectors of SipHash-2-4 do
  * not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);

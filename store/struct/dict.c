@@ -336,8 +336,13 @@ void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash)
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key)
 {
     uint64_t hash = hash_of(key);
-    prefetch(bucket_for(dict, hash));
+    dict_hint_hashed(dict, hash);
     return hash;
+}
+
+void dict_hint_hashed(const struct dict *dict, uint64_t hash)
+{
+    prefetch(bucket_for(dict, hash));
 }
 
 /* Elements are not aligned to cache lines: a short one with its key may end in the next line. */

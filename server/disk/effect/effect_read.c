@@ -140,6 +140,13 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     return true;
 }
 
+bool effect_text_is_plain(struct effect_reader *reader, struct bytes name)
+{
+    if (!find_form(reader, name)) return false;
+    unsigned kind = reader->last / 2;
+    return kind != EFFECT_POLICY_SET && kind != EFFECT_LIBRARY_SET;
+}
+
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx)
 {

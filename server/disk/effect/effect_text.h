@@ -93,6 +93,9 @@ struct effect_reader {
 
 void effect_reader_init(struct effect_reader *reader);
 
+/* Is this the name of a command whose effects borrow only from argv? Those of policies and of
+ * libraries do not. False also if it is no name of a command. */
+bool effect_text_is_plain(struct effect_reader *reader, struct bytes name);
 /* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
  * argv. Returns false if the visitor did, or if the writer would not write this command; some
  * effects may have been visited. */

@@ -83,6 +83,10 @@ static inline enum request_status read_request(struct request *request,
         progress->at = cursor.at;
         progress->left--;
         if (request == NULL) continue;
+        if (request->argc == request->cap && request->is_fixed) {
+            request->is_cut = true;
+            continue;
+        }
         if (request->argc == request->cap) {
             request->cap = request->cap > 0 ? 2 * request->cap : FIRST_CAP;
             request->argv =
@@ -100,6 +104,7 @@ enum request_status request_read(struct request *request, const char *data, size
 {
     struct request_progress progress = { 0 };
     request->argc = 0;
+    request->is_cut = false;
     return read_request(request, &progress, data, len, size);
 }
 

@@ -9,6 +9,7 @@
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ enum { REQUEST_ARGS_MAX = 1 << 30 };
 struct request {
     struct bytes *argv; /* owned array; the arguments point into the data */
     int argc, cap;
+    bool is_fixed; /* the array is another's, and is never made larger ... */
+    bool is_cut;   /* ... so that it lacks the command's last arguments */
 };
 
 enum request_status {

@@ -77,7 +77,29 @@ static bool fail_load_reading(struct base_load *load, const struct snapshot_faul
     return fail_load_at(load, fault->offset, fault->reason);
 }
 
-/* `carry` gets the bytes that are not applied yet: the beginning of a command. */
+/* Reports each MiB of the file. */
+static void report_done(const struct base_load *load, uint64_t *reported, uint64_t done)
+{
+    if (load->progress.report == NULL || done < *reported + PROGRESS) return;
+    *reported = done;
+    load->progress.report(load->progress.ctx, done);
+}
+
+static bool load_parts(struct snapshot_ahead *ahead, struct replay *replay, struct base_load *load)
+{
+    for (uint64_t reported = 0;;) {
+        const struct snapshot_part *part = snapshot_ahead_next(ahead);
+        if (part->got == SNAPSHOT_FAULT) return fail_load_reading(load, &part->fault);
+        if (part->got == SNAPSHOT_END)
+            return !part->is_incomplete ||
+                   fail_load_at(load, part->end, "the last command is incomplete");
+        if (!replay_parsed(replay, &part->batch))
+            return fail_load_at(load, part->begin, replay->error);
+        report_done(load, &reported, part->end);
+    }
+}
+
+/* Without a thread. `carry` gets the bytes that are not applied yet: the beginning of a command. */
 static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct buffer *carry,
                         struct base_load *load)
 {
@@ -92,10 +114,7 @@ static bool load_blocks(struct snapshot_reader *file, struct replay *replay, str
         if (got == SNAPSHOT_END) break;
         if (!replay_carry(replay, carry, data, len))
             return fail_load_at(load, offset, replay->error);
-        uint64_t done = snapshot_offset(file);
-        if (load->progress.report == NULL || done < reported + PROGRESS) continue;
-        reported = done;
-        load->progress.report(load->progress.ctx, done);
+        report_done(load, &reported, snapshot_offset(file));
     }
     return carry->len == 0 ||
            fail_load_at(load, snapshot_offset(file), "the last command is incomplete");
@@ -113,7 +132,11 @@ bool base_load(struct store *store, const char *path, msec now, struct base_load
     uint64_t text = snapshot_info(file)->length * PACKED_MOST;
     if (snapshot_info(file)->raw < text) text = snapshot_info(file)->raw;
     replay->expects_most = text / ELEMENT_LEAST;
-    bool good = load_blocks(file, replay, &carry, load);
+    struct snapshot_ahead *ahead =
+        load->start_thread != NULL ? snapshot_ahead_start(file, load->start_thread) : NULL;
+    bool good =
+        ahead != NULL ? load_parts(ahead, replay, load) : load_blocks(file, replay, &carry, load);
+    if (ahead != NULL) snapshot_ahead_stop(ahead);
     load->commands = replay->commands;
     load->effects = replay->effects;
     load->marks = replay->marks;

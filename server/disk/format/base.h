@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "server/disk/format/replay.h"
+#include "server/disk/format/snapshot_ahead.h"
 #include "server/disk/format/snapshot_file.h"
 #include "store/store.h"
 
@@ -23,6 +24,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
 
 struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
+    thread_starter *start_thread;    /* to read in a thread of its own; NULL: without one */
     struct base_size size;
     uint64_t commands, effects;  /* applied */
     struct position_marks marks; /* the position of the data */

@@ -62,34 +62,41 @@ static bool apply_one(struct replay *replay, const struct effect *effect, struct
     return false;
 }
 
-/* Applies the effects that wait. Their keys and members are prefetched together, because each
+/* Applies up to REPLAY_WINDOW effects. Their keys and members are prefetched together, because each
  * look-up in a large table waits for memory, and in a load nearly all are of that kind. */
-static bool apply_waiting(struct replay *replay)
+static bool apply_window(struct replay *replay, const struct parsed *window, unsigned count)
 {
-    unsigned count = replay->waiting;
     bool good = true;
-    if (replay->store == NULL) return true; /* nothing waits */
-    replay->waiting = 0;
     for (unsigned i = 0; i < count; i++) {
-        struct replay_effect *one = &replay->window[i];
-        one->args[0] = one->effect.key;
-        one->args[1] = one->effect.a;
+        const struct parsed *one = &window[i];
+        replay->args[i][0] = one->effect.key;
+        replay->args[i][1] = one->effect.a;
         bool has_key = one->effect.key.len > 0 && one->effect.db < replay->store->database_count;
         replay->prefetches[i] = (struct prefetch){
             .ks = has_key ? store_database(replay->store, one->effect.db) : NULL,
-            .args = has_key ? one->args : NULL,
+            .args = has_key ? replay->args[i] : NULL,
             .count = one->effect.a.len > 0 ? 2 : 1, /* perhaps the name of a member */
+            .key_hash = one->is_hashed[0] ? &one->hashes[0] : NULL,
+            .next_hash = one->is_hashed[1] ? &one->hashes[1] : NULL,
         };
     }
     lookahead(replay->prefetches, count);
     for (unsigned i = 0; i < count && good; i++) {
-        const struct replay_effect *one = &replay->window[i];
+        const struct parsed *one = &window[i];
         lookahead_remember(&replay->prefetches[i]);
-        good = apply_one(replay, &one->effect, one->name);
+        good = apply_one(replay, &one->effect, one->text);
         if (!good) replay->command_at = one->at;
     }
     lookahead_forget();
     return good;
+}
+
+/* Applies the effects that wait. */
+static bool apply_waiting(struct replay *replay)
+{
+    unsigned count = replay->waiting;
+    replay->waiting = 0;
+    return count == 0 || apply_window(replay, replay->window, count);
 }
 
 /* The words of these effects are in memory that the next command overwrites. */
@@ -120,7 +127,7 @@ static bool take_effect(void *ctx, const struct effect *effect)
     if (is_short_lived(effect)) return apply_one(replay, effect, name);
     if (replay->members > 0) return begin_collection(replay, effect, name);
     replay->window[replay->waiting++] =
-        (struct replay_effect){ .effect = *effect, .name = name, .at = replay->command_at };
+        (struct parsed){ .effect = *effect, .text = name, .at = replay->command_at };
     return true;
 }
 
@@ -229,15 +236,56 @@ static bool apply_commands(struct replay *replay, const char *data, size_t len, 
     return good;
 }
 
-bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
+static void begin_changes(struct replay *replay)
+{
+    if (replay->store != NULL) txn_begin(&replay->txn, replay->store, replay->now, FROM_REPLAY);
+}
+
+static void end_changes(struct replay *replay)
 {
     struct store *store = replay->store;
-    if (store != NULL) txn_begin(&replay->txn, store, replay->now, FROM_REPLAY);
-    bool good = apply_commands(replay, data, len, consumed);
-    if (store == NULL) return good;
+    if (store == NULL) return;
     txn_commit(&replay->txn);
     /* Free overwritten values here, because the background work does not run yet. */
     if (reclaim_pending(&store->reclaim)) reclaim_run(&store->reclaim, RECLAIM_WORK);
+}
+
+bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
+{
+    begin_changes(replay);
+    bool good = apply_commands(replay, data, len, consumed);
+    end_changes(replay);
+    return good;
+}
+
+static bool apply_text(struct replay *replay, const struct parsed *item)
+{
+    size_t consumed;
+    replay->reader.db = item->effect.db;
+    return apply_commands(replay, item->text.data, item->text.len, &consumed);
+}
+
+bool replay_parsed(struct replay *replay, const struct parsed_batch *batch)
+{
+    const struct parsed *items = batch->items;
+    bool good = true;
+    begin_changes(replay);
+    replay->commands += batch->commands;
+    for (unsigned i = 0, next; i < batch->count && good; i = next) {
+        next = i + 1;
+        if (items[i].is_text) {
+            good = apply_text(replay, &items[i]);
+            continue;
+        }
+        bool begins = replay->members > 0;
+        while (next < batch->count && next - i < REPLAY_WINDOW && !begins && !items[next].is_text)
+            next++;
+        replay->effects += next - i;
+        if (replay->store == NULL) continue;
+        good = begins ? begin_collection(replay, &items[i].effect, items[i].text)
+                      : apply_window(replay, &items[i], next - i);
+    }
+    end_changes(replay);
     return good;
 }
 

@@ -13,6 +13,7 @@
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/instant_mark.h"
+#include "server/disk/format/parsed.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"
 #include "store/lookahead.h"
@@ -26,14 +27,6 @@ struct replay_progress {
     void (*inside)(void *ctx, uint64_t done); /* while a record is applied, inside its transaction;
                                                  may be NULL */
     void *ctx;
-};
-
-/* An effect that was read, but is not applied yet. What it points to is in the text being read. */
-struct replay_effect {
-    struct effect effect;
-    struct bytes args[2]; /* for the prefetch: the key, and perhaps a member */
-    struct bytes name;    /* of its command, */
-    size_t at;            /* which begins here in the text */
 };
 
 struct replay {
@@ -65,8 +58,9 @@ struct replay {
     size_t members;                         /* of the next effect's collection; 0: unknown */
     size_t command_at;                      /* where the command being read begins in the text */
     unsigned waiting;                       /* effects in the window */
-    struct replay_effect window[REPLAY_WINDOW];
+    struct parsed window[REPLAY_WINDOW];
     struct prefetch prefetches[REPLAY_WINDOW];
+    struct bytes args[REPLAY_WINDOW][2]; /* for the prefetches: the key, and perhaps a member */
 };
 
 /* Prepares to apply commands to this store, which may have contents. With NULL, commands are only
@@ -85,6 +79,10 @@ bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *co
 /* Appends the data to `carry`, applies the complete commands in it and removes them; the beginning
  * of an incomplete one stays. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
+
+/* Applies what was parsed elsewhere, as replay_feed applies text. The text must be that of whole
+ * commands, and is still needed. */
+bool replay_parsed(struct replay *replay, const struct parsed_batch *batch);
 
 /* ---- a journal's file (record.h) ----
  *

@@ -18,6 +18,15 @@ long sysconf(int name)
     return REAL(sysconf)(name);
 }
 
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    if (!in_world()) return REAL(sched_getaffinity)(pid, size, set);
+    CPU_ZERO_S(size, set);
+    for (int i = 0; i < CORES; i++)
+        CPU_SET_S((size_t)i, size, set);
+    return 0;
+}
+
 int sched_getcpu(void)
 {
     return in_world() ? 0 : REAL(sched_getcpu)();

@@ -2,10 +2,13 @@
  * the middle of a program and the effects after it. Damage is reported. */
 #include "server/disk/format/base.h"
 
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/base/ensure.h"
+#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 #include "tests/support/disk_world.h"
 #include "tests/support/program.h"
@@ -87,13 +90,46 @@ static void write_base(const struct run *run, const struct snapshot_options *opt
     ck_assert_uint_eq(size.bytes, disk_world_size("base"));
 }
 
+static int start_thread(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+{
+    return pthread_create(thread, NULL, run, ctx);
+}
+
+static bool load_into(struct store *store, bool ahead, struct base_load *load)
+{
+    *load = (struct base_load){ .start_thread = ahead ? start_thread : NULL };
+    return base_load(store, disk_world_path("base"), 1, load);
+}
+
+/* Loads the file in one thread and in two, with the same result, and returns the store of the
+ * latter; NULL: both failed. */
+static struct store *try_load_base(struct base_load *load)
+{
+    struct store *alone = store_new(DATABASES), *ahead = store_new(DATABASES);
+    struct base_load other;
+    bool good = load_into(alone, false, &other);
+    ck_assert_msg(load_into(ahead, true, load) == good, "%s%s", load->why, other.why);
+    struct digest a = store_digest(alone, INT64_MIN), b = store_digest(ahead, INT64_MIN);
+    ck_assert_str_eq(load->why, other.why);
+    ck_assert_uint_eq(load->bad, other.bad);
+    ck_assert_int_eq(load->marks.known, other.marks.known);
+    if (good) {
+        ck_assert_uint_eq(load->commands, other.commands);
+        ck_assert_uint_eq(load->effects, other.effects);
+        ck_assert(a.high == b.high && a.low == b.low);
+        store_check(ahead);
+    }
+    store_free(alone);
+    if (good) return ahead;
+    store_free(ahead);
+    return NULL;
+}
+
 static struct store *load_base(void)
 {
-    struct store *store = store_new(DATABASES);
-    struct base_load load = { .progress = { 0 } };
-    bool good = base_load(store, disk_world_path("base"), 1, &load);
-    ck_assert_msg(good, "%s", load.why);
-    store_check(store);
+    struct base_load load;
+    struct store *store = try_load_base(&load);
+    ck_assert_msg(store != NULL, "%s", load.why);
     return store;
 }
 
@@ -183,11 +219,9 @@ START_TEST(base_with_a_flipped_bit_is_refused_with_its_offset)
         text[at] = (char)(text[at] ^ bit);
         disk_world_write("base", text, len);
         text[at] = (char)(text[at] ^ bit);
-        struct store *store = store_new(DATABASES);
-        struct base_load load = { .progress = { 0 } };
-        ck_assert_msg(!base_load(store, disk_world_path("base"), 1, &load), "bit at %zu", at);
+        struct base_load load;
+        ck_assert_msg(try_load_base(&load) == NULL, "bit at %zu", at);
         ck_assert_msg(strstr(load.why, "byte ") != NULL, "%s", load.why);
-        store_free(store);
     }
     mem_free(text);
     run_free(run);
@@ -210,9 +244,9 @@ START_TEST(base_has_the_place_of_its_data)
     for (unsigned known = 0; known < 2; known++) {
         options.position = known ? &position : NULL;
         write_base(run, &options);
-        struct store *store = store_new(DATABASES);
-        struct base_load load = { .progress = { 0 } };
-        ck_assert_msg(base_load(store, disk_world_path("base"), 1, &load), "%s", load.why);
+        struct base_load load;
+        struct store *store = try_load_base(&load);
+        ck_assert_msg(store != NULL, "%s", load.why);
         assert_same(run, store);
         ck_assert_int_eq(load.marks.known, known);
         if (known) ck_assert_uint_eq(load.marks.last.offset, 77);
@@ -246,9 +280,118 @@ START_TEST(failed_base_leaves_the_previous_one)
 }
 END_TEST
 
+/* ---- texts that no store writes -------------------------------------------------------------- */
+
+static void append(struct buffer *text, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    buffer_append(text, line, (size_t)len);
+}
+
+static void append_filler(struct buffer *text, char of, size_t len)
+{
+    ck_assert(buffer_try_reserve(text, len));
+    memset(text->data + text->len, of, len);
+    text->len += len;
+}
+
+static void append_set(struct buffer *text, unsigned key, size_t len)
+{
+    append(text, "*3\r\n$3\r\nSET\r\n$7\r\nk%06u\r\n$%zu\r\n", key, len);
+    append_filler(text, (char)('a' + key % 26), len);
+    append(text, "\r\n");
+}
+
+/* An entry with this many fields; its ID has six digits. */
+static void append_entry(struct buffer *text, unsigned id, unsigned fields)
+{
+    append(text, "*%u\r\n$4\r\nXADD\r\n$6\r\nstream\r\n$8\r\n%u-1\r\n", 3 + 2 * fields, id);
+    for (unsigned i = 0; i < fields; i++)
+        append(text, "$4\r\nname\r\n$5\r\n%05u\r\n", i);
+}
+
+static void append_pushes(struct buffer *text, unsigned elements)
+{
+    append(text, "*%u\r\n$5\r\nRPUSH\r\n$4\r\nlist\r\n", 2 + elements);
+    for (unsigned i = 0; i < elements; i++)
+        append(text, "$5\r\n%05u\r\n", i);
+}
+
+/* Writes the text as a base, and empties it. */
+static void write_text(struct buffer *text, const struct snapshot_options *options)
+{
+    struct snapshot_writer *file;
+    ck_assert_int_eq(snapshot_create(disk_world_path("base"), options, &file), 0);
+    ck_assert_int_eq(snapshot_append(file, text->data, text->len), 0);
+    ck_assert_int_eq(snapshot_finish(file, &(struct snapshot_counts){ .records = 1 }), 0);
+    buffer_clear(text);
+}
+
+/* Longer than a text of snapshot_ahead, longer than what it keeps, and longer than its array of words;
+ * more effects than its array. */
+START_TEST(commands_of_any_size_are_read_ahead)
+{
+    const size_t sizes[] = { 10, 300000, 3000000, 20, 9000000, 5000000, 1 };
+    struct buffer text = { 0 };
+    disk_world_begin();
+    for (unsigned round = 0, key = 0, id = 100000; round < 3; round++) {
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            append_set(&text, key++, sizes[i]);
+            append(&text, "#a comment of %u\r\n", i);
+            append_entry(&text, id++, 1 + i);
+            append_entry(&text, id++, i == 3 ? 60000 : 700);
+            append_pushes(&text, i == 4 ? 20000 : 500);
+            for (unsigned n = 0; n < 2000; n++)
+                append_set(&text, key++, n % 50);
+        }
+    }
+    write_text(&text, &packed);
+    struct store *store = load_base();
+    ck_assert_uint_eq(store_count(store), 3 * 7 * 2001 + 2);
+    store_free(store);
+    buffer_drop(&text);
+    disk_world_end();
+}
+END_TEST
+
+START_TEST(errors_behind_good_commands_are_the_same_ahead)
+{
+    static const char *const ends[] = {
+        "*2\r\n$3\r\nGET\r\n$1\r\na\r\n",                   /* no command of a file */
+        "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$x\r\n",             /* malformed */
+        "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n",                   /* incomplete */
+        "#without an end",                                  /* incomplete, or a part of it */
+        "*3\r\n$4\r\nSADD\r\n$7\r\nk000001\r\n$1\r\nm\r\n", /* a string is there */
+        "*2\r\n$6\r\nSELECT\r\n$2\r\n99\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n",
+    };
+    struct buffer text = { 0 };
+    disk_world_begin();
+    for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        for (unsigned behind = 0; behind < 2; behind++) {
+            struct base_load load;
+            for (unsigned key = 0; key < 20000; key++)
+                append_set(&text, key, key == 10000 ? 700000 : 20);
+            append(&text, "%s", ends[i]);
+            for (unsigned key = 0; key < 20000 * behind; key++)
+                append_set(&text, key, 100);
+            write_text(&text, &packed);
+            ck_assert_ptr_null(try_load_base(&load));
+        }
+    }
+    buffer_drop(&text);
+    disk_world_end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
+                                   commands_of_any_size_are_read_ahead,
+                                   errors_behind_good_commands_are_the_same_ahead,
                                    a_base_and_the_segment_after_it_are_the_data,
                                    base_with_a_flipped_bit_is_refused_with_its_offset,
                                    base_has_the_place_of_its_data,

@@ -1,0 +1,50 @@
+/* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
+ * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
+ * main thread, which applies the effects (snapshot_ahead.h). */
+#ifndef SERVER_DISK_FORMAT_PARSED_H
+#define SERVER_DISK_FORMAT_PARSED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/disk/effect/effect_text.h"
+
+enum { PARSED_MAX = 512, PARSED_WORDS = 2048 };
+
+/* An effect, or a piece of text that replay has to parse itself: a line that begins with #; a
+ * command whose effects need other memory than the batch; or the rest of the text, which begins
+ * with a command that can't be parsed. */
+struct parsed {
+    struct effect effect; /* of a piece of text, only the database in which it begins is set */
+    struct bytes text;    /* the piece, or the name of the effect's command, ... */
+    size_t at;            /* ... which begins here in the text being parsed */
+    bool is_text;
+    bool is_hashed[2]; /* the key, and the member */
+    uint64_t hashes[2];
+};
+
+/* The effects point into the text and into the words. */
+struct parsed_batch {
+    uint64_t commands; /* pieces of text not counted */
+    unsigned count, word_count;
+    struct parsed items[PARSED_MAX];
+    struct bytes words[PARSED_WORDS];
+};
+
+struct parser {
+    struct effect_reader reader;
+    struct parsed_batch *batch; /* private, while parser_fill runs */
+    struct bytes name;
+    size_t at;
+    bool is_full;
+};
+
+void parser_init(struct parser *parser);
+
+/* Replaces the contents of the batch with the complete commands at the beginning of data. Returns
+ * the bytes parsed; *is_full: more may be complete, for another batch. */
+size_t parser_fill(struct parser *parser, const char *data, size_t len, struct parsed_batch *batch,
+                   bool *is_full);
+
+#endif

@@ -1,0 +1,234 @@
+/* snapshot_ahead: see snapshot_ahead.h. Parts are numbered from 0. Those from `released` to
+ * `filled` belong to the main thread, all others to the reading thread, and both numbers only grow.
+ * A thread waits only for the other one, and never both: the main thread if there is no part, the
+ * reading thread if there is no room. */
+#include "server/disk/format/snapshot_ahead.h"
+
+#include <string.h>
+
+#include "server/disk/effect/request.h"
+#include "store/mem/mem.h"
+
+enum {
+    PARTS = 8,
+    TEXTS = 4,
+    TEXT = 2 * SNAPSHOT_BLOCK,
+    TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is made small again after its command */
+    THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */
+};
+
+struct text {
+    char *data;
+    size_t cap, len;
+    size_t parsed;    /* bytes of it that are in parts */
+    uint64_t used_by; /* the number after its last part */
+};
+
+struct snapshot_ahead {
+    struct snapshot_reader *file;
+    pthread_t thread;
+
+    /* Only the reading thread uses these, and the main thread while `resized` is set. */
+    struct parser parser;
+    struct request_progress measured; /* of a command that is longer than its text */
+    struct text texts[TEXTS];
+    unsigned current; /* index in texts */
+
+    struct snapshot_part *parts[PARTS];
+    bool has_part; /* the main thread uses the part `released` */
+
+    pthread_mutex_t lock; /* around the following */
+    pthread_cond_t changed;
+    uint64_t filled, released;
+    struct text *resized; /* NULL, or the main thread is to give it `new_cap` bytes */
+    size_t new_cap;
+    bool stops;
+};
+
+/* ---- the reading thread ---------------------------------------------------------------------- */
+
+/* Waits until all parts before this number are released. False: stop. */
+static bool await_release(struct snapshot_ahead *ahead, uint64_t number)
+{
+    pthread_mutex_lock(&ahead->lock);
+    while (ahead->released < number && !ahead->stops)
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    bool goes_on = !ahead->stops;
+    pthread_mutex_unlock(&ahead->lock);
+    return goes_on;
+}
+
+/* Has the main thread resize a text, which no part uses, and waits for it. */
+static bool await_room(struct snapshot_ahead *ahead, struct text *text, size_t cap)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->resized = text;
+    ahead->new_cap = cap;
+    pthread_cond_signal(&ahead->changed);
+    while (ahead->resized != NULL && !ahead->stops)
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    bool goes_on = !ahead->stops;
+    pthread_mutex_unlock(&ahead->lock);
+    return goes_on;
+}
+
+static struct snapshot_part *next_part(struct snapshot_ahead *ahead)
+{
+    if (ahead->filled >= PARTS && !await_release(ahead, ahead->filled - PARTS + 1)) return NULL;
+    return ahead->parts[ahead->filled % PARTS];
+}
+
+static void pass_part(struct snapshot_ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->filled++;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+/* Appends a block to the current text if that has only the beginning of a command, else to the next
+ * text, after such a beginning. NULL: stop. */
+static struct text *take_block(struct snapshot_ahead *ahead, const char *data, size_t len)
+{
+    struct text *text = &ahead->texts[ahead->current];
+    struct bytes rest = bytes_of(text->data + text->parsed, text->len - text->parsed);
+    size_t wanted = rest.len + len;
+    if (text->parsed > 0) {
+        ahead->current = (ahead->current + 1) % TEXTS;
+        text = &ahead->texts[ahead->current];
+        if (!await_release(ahead, text->used_by)) return NULL;
+        text->len = text->parsed = 0;
+        if (text->cap > TEXT_KEPT && wanted <= TEXT && !await_room(ahead, text, TEXT)) return NULL;
+    }
+    if (wanted > text->cap) {
+        size_t more = wanted > 2 * text->cap ? wanted : 2 * text->cap;
+        if (!await_room(ahead, text, more)) return NULL;
+    }
+    if (text->len == 0 && rest.len > 0) {
+        memcpy(text->data, rest.data, rest.len);
+        text->len = rest.len;
+    }
+    memcpy(text->data + text->len, data, len);
+    text->len += len;
+    return text;
+}
+
+/* Is all of the text the beginning of one command? Measures only what is new. */
+static bool is_beginning(struct snapshot_ahead *ahead, const struct text *text)
+{
+    size_t size;
+    return text->data[0] == '*' &&
+           request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
+}
+
+static bool pass_block(struct snapshot_ahead *ahead, uint64_t begin, const char *data, size_t len)
+{
+    struct text *text = take_block(ahead, data, len);
+    if (text == NULL) return false;
+    for (bool is_full = !is_beginning(ahead, text); is_full;) {
+        struct snapshot_part *part = next_part(ahead);
+        if (part == NULL) return false;
+        part->got = SNAPSHOT_BYTES;
+        part->begin = begin;
+        part->end = snapshot_offset(ahead->file);
+        text->parsed += parser_fill(&ahead->parser, text->data + text->parsed,
+                                    text->len - text->parsed, &part->batch, &is_full);
+        text->used_by = ahead->filled + 1;
+        pass_part(ahead);
+    }
+    return true;
+}
+
+static void *read_file(void *ctx)
+{
+    struct snapshot_ahead *ahead = ctx;
+    struct snapshot_fault fault;
+    const char *data;
+    size_t len;
+    enum snapshot_got got;
+    for (;;) {
+        uint64_t begin = snapshot_offset(ahead->file);
+        got = snapshot_read(ahead->file, &data, &len, &fault);
+        if (got != SNAPSHOT_BYTES) break;
+        if (!pass_block(ahead, begin, data, len)) return NULL;
+    }
+    struct snapshot_part *part = next_part(ahead);
+    if (part == NULL) return NULL;
+    const struct text *text = &ahead->texts[ahead->current];
+    part->got = got;
+    part->begin = part->end = snapshot_offset(ahead->file);
+    part->is_incomplete = text->parsed < text->len;
+    if (got == SNAPSHOT_FAULT) part->fault = fault;
+    pass_part(ahead);
+    return NULL;
+}
+
+/* ---- the main thread ------------------------------------------------------------------------- */
+
+static void drop(struct snapshot_ahead *ahead)
+{
+    for (unsigned i = 0; i < PARTS; i++)
+        mem_free(ahead->parts[i]);
+    for (unsigned i = 0; i < TEXTS; i++)
+        mem_free(ahead->texts[i].data);
+    pthread_cond_destroy(&ahead->changed);
+    pthread_mutex_destroy(&ahead->lock);
+    mem_free(ahead);
+}
+
+struct snapshot_ahead *snapshot_ahead_start(struct snapshot_reader *file, thread_starter *start)
+{
+    if (!mem_has_room(PARTS * sizeof(struct snapshot_part) + TEXTS * TEXT + THREAD_NEEDS))
+        return NULL;
+    struct snapshot_ahead *ahead = mem_zalloc(sizeof(*ahead));
+    ahead->file = file;
+    parser_init(&ahead->parser);
+    for (unsigned i = 0; i < PARTS; i++)
+        ahead->parts[i] = mem_alloc(sizeof(struct snapshot_part));
+    for (unsigned i = 0; i < TEXTS; i++)
+        ahead->texts[i] = (struct text){ .data = mem_alloc(TEXT), .cap = TEXT };
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_cond_init(&ahead->changed, NULL);
+    if (start(&ahead->thread, read_file, ahead) == 0) return ahead;
+    drop(ahead);
+    return NULL;
+}
+
+void snapshot_ahead_stop(struct snapshot_ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->stops = true;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+    pthread_join(ahead->thread, NULL);
+    drop(ahead);
+}
+
+static void resize(struct snapshot_ahead *ahead)
+{
+    struct text *text = ahead->resized;
+    text->data = mem_realloc(text->data, ahead->new_cap);
+    text->cap = ahead->new_cap;
+    ahead->resized = NULL;
+    pthread_cond_signal(&ahead->changed);
+}
+
+const struct snapshot_part *snapshot_ahead_next(struct snapshot_ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    if (ahead->has_part) {
+        ahead->released++;
+        /* Wakes the thread when half of the parts are free: one wake-up for several parts. */
+        if (ahead->filled - ahead->released <= PARTS / 2) pthread_cond_signal(&ahead->changed);
+    }
+    while (ahead->filled == ahead->released) {
+        if (ahead->resized != NULL)
+            resize(ahead);
+        else
+            pthread_cond_wait(&ahead->changed, &ahead->lock);
+    }
+    ahead->has_part = true;
+    const struct snapshot_part *part = ahead->parts[ahead->released % PARTS];
+    pthread_mutex_unlock(&ahead->lock);
+    return part;
+}
