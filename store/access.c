@@ -29,15 +29,6 @@ unsigned access_frequency(const struct store *store, const struct entry *entry, 
     return passed < counter ? counter - passed : 0;
 }
 
-/* Decides at random whether to increment the counter. The probability is 1 / ((counter -
- * COUNTER_START) * access_log_factor + 1). */
-static bool counter_rises(struct store *store, unsigned counter)
-{
-    if (counter == COUNTER_MAX) return false;
-    unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
-    return random_next(&store->random) % ((uint64_t)above * store->access_log_factor + 1) == 0;
-}
-
 void access_begin(const struct store *store, struct entry *entry, msec now)
 {
     entry->accessed =
@@ -51,7 +42,13 @@ void access_note(struct store *store, struct entry *entry, msec now)
         return;
     }
     unsigned counter = access_frequency(store, entry, now);
-    entry->accessed = counter_at(now, counter + counter_rises(store, counter));
+    /* The counter rises with the probability 1 / ((counter - COUNTER_START) * access_log_factor +
+     * 1). */
+    unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
+    bool rises =
+        counter < COUNTER_MAX &&
+        random_next(&store->random) % ((uint64_t)above * store->access_log_factor + 1) == 0;
+    entry->accessed = counter_at(now, counter + rises);
 }
 
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,

@@ -176,22 +176,6 @@ static size_t put_packed_integer(unsigned char *to, int64_t value)
     return 1 + width;
 }
 
-static size_t put_text_head(unsigned char *to, size_t len)
-{
-    if (len < 64) {
-        *to = (unsigned char)(0x80 | len);
-        return 1;
-    }
-    if (len < 4096) {
-        to[0] = (unsigned char)(0xe0 | len >> 8);
-        to[1] = (unsigned char)len;
-        return 2;
-    }
-    *to = TEXT_32;
-    little_put(to + 1, 4, len);
-    return 5;
-}
-
 bool rdb_listpack_append(struct buffer *to, struct bytes text)
 {
     int64_t integer;
@@ -199,7 +183,21 @@ bool rdb_listpack_append(struct buffer *to, struct bytes text)
         return false;
     unsigned char *at = (unsigned char *)to->data + to->len;
     bool is_integer = number_parse_int64(text.data, text.len, &integer);
-    size_t size = is_integer ? put_packed_integer(at, integer) : put_text_head(at, text.len);
+    size_t size;
+    if (is_integer) {
+        size = put_packed_integer(at, integer);
+    } else if (text.len < 64) {
+        at[0] = (unsigned char)(0x80 | text.len);
+        size = 1;
+    } else if (text.len < 4096) {
+        at[0] = (unsigned char)(0xe0 | text.len >> 8);
+        at[1] = (unsigned char)text.len;
+        size = 2;
+    } else {
+        at[0] = TEXT_32;
+        little_put(at + 1, 4, text.len);
+        size = 5;
+    }
     if (!is_integer && text.len > 0) memcpy(at + size, text.data, text.len);
     if (!is_integer) size += text.len;
     to->len += size + put_backlen(at + size, size);

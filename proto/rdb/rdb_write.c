@@ -81,14 +81,6 @@ static bool has_nodes(const struct rdb_writer *writer)
     return writer->type == RDB_LIST && writer->version >= RDB_VERSION_7;
 }
 
-static bool may_pack(const struct rdb_writer *writer)
-{
-    if (writer->type == RDB_SET) return writer->count <= MAX_INTSET;
-    if (writer->version < RDB_VERSION_7) return false;
-    return (writer->type == RDB_HASH && writer->count <= MAX_FIELDS) ||
-           (writer->type == RDB_ZSET && writer->count <= MAX_SCORED);
-}
-
 static void put_plain_head(struct rdb_writer *writer)
 {
     rdb_note(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
@@ -105,7 +97,12 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
     writer->given = writer->nodes = writer->in_node = 0;
     writer->stream = (struct rdb_stream_writer){ .now = RDB_ENTRIES };
     writer->failed = type == RDB_DEHYDRATOR || (count == 0 && type != RDB_STREAM);
-    writer->staging = writer->packs = may_pack(writer);
+    bool is_small = type == RDB_HASH   ? count <= MAX_FIELDS
+                    : type == RDB_ZSET ? count <= MAX_SCORED
+                                       : false;
+    writer->packs =
+        type == RDB_SET ? count <= MAX_INTSET : is_small && writer->version >= RDB_VERSION_7;
+    writer->staging = writer->packs;
     if (!writer->failed && !writer->staging && !has_nodes(writer) && type != RDB_STREAM)
         put_plain_head(writer);
 }

@@ -59,18 +59,6 @@ static void bucket_put(struct rdb_seen_bucket *bucket, const struct fingerprint 
 
 /* ---- growing ---- */
 
-/* Doubles the only bucket, while it is smaller than BUCKET_SIZE. */
-static bool grow_only_bucket(struct rdb_seen *seen)
-{
-    struct rdb_seen_bucket *old = seen->buckets[0], *bigger = bucket_new(0, 2 * old->size);
-    if (bigger == NULL) return false;
-    for (size_t i = 0; i < old->size; i++)
-        if (old->slots[i].low != 0) bucket_put(bigger, &old->slots[i]);
-    mem_free(old);
-    seen->buckets[0] = bigger;
-    return true;
-}
-
 /* Moves the members of buckets[i] whose next bit is set to a new bucket. */
 static bool split_bucket(struct rdb_seen *seen, size_t i)
 {
@@ -122,8 +110,17 @@ static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
         size_t i = index_of(seen, print);
         const struct rdb_seen_bucket *bucket = seen->buckets[i];
         if (2 * (bucket->count + 1) <= bucket->size) return true;
-        if (bucket->size < BUCKET_SIZE ? !grow_only_bucket(seen) : !split_bucket(seen, i))
-            return false;
+        if (bucket->size == BUCKET_SIZE) {
+            if (!split_bucket(seen, i)) return false;
+            continue;
+        }
+        /* It is the only one: double it. */
+        struct rdb_seen_bucket *bigger = bucket_new(0, 2 * bucket->size);
+        if (bigger == NULL) return false;
+        for (size_t slot = 0; slot < bucket->size; slot++)
+            if (bucket->slots[slot].low != 0) bucket_put(bigger, &bucket->slots[slot]);
+        mem_free(seen->buckets[0]);
+        seen->buckets[0] = bigger;
     }
 }
 

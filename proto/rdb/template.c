@@ -67,20 +67,6 @@ static bool read_names(struct rdb_reader *reader, struct rdb_names *names)
     return true;
 }
 
-static bool read_packed_names(struct rdb_reader *reader, struct rdb_names *names)
-{
-    struct rdb_walk walk;
-    struct rdb_item item;
-    enum rdb_step step;
-    struct bytes packed;
-    if (!rdb_get_string(reader, &reader->first, &packed)) return false;
-    rdb_walk_begin(&walk, RDB_LISTPACK, packed);
-    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM)
-        if (!add_name(reader, names, item.text)) return false;
-    if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
-    return walk.count > 0 || rdb_damaged(reader, "a template without fields");
-}
-
 /* Of this key alone. */
 static bool read_own_names(struct rdb_reader *reader)
 {
@@ -89,10 +75,21 @@ static bool read_own_names(struct rdb_reader *reader)
     buffer_clear(&reader->names.ends);
     if (!rdb_get_number(reader, 1, &form)) return false;
     switch (form) {
-    case NAMES_PACKED: return read_packed_names(reader, &reader->names);
+    case NAMES_PACKED: break;
     case NAMES_AS_STRINGS: return read_names(reader, &reader->names);
     default: return rdb_damaged(reader, "names of fields in an unknown form");
     }
+
+    struct rdb_walk walk;
+    struct rdb_item item;
+    enum rdb_step step;
+    struct bytes packed;
+    if (!rdb_get_string(reader, &reader->first, &packed)) return false;
+    rdb_walk_begin(&walk, RDB_LISTPACK, packed);
+    while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM)
+        if (!add_name(reader, &reader->names, item.text)) return false;
+    if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
+    return walk.count > 0 || rdb_damaged(reader, "a template without fields");
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */

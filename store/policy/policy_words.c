@@ -30,20 +30,6 @@ static void put_number(struct policy_words *to, int64_t number)
     put_word(to, bytes_of(text, number_print_int64(text, number)));
 }
 
-static void put_part(struct policy_words *to, const struct policy *policy,
-                     const struct policy_part *part)
-{
-    if (part->word != NULL) put_text(to, part->word);
-    switch (part->kind) {
-    case POLICY_FLAG: break;
-    case POLICY_KEY: put_word(to, policy_key(policy, part)); break;
-    case POLICY_CHOICE: put_text(to, part->choices[policy_number(policy, part)]); break;
-    case POLICY_NUMBER:
-    case POLICY_SPAN:
-    case POLICY_SIZE: put_number(to, policy_number(policy, part)); break;
-    }
-}
-
 void policy_words_write(struct policy_words *to, const struct policy *policy)
 {
     to->count = to->number_count = 0;
@@ -51,8 +37,19 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
         const struct policy_row *row = &policy_rows[option];
         if (!policy_has(policy, option)) continue;
         put_text(to, row->name);
-        for (unsigned i = 0; i < row->part_count; i++)
-            if (policy_has_part(policy, row, i)) put_part(to, policy, &row->parts[i]);
+        for (unsigned i = 0; i < row->part_count; i++) {
+            const struct policy_part *part = &row->parts[i];
+            if (!policy_has_part(policy, row, i)) continue;
+            if (part->word != NULL) put_text(to, part->word);
+            switch (part->kind) {
+            case POLICY_FLAG: break;
+            case POLICY_KEY: put_word(to, policy_key(policy, part)); break;
+            case POLICY_CHOICE: put_text(to, part->choices[policy_number(policy, part)]); break;
+            case POLICY_NUMBER:
+            case POLICY_SPAN:
+            case POLICY_SIZE: put_number(to, policy_number(policy, part)); break;
+            }
+        }
     }
     if (!policy->pending) return;
     put_text(to, "PENDING");

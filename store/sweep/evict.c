@@ -20,19 +20,6 @@ bool evict_counts_access(enum evict_policy policy)
     return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
 }
 
-static uint64_t worth_of(const struct txn *txn, const struct keyspace *ks,
-                         const struct entry *entry, enum evict_policy policy)
-{
-    switch (policy) {
-    case EVICT_ALL_LFU:
-    case EVICT_VOLATILE_LFU: return access_frequency(txn->store, entry, txn->now);
-    case EVICT_ALL_LRU:
-    case EVICT_VOLATILE_LRU: return UINT32_MAX - (uint64_t)access_idle_seconds(entry, txn->now);
-    case EVICT_VOLATILE_TTL: return (uint64_t)entry_expires_at(ks, entry);
-    default: return 0;
-    }
-}
-
 /* False: this entry may not be evicted. */
 static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
                      const struct evict_how *how, struct candidate *best)
@@ -44,7 +31,17 @@ static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *e
         spared = SPARED_AS_JOB;
     if (spared == SPARED_ALWAYS || (spared == SPARED_AS_JOB && !how->jobs_too)) return false;
     if (policy >= EVICT_VOLATILE_LRU && entry_expires_at(ks, entry) == NEVER) return false;
-    uint64_t worth = worth_of(txn, ks, entry, policy);
+    uint64_t worth = 0;
+    switch (policy) {
+    case EVICT_ALL_LFU:
+    case EVICT_VOLATILE_LFU: worth = access_frequency(txn->store, entry, txn->now); break;
+    case EVICT_ALL_LRU:
+    case EVICT_VOLATILE_LRU:
+        worth = UINT32_MAX - (uint64_t)access_idle_seconds(entry, txn->now);
+        break;
+    case EVICT_VOLATILE_TTL: worth = (uint64_t)entry_expires_at(ks, entry); break;
+    default: break;
+    }
     if (best->entry == NULL || worth < best->worth) *best = (struct candidate){ ks, entry, worth };
     return true;
 }

@@ -57,19 +57,19 @@ static size_t run_deferred(struct key_scan *scan, size_t budget)
     return steps + 1;
 }
 
-static size_t run_table(struct key_scan *scan)
-{
-    do {
-        scan->cursor = keyspace_scan(scan->ks, scan->cursor, add_to_batch, scan);
-        scan->scanned = scan->cursor == 0;
-    } while (!scan->scanned && scan->batch_count < KEY_SCAN_BATCH / 2);
-    return 1 + visit_batch(scan);
-}
-
 bool key_scan_run(struct key_scan *scan, size_t *budget)
 {
     while (*budget > 0 && (scan->deferred_count > 0 || !scan->scanned)) {
-        size_t steps = scan->deferred_count > 0 ? run_deferred(scan, *budget) : run_table(scan);
+        size_t steps;
+        if (scan->deferred_count > 0) {
+            steps = run_deferred(scan, *budget);
+        } else {
+            do {
+                scan->cursor = keyspace_scan(scan->ks, scan->cursor, add_to_batch, scan);
+                scan->scanned = scan->cursor == 0;
+            } while (!scan->scanned && scan->batch_count < KEY_SCAN_BATCH / 2);
+            steps = 1 + visit_batch(scan);
+        }
         *budget -= steps < *budget ? steps : *budget;
     }
     return scan->deferred_count == 0 && scan->scanned;

@@ -177,18 +177,6 @@ static bool look_at_few(struct upcoming *upcoming, size_t budget)
     return false;
 }
 
-/* Looks again at the key of the first row, if its deadline has passed and enough rows are left. */
-static bool look_again(struct upcoming *upcoming, msec now)
-{
-    if (upcoming->row_count == 0 || !due_at_come(upcoming->rows[0].due, now)) return false;
-    if (upcoming->row_count <= upcoming->count && !due_at_is_never(upcoming->bound)) return false;
-    const struct entry *entry = keyspace_find(upcoming->scan.ks, blob_view(upcoming->rows[0].key));
-    drop_row(upcoming, 0);
-    upcoming->now = now;
-    if (entry != NULL) visit_key(upcoming, entry);
-    return true;
-}
-
 bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget)
 {
     /* Begin again if the clock was set back: rows are missing that would be due now. */
@@ -199,7 +187,16 @@ bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget)
         if (look_at_few(upcoming, budget)) return true;
     }
     while (key_scan_run(&upcoming->scan, &budget)) {
-        if (!look_again(upcoming, now)) return true;
+        /* Look again at the key of the first row if its deadline has passed and enough rows are
+         * left. */
+        bool is_past = upcoming->row_count > 0 && due_at_come(upcoming->rows[0].due, now);
+        bool is_last = upcoming->row_count <= upcoming->count && !due_at_is_never(upcoming->bound);
+        if (!is_past || is_last) return true;
+        struct bytes key = blob_view(upcoming->rows[0].key);
+        const struct entry *entry = keyspace_find(upcoming->scan.ks, key);
+        drop_row(upcoming, 0);
+        upcoming->now = now;
+        if (entry != NULL) visit_key(upcoming, entry);
         budget -= budget > 0;
     }
     return false;

@@ -60,24 +60,6 @@ static bool find_lease(void *ctx, const struct entry *entry, struct due_at due)
     return true;
 }
 
-/* A change of a deadline may move a holder in memory, so the holders are put into a new lease. */
-static void shift_entry(struct txn *txn, struct entry *entry, msec by)
-{
-    struct lease *old = entry->object.lease, *lease = lease_new();
-    struct lease_iter iter;
-    struct holder holder;
-    lease_iter_begin(&iter, old);
-    while (lease_iter_next(&iter, &holder)) {
-        holder.end = instant_moved(holder.end, by);
-        struct effect effect = { .kind = EFFECT_LEASE_EXTEND, .a = holder.owner, .at = holder.end };
-        txn_notify(txn, entry, &effect);
-        lease_put(lease, &holder, lease_permits(old));
-    }
-    entry->object.lease = lease;
-    lease_free(old);
-    keyspace_rearm(txn->ks, entry);
-}
-
 void txn_lease_shift(struct txn *txn, msec by)
 {
     struct leases *leases = &txn->store->leases;
@@ -85,8 +67,26 @@ void txn_lease_shift(struct txn *txn, msec by)
         struct found found = { 0 };
         txn_call(txn, db);
         keyspace_each_until(txn->ks, due_at_expiry(leases->until).at, find_lease, &found);
-        for (size_t i = 0; i < found.count; i++)
-            shift_entry(txn, found.entries[i], by);
+        for (size_t i = 0; i < found.count; i++) {
+            /* A change of a deadline may move a holder in memory, so the holders are put into a new
+             * lease. */
+            struct entry *entry = found.entries[i];
+            struct lease *old = entry->object.lease, *lease = lease_new();
+            struct lease_iter iter;
+            struct holder holder;
+            lease_iter_begin(&iter, old);
+            while (lease_iter_next(&iter, &holder)) {
+                holder.end = instant_moved(holder.end, by);
+                struct effect effect = { .kind = EFFECT_LEASE_EXTEND,
+                                         .a = holder.owner,
+                                         .at = holder.end };
+                txn_notify(txn, entry, &effect);
+                lease_put(lease, &holder, lease_permits(old));
+            }
+            entry->object.lease = lease;
+            lease_free(old);
+            keyspace_rearm(txn->ks, entry);
+        }
         mem_free(found.entries);
     }
     if (leases->until > 0) leases->until = instant_moved(leases->until, by);
