@@ -16,6 +16,8 @@ enum {
     SAFE_DIGITS = 19, /* any number of this many digits fits into a uint64_t */
 };
 
+#define EIGHT_DIGITS UINT64_C(100000000) /* the first number that has more */
+
 #define MAX_EXACT_INTEGER (UINT64_C(1) << 53)
 
 /* From this value on, %.17g prints integers with an exponent. */
@@ -54,11 +56,45 @@ static size_t count_digits(uint64_t value)
     return digits + (value >= powers[digits]);
 }
 
+/* The digits of a value below 10^8 as eight numbers from 0 to 9, the first one in the lowest byte.
+ * Works on all at once: splits it into two numbers of four digits, those into two of two, and those
+ * into digits. A product and a shift divide by 100 and by 10, exactly in these ranges. */
+static inline uint64_t eight_digits(uint64_t value)
+{
+    uint64_t fours = value / 10000 | (value % 10000) << 32;
+    uint64_t hundreds = (fours * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+    uint64_t twos = hundreds | (fours - hundreds * 100) << 16;
+    uint64_t tens = (twos * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    return tens | (twos - tens * 10) << 8;
+}
+
+/* Writes eight digits, without the first `skipped` of them, and some bytes after the last one. */
+static inline void put_eight(char *to, uint64_t digits, unsigned skipped)
+{
+    uint64_t text = htole64((digits | UINT64_C(0x3030303030303030)) >> 8 * skipped);
+    memcpy(to, &text, sizeof(text));
+}
+
 size_t number_print_uint64(char *to, uint64_t value)
 {
     if (value < 10) {
         to[0] = (char)('0' + value);
         return 1;
+    }
+    if (value >= EIGHT_DIGITS) {
+        /* An instant takes 96 instructions, two digits at a time 139 (gcc -O2). */
+        uint64_t high = value / EIGHT_DIGITS, digits;
+        size_t len;
+        if (high < EIGHT_DIGITS) {
+            digits = eight_digits(high);
+            unsigned zeros = (unsigned)__builtin_ctzll(digits) / 8;
+            put_eight(to, digits, zeros);
+            len = 8 - zeros;
+        } else {
+            len = number_print_uint64(to, high);
+        }
+        put_eight(to + len, eight_digits(value % EIGHT_DIGITS), 0);
+        return len + 8;
     }
     size_t len = value < 100 ? 2 : count_digits(value);
     char *p = to + len;

@@ -154,6 +154,16 @@ void outbuf_commit_other(struct outbuf *out, size_t used)
     if (out->len == 0) outbuf_drop(out);
 }
 
+void outbuf_retract(struct outbuf *out, size_t len)
+{
+    if (out->lost) return;
+    ensure(out->last != NULL && out->last->end - out->last->start >= len,
+           "%zu bytes are not in one chunk", len);
+    out->last->end -= len;
+    out->len -= len;
+    if (out->len == 0) outbuf_drop(out);
+}
+
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
 {
     out->lost = out->lost || from->lost;

@@ -45,6 +45,9 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
 static inline char *outbuf_reserve(struct outbuf *out, size_t size);
 static inline void outbuf_commit(struct outbuf *out, size_t used);
 
+/* Takes back the last `len` bytes, which one outbuf_commit has appended. */
+void outbuf_retract(struct outbuf *out, size_t len);
+
 /* Moves all bytes of `from` to the end of `out`. O(1). If `from` has lost output, so has `out`. */
 void outbuf_splice(struct outbuf *out, struct outbuf *from);
 

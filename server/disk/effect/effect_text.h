@@ -33,6 +33,11 @@ struct effect_run {
     struct effect first;            /* its head's texts stay valid */
 };
 
+/* Where the parts of a command are. */
+struct effect_layout {
+    const char *start, *head, *head_end, *elements, *elements_end, *end;
+};
+
 /* Writes to `out`, which it does not own. Collects a run until an effect does not continue it or
  * the record ends. */
 struct effect_writer {
@@ -42,7 +47,9 @@ struct effect_writer {
 
     /* private */
     struct effect_run run;
-    size_t head; /* bytes of `text` before the first element */
+    bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */
+    struct effect_layout alone; /* ... or it has one effect, whose command ends `out` */
+    size_t head;                /* bytes of `text` before the first element */
     char text[EFFECT_RUN_BYTES];
 };
 

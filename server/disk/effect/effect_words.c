@@ -9,20 +9,6 @@
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-static void *field_in(struct effect *effect, const struct word *word)
-{
-    return (char *)effect + word->offset;
-}
-
-/* The field's value: an int64, a smaller unsigned integer or a bool. */
-static int64_t number_of(const struct effect *effect, const struct word *word)
-{
-    const void *field = field_of(effect, word);
-    if (word->size == sizeof(int64_t)) return *(const int64_t *)field;
-    if (word->size == sizeof(uint32_t)) return *(const uint32_t *)field;
-    return *(const bool *)field;
-}
-
 static void set_number(struct effect *effect, const struct word *word, int64_t number)
 {
     void *field = field_in(effect, word);
@@ -32,11 +18,6 @@ static void set_number(struct effect *effect, const struct word *word, int64_t n
         *(uint32_t *)field = (uint32_t)number;
     else
         *(bool *)field = number != 0;
-}
-
-static struct bytes literal_of(const struct word *word)
-{
-    return bytes_of(word->text, word->len);
 }
 
 static struct bytes other_of(const struct word *word)
@@ -102,18 +83,6 @@ void put_argument(struct pen *pen, struct bytes text)
     put_text(pen, text);
 }
 
-/* A number of ten or more digits, such as an instant, is printed in place: the length of its header
- * is known. */
-static char *print_int64(char *to, int64_t number)
-{
-    enum { HEADER = 5, SHORT = 10 };
-    char *digits = to + HEADER;
-    size_t len = number_print_int64(digits, number);
-    print_resp_header(to, '$', len);
-    if (len < SHORT) memmove(digits - 1, digits, SHORT);
-    return end_line(len < SHORT ? digits - 1 + len : digits + len);
-}
-
 void put_int64(struct pen *pen, int64_t number)
 {
     char text[NUMBER_INT64_MAX_CHARS];
@@ -147,16 +116,12 @@ static bool range_is_empty(const struct effect *effect)
 static inline void put_word(struct pen *pen, const struct word *word, const struct effect *effect,
                             struct effect *kept)
 {
-    struct bytes text;
     char printed[SCORE_MAX_CHARS], id[2 * NUMBER_INT64_MAX_CHARS + 1];
     switch ((enum word_type)word->type) {
     case WORD_LITERAL: put_argument(pen, literal_of(word)); break;
     case WORD_TEXT:
-        text = text_of(effect, word);
-        put_text(pen, text);
-        if (kept != NULL)
-            *(struct bytes *)field_in(kept, word) =
-                pen->to != NULL ? bytes_of(pen->to - 2 - text.len, text.len) : pen->args->kept;
+        put_text(pen, text_of(effect, word));
+        if (kept != NULL) *(struct bytes *)field_in(kept, word) = pen->args->kept;
         break;
     case WORD_NUMBER: put_int64(pen, number_of(effect, word)); break;
     case WORD_CHOICE:
@@ -193,6 +158,13 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
         break;
     case WORD_IMPLIED: break;
     }
+}
+
+char *print_other_word(char *to, const struct word *word, const struct effect *effect)
+{
+    struct pen pen = { .to = to };
+    put_word(&pen, word, effect, NULL);
+    return pen.to;
 }
 
 void put_words(struct pen *pen, const struct words *words, const struct effect *effect,

@@ -35,8 +35,17 @@ struct pen {
  */
 static inline char *copy_short(char *to, const char *from, size_t len)
 {
-    if (len > 64 || len < 8) {
-        if (len > 0) memcpy(to, from, len);
+    if (len > 64) {
+        memcpy(to, from, len);
+    } else if (len < 8) {
+        if (len >= 4) {
+            memcpy(to, from, 4);
+            memcpy(to + len - 4, from + len - 4, 4);
+        } else if (len > 0) {
+            to[0] = from[0];
+            to[len / 2] = from[len / 2];
+            to[len - 1] = from[len - 1];
+        }
     } else if (len <= 16) {
         memcpy(to, from, 8);
         memcpy(to + len - 8, from + len - 8, 8);
@@ -73,6 +82,64 @@ static inline char *print_bulk(char *to, struct bytes text)
     return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
 }
 
+static inline const void *field_of(const struct effect *effect, const struct word *word)
+{
+    return (const char *)effect + word->offset;
+}
+
+static inline void *field_in(struct effect *effect, const struct word *word)
+{
+    return (char *)effect + word->offset;
+}
+
+static inline struct bytes text_of(const struct effect *effect, const struct word *word)
+{
+    return *(const struct bytes *)field_of(effect, word);
+}
+
+/* The field's value: an int64, a smaller unsigned integer or a bool. */
+static inline int64_t number_of(const struct effect *effect, const struct word *word)
+{
+    const void *field = field_of(effect, word);
+    if (word->size == sizeof(int64_t)) return *(const int64_t *)field;
+    if (word->size == sizeof(uint32_t)) return *(const uint32_t *)field;
+    return *(const bool *)field;
+}
+
+static inline struct bytes literal_of(const struct word *word)
+{
+    return bytes_of(word->text, word->len);
+}
+
+/* A number of ten or more digits, such as an instant, is printed in place: the length of its header
+ * is known. */
+static inline char *print_int64(char *to, int64_t number)
+{
+    enum { HEADER = 5, SHORT = 10 };
+    char *digits = to + HEADER;
+    size_t len = number_print_int64(digits, number);
+    print_resp_header(to, '$', len);
+    if (len < SHORT) memmove(digits - 1, digits, SHORT);
+    return end_line(len < SHORT ? digits - 1 + len : digits + len);
+}
+
+/* For the types of words that print_word does not know. */
+char *print_other_word(char *to, const struct word *word, const struct effect *effect);
+
+/* Writes a word, of any type, as RESP to `to`, which has enough room. */
+static inline char *print_word(char *to, const struct word *word, const struct effect *effect)
+{
+    switch ((enum word_type)word->type) {
+    case WORD_TEXT: return print_bulk(to, text_of(effect, word));
+    case WORD_NUMBER: return print_int64(to, number_of(effect, word));
+    case WORD_LITERAL: return print_bulk(to, literal_of(word));
+    case WORD_DEADLINE:
+        if (effect->at == NEVER) return to;
+        return print_int64(print_bulk(to, LIT("PXAT")), effect->at);
+    default: return print_other_word(to, word, effect);
+    }
+}
+
 void put_resp_header(struct pen *pen, char type, size_t value);
 void put_raw(struct pen *pen, const char *data, size_t len);
 void put_argument(struct pen *pen, struct bytes text);
@@ -80,16 +147,6 @@ void put_int64(struct pen *pen, int64_t number);
 /* Writes the words. If `kept` is not NULL, points its texts to the written ones. */
 void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
                struct effect *kept);
-
-static inline const void *field_of(const struct effect *effect, const struct word *word)
-{
-    return (const char *)effect + word->offset;
-}
-
-static inline struct bytes text_of(const struct effect *effect, const struct word *word)
-{
-    return *(const struct bytes *)field_of(effect, word);
-}
 
 static inline bool numbers_equal(const struct word *word, const struct effect *a,
                                  const struct effect *b)

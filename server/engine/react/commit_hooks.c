@@ -11,6 +11,7 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
+    if (hooks->keeps_only) return;
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     /* Even effects that no reader of the key sees, such as the drop of a stream's group. */
     if (hooks->waits) blocked_effect(hooks->blocked, effect);
@@ -51,9 +52,10 @@ static unsigned take_begin(void *ctx, const struct txn *txn)
     hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
     notify_flush(hooks->notify); /* the events of the transaction's earlier calls */
     if (hooks->tracks) tracking_begin_call(hooks->tracking);
-    bool changes =
-        hooks->keeps || hooks->feed != NULL || hooks->tracks || hooks->watches || hooks->waits;
-    return (changes ? LISTEN_CHANGES : 0) | notify_wants(hooks->notify);
+    unsigned notifies = notify_wants(hooks->notify);
+    bool others = hooks->feed != NULL || hooks->tracks || hooks->watches || hooks->waits;
+    hooks->keeps_only = hooks->keeps && !others && notifies == 0;
+    return (hooks->keeps || others ? LISTEN_CHANGES : 0) | notifies;
 }
 
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks)

@@ -22,6 +22,7 @@ struct commit_hooks {
     struct persist *persist;            /* NULL without a journal */
     struct feed *feed;                  /* NULL if no stream for replicas is made here */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
+    bool keeps_only;                    /* none but the journal */
     bool changed; /* a commit changed data since the turn last began to send; turn.c clears it */
 };
 

@@ -43,6 +43,26 @@ START_TEST(integers_are_printed_in_decimal)
 }
 END_TEST
 
+START_TEST(integers_of_each_length_are_printed_as_by_libc)
+{
+    char text[NUMBER_INT64_MAX_CHARS + 1], expected[NUMBER_INT64_MAX_CHARS + 2];
+    uint64_t random = 1, power = 1;
+    for (int digits = 1; digits <= 20; digits++, power *= 10) {
+        for (int i = 0; i < 1000; i++) {
+            random = random * 6364136223846793005 + 1442695040888963407;
+            uint64_t above = digits == 20 ? UINT64_MAX - power : 9 * power - 1;
+            uint64_t value = power + (i == 0 ? 0 : i == 1 ? above : (random >> 1) % above);
+            memset(text, 'x', sizeof(text));
+            size_t len = number_print_uint64(text, value);
+            ck_assert_int_eq(text[len], 'x'); /* nothing behind the last digit */
+            text[len] = '\0';
+            snprintf(expected, sizeof(expected), "%" PRIu64, value);
+            ck_assert_str_eq(text, expected);
+        }
+    }
+}
+END_TEST
+
 START_TEST(integers_are_accepted_in_one_form_only)
 {
     static const char *const bad[] = { "",
@@ -348,6 +368,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         integers_are_printed_in_decimal,
+        integers_of_each_length_are_printed_as_by_libc,
         integers_are_accepted_in_one_form_only,
         unsigned_integers_reach_64_bits,
         only_canonical_random_integers_are_accepted,

@@ -161,6 +161,23 @@ START_TEST(a_reserve_is_contiguous_even_where_the_tail_is_short)
 }
 END_TEST
 
+START_TEST(bytes_of_the_last_commit_are_taken_back)
+{
+    struct outbuf out;
+    outbuf_init(&out);
+    for (int before = 0; before < 2; before++) {
+        if (before > 0) outbuf_append(&out, "before", 6);
+        memcpy(outbuf_reserve(&out, 4096), "behind", 6);
+        outbuf_commit(&out, 6);
+        outbuf_retract(&out, 6);
+        assert_holds(&out, "before", before > 0 ? 6 : 0);
+    }
+    outbuf_append(&out, "!", 1);
+    assert_holds(&out, "before!", 7);
+    outbuf_drop(&out);
+}
+END_TEST
+
 START_TEST(a_splice_moves_everything_and_empties_its_source)
 {
     struct outbuf out, from;
@@ -504,6 +521,7 @@ Suite *test_suite(void)
         growth_does_not_move_existing_bytes,
         a_reserve_that_is_not_used_leaves_nothing,
         a_reserve_is_contiguous_even_where_the_tail_is_short,
+        bytes_of_the_last_commit_are_taken_back,
         a_splice_moves_everything_and_empties_its_source,
         a_big_splice_copies_nothing,
         peek_fills_no_more_iovecs_than_it_may,

@@ -222,6 +222,35 @@ START_TEST(ids_of_one_group_consumer_time_and_count_are_one_command)
 }
 END_TEST
 
+START_TEST(a_run_needs_no_text_of_its_earlier_effects)
+{
+    char key[] = "key1", group[] = "group1", id[] = "id1";
+    const struct bytes k = LIT(key), g = LIT(group), i = LIT(id);
+    const struct effect effects[] = {
+        { EFFECT_SET_ADD, .key = k, .a = i, .at = 7 },
+        { EFFECT_SET_ADD, .key = k, .a = i, .at = 7 },
+        { EFFECT_SET_ADD, .key = k, .a = i, .at = 7 },
+        { EFFECT_PENDING_DROP, .key = k, .a = g, .id = { 1, 0 } },
+        { EFFECT_PENDING_DROP, .key = k, .a = g, .id = { 2, 0 } },
+        { EFFECT_PENDING_DROP, .key = k, .a = g, .id = { 3, 0 } },
+    };
+    desk_begin();
+    for (size_t at = 0; at < sizeof(effects) / sizeof(effects[0]); at++) {
+        id[2] = (char)('1' + at);
+        effect_writer_put(&desk.writer, &effects[at]);
+        /* Another effect's texts come to the same place, and then those of the next one. */
+        key[3] = group[5] = '2';
+        const struct effect other = effects[at];
+        ck_assert(!bytes_equal(other.key, desk.writer.run.first.key));
+        key[3] = group[5] = '1';
+    }
+    desk_read();
+    ck_assert_str_eq(desk_words(), "SELECT 0/SADDEX key1 PXAT 7 MEMBERS 3 id1 id2 id3/"
+                                   "XACK key1 group1 1-0 2-0 3-0/");
+    desk_end();
+}
+END_TEST
+
 START_TEST(a_run_ends_with_its_record_at_64_elements_and_at_16_kib)
 {
     static char big[20000];
@@ -265,6 +294,7 @@ Suite *test_suite(void)
         select_is_written_when_the_database_or_the_file_changes,
         adjacent_effects_of_one_key_and_kind_are_one_command,
         ids_of_one_group_consumer_time_and_count_are_one_command,
+        a_run_needs_no_text_of_its_earlier_effects,
         a_run_ends_with_its_record_at_64_elements_and_at_16_kib,
         NULL,
     };
