@@ -1,9 +1,9 @@
-#!/usr/bin/python3 -B
-"""SWAPDB sends no invalidation: client-side caches go on serving the values of the other database.
-
-CLIENT TRACKING promises an invalidation for each key that was read and may have changed. FLUSHALL and FLUSHDB send
-one for everything; SWAPDB, which replaces every value at once, sends none.
-"""
+#!/bin/sh
+# SWAPDB sends no invalidation: client-side caches go on serving the values of the other database.
+#
+# CLIENT TRACKING promises an invalidation for each key that was read and may have changed. FLUSHALL and FLUSHDB send
+# one for everything; SWAPDB, which replaces every value at once, sends none.
+cd "$(dirname "$0")" && exec python3 -B - <<'END'
 from lib import Client, redis_server, verdict
 
 path = redis_server()
@@ -24,3 +24,4 @@ flushed = cache.read()  # what a change of everything usually sends
 verdict("an invalidation before the next reply",
         f"{first}; cached {cached}, in the server {value}; FLUSHALL sends {flushed}",
         (cached, first, value, flushed) == (b"old", b"end", b"new", [b"invalidate", None]))
+END

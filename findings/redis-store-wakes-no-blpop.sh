@@ -1,9 +1,9 @@
-#!/usr/bin/python3 -B
-"""BLPOP is not woken by a list that SORT ... STORE puts in the place of a string.
-
-The client waits on, although LLEN of its key is 2. A client that blocks later gets an element at once. With a key
-that does not exist, SORT ... STORE wakes the waiting client.
-"""
+#!/bin/sh
+# BLPOP is not woken by a list that SORT ... STORE puts in the place of a string.
+#
+# The client waits on, although LLEN of its key is 2. A client that blocks later gets an element at once. With a key
+# that does not exist, SORT ... STORE wakes the waiting client.
+cd "$(dirname "$0")" && exec python3 -B - <<'END'
 from lib import Client, redis_server, verdict
 
 path = redis_server()
@@ -25,3 +25,4 @@ def popped(string):
 fresh, over = popped(False), popped(True)
 verdict("an element in both cases", f"(element, LLEN) with no key before: {fresh}; with a string before: {over}",
         fresh == ([b"jobs", b"1"], 1) and over == (None, 2))
+END

@@ -1,11 +1,11 @@
-#!/usr/bin/python3 -B
-"""jemalloc's background thread is invisible to a preloaded pthread_create, though that is first in the order.
-
-Tools that follow the threads of a program (race detectors, deterministic schedulers, profilers) preload their own
-pthread_create. With background_thread:true jemalloc starts a thread by the pthread_create that comes after jemalloc
-itself (RTLD_NEXT), which is libc's. So the tool misses a thread that frees memory beside those that it knows. It
-sees the thread if it is preloaded behind jemalloc.
-"""
+#!/bin/sh
+# jemalloc's background thread is invisible to a preloaded pthread_create, though that is first in the order.
+#
+# Tools that follow the threads of a program (race detectors, deterministic schedulers, profilers) preload their own
+# pthread_create. With background_thread:true jemalloc starts a thread by the pthread_create that comes after jemalloc
+# itself (RTLD_NEXT), which is libc's. So the tool misses a thread that frees memory beside those that it knows. It
+# sees the thread if it is preloaded behind jemalloc.
+cd "$(dirname "$0")" && exec python3 -B - <<'END'
 import os
 import subprocess
 
@@ -71,3 +71,4 @@ def started_and_seen(*preloaded):
 before, behind = started_and_seen(hook, JEMALLOC), started_and_seen(JEMALLOC, hook)
 verdict("the hook sees each thread: (2, 2)", f"{before} preloaded before jemalloc, {behind} behind it",
         before == (2, 1) and behind == (2, 2))
+END

@@ -1,9 +1,9 @@
-#!/usr/bin/python3 -B
-"""expireAt of node-redis cuts a Date to its second: a key that should live for 0.9 s more is deleted at once.
-
-The type Date has milliseconds, and pExpireAt keeps them. expireAt sends EXPIREAT with the whole seconds below, so
-keys end up to a second early; within the current second the command deletes the key, and the reply is still 1.
-"""
+#!/bin/sh
+# expireAt of node-redis cuts a Date to its second: a key that should live for 0.9 s more is deleted at once.
+#
+# The type Date has milliseconds, and pExpireAt keeps them. expireAt sends EXPIREAT with the whole seconds below, so
+# keys end up to a second early; within the current second the command deletes the key, and the reply is still 1.
+cd "$(dirname "$0")" && exec python3 -B - <<'END'
 import subprocess
 
 from lib import npm, redis_server, verdict
@@ -23,3 +23,4 @@ done = subprocess.run(["node", "--input-type=module", "-", redis_server()], inpu
                       capture_output=True, text=True, check=True)
 verdict("1 1 true: the key lives until the Date", done.stdout.strip() + " (reply, EXISTS, is the Date still to come?)",
         done.stdout.strip() == "1 0 true")
+END

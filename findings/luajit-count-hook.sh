@@ -1,9 +1,9 @@
-#!/usr/bin/python3 -B
-"""A count hook of LuaJIT is not called in compiled code: a limit of instructions passes a loop of 10 million turns.
-
-debug.sethook with a count is how programs bound untrusted scripts. In PUC Lua the hook runs every n instructions.
-LuaJIT runs it in its interpreter only, so the limit works until a loop is hot. With jit.off() it works.
-"""
+#!/bin/sh
+# A count hook of LuaJIT is not called in compiled code: a limit of instructions passes a loop of 10 million turns.
+#
+# debug.sethook with a count is how programs bound untrusted scripts. In PUC Lua the hook runs every n instructions.
+# LuaJIT runs it in its interpreter only, so the limit works until a loop is hot. With jit.off() it works.
+cd "$(dirname "$0")" && exec python3 -B - <<'END'
 import os
 import subprocess
 
@@ -32,3 +32,4 @@ def calls(*options):
 interpreted, compiled = calls("-joff"), calls()
 verdict("about as many calls with the compiler as without it", f"{interpreted} without, {compiled} with",
         interpreted >= 10_000 and compiled < interpreted // 10)
+END
