@@ -23,7 +23,7 @@ struct due_at guest_lend(struct store *store, struct bytes key, struct object ob
 bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next);
 
 /* Replaces the store's policies with these, but only the rules for the inside of values (MEMBERTTL,
- * MAXLEN, BACKOFF, RATE): the owner of a key also owns its deadline. O(policies) */
+ * MAXLEN, BACKOFF, RATE, CLAIMED): the owner of a key also owns its deadline. O(policies) */
 void guest_use_policies(struct store *store, const struct policies *policies);
 
 #endif

@@ -37,6 +37,7 @@
     X(MAXDELIVERIES, " count TO dead-key")                                                         \
     X(BACKOFF, " first-delay max-delay [JITTER percent]")                                          \
     X(RATE, " count PER duration")                                                                 \
+    X(CLAIMED, " count")                                                                           \
     X(EXPIRED, " TO log-key [VALUE [MAX bytes]]")
 
 #define POLICY_OPTION_NUMBER(name, syntax) POLICY_##name,
@@ -58,6 +59,7 @@ struct policy {
     unsigned backoff_jitter;   /* percent, 0 to 100 */
     uint64_t rate;             /* at most this many deliveries of a dehydrator ... */
     msec rate_span;            /* ... in any such span, or 0 for no limit */
+    uint64_t max_claimed;      /* elements of a dehydrator at once, or 0 for no limit */
     struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* log the value too */

@@ -104,6 +104,10 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
         .help = "How many elements of a dehydrator are delivered, evenly, in any span of this\n"
                 "length."),
 
+    ROW(CLAIMED, .part_count = 1,
+        .parts = { { .shown = "CLAIMED", NUMBER(max_claimed, INT64_MAX) } }, .inside = true,
+        .types = "dehydrator", .help = "How many elements of a dehydrator may be claimed at once."),
+
     ROW(EXPIRED, .part_count = 3,
         .parts = { { .shown = "EXPIRED TO", TO(expired_to) },
                    { .word = "VALUE", .optional = true, FLAG(log_value) },

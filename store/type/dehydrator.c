@@ -288,6 +288,12 @@ size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now)
     return timeline_count(&dehydrator->leases) - timeline_count_until(&dehydrator->leases, now);
 }
 
+msec dehydrator_next_lease_end(const struct dehydrator *dehydrator, msec now)
+{
+    msec end;
+    return timeline_after(&dehydrator->leases, now, &end) != NULL ? end : NEVER;
+}
+
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator)
 {
     return dehydrator->redelivered;

@@ -40,6 +40,8 @@ size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until);
 /* Elements whose lease has not ended. O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
+/* The first end of a lease after now, NEVER if there is none. O(log n) */
+msec dehydrator_next_lease_end(const struct dehydrator *dehydrator, msec now);
 /* Elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
 /* The largest token of a claim since it was created or loaded, 0 if there was none. O(1) */

@@ -14,6 +14,7 @@ from dataset import BANDS, band_of
 NOON = 1_900_000_000_000  # where its time begins
 LATEST = 2**63 - 3
 WAITS = object()  # instead of a reply
+MOST_CLAIMED = {b"d1": 3, b"d2": 1}  # policies
 NO_ARRAY = object()
 WRONGTYPE = b"WRONGTYPE "
 OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY")
@@ -210,7 +211,7 @@ class Model:
                         words.index("BLOCK") + 1]
         until = self.now + math.ceil(float(timeout) * 1000) if float(timeout) else None
         self.waiting.append(Waiter(client, db, words, until))
-        self.arm(db, words[1])
+        self.arm(db, words)
         return WAITS
 
     # -- serving: key by key, in the order in which keys became ready; the clients of a key in the
@@ -230,14 +231,17 @@ class Model:
                 kind is None or any(w.kind == kind for w in self.waiting)):
             self.ready.append((db, name))
 
-    def arm(self, db, name):
-        """Makes the key ready when its next element falls due, or earlier."""
+    def arm(self, db, words):
+        """Makes the key ready when its next element falls due, or may be claimed, or earlier."""
+        name = words[1]
         key = self.dbs[db].get(name)
         if key is None or not key.value:
             return
         at = (min(e.at for e in key.value.values()) if key.kind == "dehydrator"
               else math.ceil(min(key.value.values()) * 1000))
         at = max(at, key.paused)
+        if words[0] == "REDE.CLAIM" and self.claims_left(db, name) == 0:
+            at = max(at, min(e.at for e in key.value.values() if self.is_claimed(e)))
         if (db, name) not in self.wakes or self.wakes[db, name][0] > at:
             self.armings += 1
             self.wakes[db, name] = at, self.armings
@@ -266,7 +270,7 @@ class Model:
         except Refused as refused:
             reply = refused
         if reply is WAITS:
-            self.arm(waiter.db, waiter.words[1])
+            self.arm(waiter.db, waiter.words)
         else:
             self.stop(waiter)
             self.say(waiter.client, reply)
@@ -367,6 +371,7 @@ class Model:
         key.successors.pop(ident, None)
         self.remember(key, ident, element)
         self.tell(db, name, event)
+        self.make_ready(db, name)  # a claim may have ended
         self.drop_empty(db, name)
         return element.payload
 
@@ -383,6 +388,11 @@ class Model:
 
     def is_claimed(self, element):
         return element.claimed and element.at > self.now
+
+    def claims_left(self, db, name):
+        """How many more elements may be claimed; None: any number."""
+        most, key = MOST_CLAIMED.get(name), self.dbs[db][name]
+        return None if most is None else max(0, most - sum(map(self.is_claimed, key.value.values())))
 
     # -- pushing --
 
@@ -572,7 +582,8 @@ class Model:
         end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
         key = self.find(db, name)
         claims = []
-        for ident in self.due(key, option(options, "COUNT")) if key and not key.paused else []:
+        due = self.due(key, option(options, "COUNT")) if key and not key.paused else []
+        for ident in due[:self.claims_left(db, name) if due else 0]:
             element = key.value[ident]
             self.place(element, end)
             element.claimed = True

@@ -8,7 +8,7 @@ the other generators (tests/README.md).
 import re
 
 from daemon import Raw, encode, equal, read_reply
-from dehydrator_model import NO_ARRAY, NOON, WAITS, Made, Model, Refused, Scores, Status, Token
+from dehydrator_model import MOST_CLAIMED, NO_ARRAY, NOON, WAITS, Made, Model, Refused, Scores, Status, Token
 from random_programs import Kind, shown
 
 TOLD = {"del", "expired", *("rede." + what for what in (
@@ -74,6 +74,8 @@ class Crowd:
         self.daemon, self.keeper = daemon, daemon.raw()
         self.keeper.call("FLUSHALL")
         self.keeper.call("DEBUG", "CLOCK", "HOLD", NOON)
+        for name, most in MOST_CLAIMED.items():
+            self.keeper.call("POLICY", "SET", name, "CLAIMED", most)
         self.listener = Client(daemon.path, 2, 0)
         self.listener.call("PSUBSCRIBE", "__keyevent@*")
         self.clients = {name: Client(daemon.path, *who) for name, who in WHO.items()}

@@ -73,6 +73,11 @@ PLANTS = {
         ("server/cmd/dehydrator/dehydrator_claims.c",
          "token != 0 && stage->token == token ?", "token != 0 && stage->token != 0 ?"),
     ),
+    "the end of a claim serves nobody": (
+        "tests/e2e/queues/test_dehydrator_claimed.py served",
+        ("server/engine/react/commit_hooks.c",
+         "hooks->store->policies.with[POLICY_CLAIMED] > 0)", "hooks->store->policies.with[POLICY_RATE] > 0)"),
+    ),
     "BACKOFF does not double": (
         "tests/e2e/queues/test_dehydrator_claims.py back_off",
         ("store/policy/policy_options.c", "most : 2 * delay;", "most : delay + 1;"),

@@ -222,6 +222,12 @@ PLANTS = {
          "policy_rate_after(policy, next, count));",
          "policy_rate_after(policy, next, count - 1));"),
     ),
+    "one more is claimed than CLAIMED allows": (
+        "Jobs",
+        ("server/cmd/dehydrator/dehydrator_args.c",
+         "return claimed < policy->max_claimed ? policy->max_claimed - claimed : 0;",
+         "return policy->max_claimed + 1 - claimed;"),
+    ),
     "a rate is forgotten at a restart": (
         "Jobs master|power|kill-in-a-call",
         ("store/txn/txn_dehydrator.c",

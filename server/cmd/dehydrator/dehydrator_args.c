@@ -65,6 +65,14 @@ const struct policy *find_backoff(const struct call *call)
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
 }
 
+uint64_t claims_left(const struct call *call, const struct entry *entry)
+{
+    const struct policy *policy = find_policy(call, POLICY_CLAIMED);
+    if (policy == NULL || policy->max_claimed == 0 || entry == NULL) return UINT64_MAX;
+    uint64_t claimed = dehydrator_count_claimed(entry->object.dehydrator, call->txn->now);
+    return claimed < policy->max_claimed ? policy->max_claimed - claimed : 0;
+}
+
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries)
 {

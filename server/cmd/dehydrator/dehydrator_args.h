@@ -23,6 +23,9 @@ msec claimed_until(struct call *call, const struct policy *backoff, msec lease_e
 /* The policy with a RATE, or with a BACKOFF, that applies to the key of argument 1, or NULL. */
 const struct policy *find_rate(const struct call *call);
 const struct policy *find_backoff(const struct call *call);
+/* How many more elements may be claimed by the CLAIMED of that key; `entry` may be NULL. O(log n)
+ */
+uint64_t claims_left(const struct call *call, const struct entry *entry);
 /* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */
 bool is_full(const struct call *call, const struct entry *entry, size_t added);
 /* Counts the elements that are due now, up to a limit; 0 if entry is NULL or paused. O(log n) */

@@ -80,8 +80,16 @@ static void note_deliveries(struct call *call, struct entry *entry, size_t count
     txn_rede_set_next_delivery(call->txn, entry, policy_rate_after(policy, next, count));
 }
 
-/* Blocks until an element of the key of argument 1 is due. */
-static void block_until_due(struct call *call, const struct entry *entry, msec until, bool is_array)
+/* As count_deliverable, but no more than may be claimed. */
+static size_t count_claimable(const struct call *call, const struct entry *entry, int64_t limit)
+{
+    size_t due = count_deliverable(call, entry, limit);
+    uint64_t left = due == 0 ? 0 : claims_left(call, entry);
+    return left < due ? (size_t)left : due;
+}
+
+/* Blocks until an element of the key of argument 1 may be taken, or claimed. */
+static void block_until_due(struct call *call, const struct entry *entry, msec until, bool claims)
 {
     msec again = 0; /* when an element may be delivered; 0: not before a change of the key */
     if (entry != NULL) {
@@ -92,6 +100,10 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
         if (paused > again) again = paused;
         if (rate_allows(call, entry, &next) == 0 && next / USEC_PER_MSEC > again)
             again = next / USEC_PER_MSEC;
+        if (claims && claims_left(call, entry) == 0) {
+            msec end = dehydrator_next_lease_end(dehydrator, call->txn->now);
+            if (end > again) again = end;
+        }
     }
     block_on(call, &(struct block_request){
                        .first = 1,
@@ -99,7 +111,7 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
                        .again = again,
-                       .no_answer = is_array ? ANSWER_EMPTY : ANSWER_NULL,
+                       .no_answer = claims ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
 
@@ -226,7 +238,7 @@ static void cmd_rede_claim(struct call *call)
         return;
     }
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
-    size_t due = count_deliverable(call, source.entry, take.limit);
+    size_t due = count_claimable(call, source.entry, take.limit);
     /* First move those that were delivered too often. */
     if (due > 0 && dead_letter_limit(call->txn, source.entry) > 0)
         due = dead_letter_move_elements(call->txn, source.entry, due);

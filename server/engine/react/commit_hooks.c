@@ -15,6 +15,10 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     /* Even effects that no reader of the key sees, such as the drop of a stream's group. */
     if (hooks->waits) blocked_effect(hooks->blocked, effect);
+    /* With CLAIMED, the end of a claim lets another one begin. */
+    if (hooks->waits && effect->kind == EFFECT_REDE_DROP &&
+        hooks->store->policies.with[POLICY_CLAIMED] > 0)
+        blocked_ready(hooks->blocked, effect->db, effect->key);
     if (effect_is_seen(effect)) {
         if (hooks->watches) watch_effect(hooks->watch, effect);
         if (hooks->tracks) tracking_effect(hooks->tracking, effect, caller);

@@ -1,12 +1,15 @@
-"""jobs: dehydrators that are paused and resumed, that keep to a rate, and whose elements come back at the next multiple
-of a span or are remembered after their acknowledgement. What is paused delivers nothing; no span has more deliveries
-than the rate allows; no multiple is delivered twice; a remembered id is not accepted again."""
+"""jobs: dehydrators that are paused and resumed, that keep to a rate or a number of claims, and whose elements come back
+at the next multiple of a span or are remembered after their acknowledgement. What is paused delivers nothing; no span
+has more deliveries than the rate allows; never are more claimed than allowed; no multiple is delivered twice; a
+remembered id is not accepted again."""
 from world import LOST, MSEC, SECOND, Error
 
 from run_state import refused
 
-PAUSED, RATED, EVERY, ONCE = "jobs:paused", "jobs:rated", "jobs:every", "jobs:once"
+PAUSED, RATED, LIMITED, EVERY, ONCE = "jobs:paused", "jobs:rated", "jobs:limited", "jobs:every", "jobs:once"
+KEYS = PAUSED, RATED, LIMITED, EVERY, ONCE
 RATE, RATE_SPAN = 5, 400  # deliveries, milliseconds
+MOST_CLAIMED = 3
 SPAN = 150  # milliseconds between the multiples
 REMEMBERED = 3_600_000  # milliseconds, longer than a run and its checks
 LEASE = 2000
@@ -19,6 +22,7 @@ class Claim:
     def __init__(self, name, token, asked, heard, began):
         self.name, self.token, self.asked, self.heard, self.began = name, token, asked, heard, began
         self.acked_from = None  # when the acknowledgement, which counted, was sent
+        self.held_until = asked + LEASE  # or the instant at which its acknowledgement was sent
 
 
 class Jobs:
@@ -27,14 +31,13 @@ class Jobs:
         self.run, self.workers = run, workers
         self.serial = 0
         self.paused_at = None  # the instant since which PAUSED is paused for sure; None: it may deliver
-        self.rated_at = None  # the instant since which the policy is there
-        self.claims = {key: [] for key in (PAUSED, RATED, EVERY, ONCE)}
+        self.limited_at = None  # the instant since which the policies are there
+        self.claims = {key: [] for key in KEYS}
         self.remembered = {}  # id: the instant of the acknowledgement
 
     def tasks(self):
-        keys = (PAUSED, RATED, EVERY, ONCE)
         return [self.prepare(), self.control(), self.produce()] + [
-            self.consume(key, number) for key in keys for number in range(self.workers)]
+            self.consume(key, number) for key in KEYS for number in range(self.workers)]
 
     def follow(self, client):
         if client.socket < 0:
@@ -43,7 +46,8 @@ class Jobs:
     def prepare(self):
         client = self.run.client("jobs prepare")
         yield from self.run.sure(client, "POLICY", "SET", RATED, "RATE", RATE, "PER", RATE_SPAN)
-        self.rated_at = self.run.world.now
+        yield from self.run.sure(client, "POLICY", "SET", LIMITED, "CLAIMED", MOST_CLAIMED)
+        self.limited_at = self.run.world.now
         yield from self.run.sure(client, "REDE.PUSH", EVERY, 0, "tick", "clock", "KEEP", "EVERY", SPAN)
         client.close()
 
@@ -73,7 +77,7 @@ class Jobs:
         while not run.stopping:
             self.follow(client)
             yield rng.expovariate(40)
-            key = rng.choice((PAUSED, RATED, ONCE))
+            key = rng.choice((PAUSED, RATED, LIMITED, ONCE))
             if key == ONCE and self.remembered and rng.random() < 0.5:
                 yield from self.push_again(client, rng.choice(sorted(self.remembered)))
                 continue
@@ -126,7 +130,7 @@ class Jobs:
 
     def acknowledge(self, client, key, held):
         run = self.run
-        sent = client.node.wall
+        sent = held.held_until = client.node.wall
         reply = yield client.call("REDE.ACK", key, held.name, held.token)
         if reply != 1:
             return
@@ -139,13 +143,14 @@ class Jobs:
     def finish(self):
         if not self.run.clock_changes and self.run.loses_nothing:
             self.check_rate()
+            self.check_claimed()
             self.check_multiples()
         return
         yield
 
     def check_rate(self):
         """Claims that were asked for and heard of within less than the span."""
-        claims = sorted((claim for claim in self.claims[RATED] if claim.began > self.rated_at),
+        claims = sorted((claim for claim in self.claims[RATED] if claim.began > self.limited_at),
                         key=lambda claim: claim.asked)
         for first, claim in enumerate(claims):
             end = claim.asked + RATE_SPAN - CLOCKS_AGREE
@@ -153,6 +158,15 @@ class Jobs:
             if len(within) > RATE:
                 self.run.broken(f"{len(within)} deliveries from {claim.asked} to {end}: "
                                 f"{[(one.asked, one.heard) for one in within]}")
+
+    def check_claimed(self):
+        """Each claim was there for sure from its reply to the end of its lease, or until it was acknowledged."""
+        claims = [claim for claim in self.claims[LIMITED] if claim.began > self.limited_at]
+        for claim in claims:
+            at = claim.heard + CLOCKS_AGREE
+            held = [one for one in claims if one.heard <= claim.heard and at < one.held_until - CLOCKS_AGREE]
+            if len(held) > MOST_CLAIMED:
+                self.run.broken(f"{len(held)} elements were claimed at {at}: {[one.name for one in held]}")
 
     def check_multiples(self):
         """After an acknowledgement the element is due at the next multiple: n of them take n - 1 spans."""

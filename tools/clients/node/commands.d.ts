@@ -622,7 +622,8 @@ export interface Commands<T> {
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
      *     [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER percent]] [RATE
-     *     count PER duration] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option NONE]
+     *     count PER duration] [CLAIMED count] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option
+     *     NONE]
      *
      * - `OK`: the policy was set
      */
@@ -644,6 +645,7 @@ export interface Commands<T> {
             backoffJitter?: number;
             rate?: number;
             ratePer?: Argument;
+            claimed?: number;
             expiredTo?: Argument;
             expiredValue?: boolean;
             expiredValueMax?: Argument;

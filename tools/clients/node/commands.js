@@ -603,7 +603,7 @@ export const commands = {
         values: 1,
         options: ['ttl', 'maxttl', 'jitter', 'refresh', 'memberttl', 'maxlen', 'keep', 'retain',
             'maxdeliveries', 'maxdeliveriesTo', 'backoff', 'backoffMaxDelay', 'backoffJitter',
-            'rate', 'ratePer', 'expiredTo', 'expiredValue', 'expiredValueMax', 'option'],
+            'rate', 'ratePer', 'claimed', 'expiredTo', 'expiredValue', 'expiredValueMax', 'option'],
         write(to, name, options = {}) {
             to.value(name);
             to.option('TTL', options.ttl);
@@ -632,6 +632,7 @@ export const commands = {
                 to.token('PER');
                 to.value(options.ratePer);
             });
+            to.option('CLAIMED', options.claimed);
             to.block(options, ['expiredTo'], ['expiredValue', 'expiredValueMax'], () => {
                 to.token('EXPIRED');
                 to.token('TO');

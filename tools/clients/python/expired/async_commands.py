@@ -801,9 +801,9 @@ class AsyncCommands:
         maxdeliveries: int | None = None, maxdeliveries_to: EncodableT | None = None,
         backoff: EncodableT | None = None, backoff_max_delay: EncodableT | None = None,
         backoff_jitter: int | None = None, rate: int | None = None,
-        rate_per: EncodableT | None = None, expired_to: EncodableT | None = None,
-        expired_value: bool = False, expired_value_max: EncodableT | None = None,
-        option: EncodableT | None = None,
+        rate_per: EncodableT | None = None, claimed: int | None = None,
+        expired_to: EncodableT | None = None, expired_value: bool = False,
+        expired_value_max: EncodableT | None = None, option: EncodableT | None = None,
     ) -> Awaitable[bool]:
         """Sets options of a policy: rules of expiration and length for the keys with a prefix, or
         for one key. Options that are not named stay; option NONE removes one. Durations: 5000,
@@ -814,8 +814,8 @@ class AsyncCommands:
             POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER |
             WRITE | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN
             duration] [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER
-            percent]] [RATE count PER duration] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option
-            NONE]
+            percent]] [RATE count PER duration] [CLAIMED count] [EXPIRED TO log-key [VALUE [MAX
+            bytes]]] [option NONE]
 
         - ``OK``: the policy was set
         """
@@ -836,6 +836,7 @@ class AsyncCommands:
                 backoff_jitter}, "BACKOFF", backoff, backoff_max_delay, *_option("JITTER",
                 backoff_jitter)),
             *_block({"rate": rate, "rate_per": rate_per}, {}, "RATE", rate, "PER", rate_per),
+            *_option("CLAIMED", claimed),
             *_block({"expired_to": expired_to}, {"expired_value": expired_value,
                 "expired_value_max": expired_value_max}, "EXPIRED", "TO", expired_to, *_block({},
                 {"expired_value": expired_value, "expired_value_max": expired_value_max}, "VALUE",
