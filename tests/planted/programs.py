@@ -121,7 +121,7 @@ PLANTS = {
          "bool again = lease != NULL && lease_find_owner(", "bool again = lease != NULL && !lease_find_owner("),
     ),
     "waiting clients are served in a pause": (
-        "tests/e2e/commands/test_pause.py",
+        "tests/e2e/commands/test_pause.py waits",
         ("server/engine/unblock.c",
          "if (paused && !engine->role.replica) return;", "if (paused && engine->role.replica) return;"),
     ),

@@ -231,6 +231,20 @@ def a_paused_client_that_goes_takes_its_request_along():
         equal(a.call("GET", "k"), b"$-1\r\n")
 
 
+@own
+def a_client_that_waits_is_served_after_the_pause():
+    """The pause and what makes its key ready come in one transaction."""
+    with Paused() as (world, a, b, _):
+        b.send(encode("BLPOP", "l", 0))
+        a.call("PING")
+        for line in ("MULTI", "CLIENT PAUSE 100 WRITE", "RPUSH l x"):
+            a.call(*line.split())
+        equal(a.call("EXEC"), b"*2\r\n+OK\r\n:1\r\n")
+        assert is_silent(world.daemon, b)
+        world.step(101)
+        equal(b.reply(), b"*2\r\n$1\r\nl\r\n$1\r\nx\r\n")
+
+
 @test
 def a_pause_ends_by_itself():
     with Daemon() as daemon, daemon.raw() as a, daemon.raw() as b:

@@ -140,6 +140,7 @@ def a_pause_that_is_called_off_serves_at_once():
         world.wait("BZTSPOP", "z", 1, 0)
         equal(world.writer.call("CLIENT", "PAUSE", 1000, "WRITE"), b"+OK\r\n")
         world.step(100)
+        world.writer.call("DEBUG", "CLOCK")  # a turn later all has been sent that the step served
         assert not world.waiters[0].has_more()
         equal(world.writer.call("CLIENT", "UNPAUSE"), b"+OK\r\n")
         equal(world.waiters[0].reply(), pop_of(b"m", 10))
