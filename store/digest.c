@@ -131,15 +131,28 @@ static void add_options(struct more *more, struct bytes id, struct bytes payload
     more->sum += hash_words(more->lane, words, sizeof(words) / sizeof(words[0]));
 }
 
+static void add_schedule(struct more *more, struct bytes id, bool of_successor,
+                         const struct push_options *options)
+{
+    const uint64_t words[] = { lane_hash(more->lane, id), lane_hash(more->lane, options->cron),
+                               of_successor, (uint64_t)options->phase };
+    if (options->cron.len > 0)
+        more->sum += hash_words(more->lane, words, sizeof(words) / sizeof(words[0]));
+}
+
 static void digest_options(void *ctx, struct effect *effect)
 {
     const struct push_options options = effect_options(effect);
     if (effect->kind == EFFECT_REDE_OPTIONS) add_options(ctx, effect->a, LIT(""), 0, &options);
+    if (effect->kind != EFFECT_REDE_CRON || effect->from != 0) return;
+    add_schedule(ctx, effect->a, false,
+                 &(struct push_options){ .cron = effect->b, .phase = effect->stage.at });
 }
 
 static void digest_successor(void *ctx, const struct successor *successor)
 {
     add_options(ctx, successor->id, successor->payload, successor->at, &successor->options);
+    add_schedule(ctx, successor->id, true, &successor->options);
 }
 
 static void digest_remembered(void *ctx, struct bytes id, msec until)

@@ -65,6 +65,9 @@ enum effect_kind {
     EFFECT_REDE_OPTIONS,
     /* an element with payload b and these options, due at the phase, follows its element a */
     EFFECT_REDE_FOLLOW,
+    /* the schedule of its element a (`from` is 0), or of that element's successor (1), becomes b,
+     * whose first instant is the phase (stage.at) */
+    EFFECT_REDE_CRON,
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
@@ -141,6 +144,17 @@ static inline struct push_options effect_options(const struct effect *effect)
                                   .remember = effect->to,
                                   .every = effect->at,
                                   .phase = effect->stage.at };
+}
+
+/* The schedule of an element, or of its successor. */
+static inline struct effect effect_of_cron(struct bytes id, bool of_successor,
+                                           const struct push_options *options)
+{
+    return (struct effect){ .kind = EFFECT_REDE_CRON,
+                            .a = id,
+                            .b = options->cron,
+                            .from = of_successor,
+                            .stage.at = options->phase };
 }
 
 /* The successor of a claimed element in the fields of EFFECT_REDE_FOLLOW, whose phase is the

@@ -65,6 +65,8 @@ static void walk_zset(const struct object *object, const struct visitor *to)
 static void walk_successor(void *to, const struct successor *successor)
 {
     visit_effect(to, effect_of_successor(successor));
+    if (successor->options.cron.len > 0)
+        visit_effect(to, effect_of_cron(successor->id, true, &successor->options));
 }
 
 static void walk_remembered(void *to, struct bytes id, msec until)
@@ -95,10 +97,20 @@ static void walk_dehydrator(const struct object *object, const struct visitor *t
     if (dehydrator_count_options(object->dehydrator) > 0) {
         dehydrator_walk_begin(&walk, object->dehydrator);
         for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
-            struct push_options options = dehydrator_options(element);
+            struct push_options options = dehydrator_options(object->dehydrator, element);
+            options.cron = bytes_of(NULL, 0); /* has an effect of its own */
             if (push_options_any(&options))
                 visit_effect(to,
                              effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), &options));
+        }
+        dehydrator_walk_end(&walk);
+    }
+    if (dehydrator_count_schedules(object->dehydrator) > 0) {
+        dehydrator_walk_begin(&walk, object->dehydrator);
+        for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
+            struct push_options options = dehydrator_options(object->dehydrator, element);
+            if (options.cron.len > 0)
+                visit_effect(to, effect_of_cron(element_id(element), false, &options));
         }
         dehydrator_walk_end(&walk);
     }
@@ -317,6 +329,9 @@ static bool put_dehydrator(struct object *to, const struct effect *effect)
         extras_pause(dehydrator_extras_made(dehydrator), effect->at);
         return true;
     }
+    if (effect->kind == EFFECT_REDE_CRON)
+        return dehydrator_set_schedule(dehydrator, effect->a, effect->from != 0, effect->b,
+                                       effect->stage.at);
     const struct successor successor = effect_successor(effect);
     struct element *element = dehydrator_find(dehydrator, effect->a);
     bool adds = effect->kind != EFFECT_REDE_OPTIONS && effect->kind != EFFECT_REDE_FOLLOW;

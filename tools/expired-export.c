@@ -165,6 +165,7 @@ static bool fits(struct export *export, struct effect *effect)
     case EFFECT_SOFT: lose(export, LOSS_SOFT, effect->key, &first); return false;
     case EFFECT_REDE_OPTIONS:
     case EFFECT_REDE_FOLLOW:
+    case EFFECT_REDE_CRON:
     case EFFECT_REDE_REMEMBER:
     case EFFECT_REDE_PAUSE:
     case EFFECT_REDE_RATE:

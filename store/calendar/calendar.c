@@ -174,6 +174,11 @@ const struct schedule *calendar_find(struct calendar *calendar, struct bytes tex
     return schedule;
 }
 
+struct bytes calendar_text(const struct schedule *schedule)
+{
+    return schedule_key(schedule);
+}
+
 msec calendar_next(const struct schedule *schedule, msec after)
 {
     return schedule_next(&schedule->cron, schedule->zone, after);

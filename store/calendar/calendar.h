@@ -38,6 +38,8 @@ void calendar_set_reader(struct calendar *calendar, zone_reader *read);
  * known, else it is parsed and the zone perhaps read. */
 const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
                                      struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
+/* The name of its zone, a space, and its text. Borrowed as the schedule. */
+struct bytes calendar_text(const struct schedule *schedule);
 /* The first instant after `after` at which the schedule runs; NEVER: see schedule.h. */
 msec calendar_next(const struct schedule *schedule, msec after);
 

@@ -270,6 +270,11 @@ bool apply_rede_follow(struct txn *txn, struct entry *entry, const struct effect
     return true;
 }
 
+bool apply_rede_cron(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    return txn_rede_set_schedule(txn, entry, effect);
+}
+
 bool apply_rede_unfollow(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     return txn_rede_unfollow(txn, entry, effect->a);

@@ -19,7 +19,7 @@ effect_applier apply_nothing, apply_set, apply_soft, apply_append, apply_write, 
     apply_push, apply_pop, apply_keep, apply_list_put, apply_list_insert, apply_list_drop,
     apply_set_add, apply_set_drop, apply_hash_put, apply_hash_drop, apply_zset_put, apply_zset_drop,
     apply_zset_cut, apply_member_expire, apply_rede_push, apply_rede_put, apply_rede_move,
-    apply_rede_drop, apply_rede_options, apply_rede_follow, apply_rede_unfollow,
+    apply_rede_drop, apply_rede_options, apply_rede_follow, apply_rede_cron, apply_rede_unfollow,
     apply_rede_remember, apply_rede_forget, apply_rede_pause, apply_rede_rate, apply_policy_set,
     apply_policy_drop, apply_library_set, apply_library_drop, apply_token, apply_lease_take,
     apply_lease_drop;

@@ -1,9 +1,13 @@
 /* txn_dehydrator: mutators of dehydrators. */
 #include "store/txn/txn_dehydrator.h"
 
+#include "store/calendar/calendar.h"
+#include "store/calendar/cron.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_token.h"
 #include "store/type/drained.h"
+
+_Static_assert(ZONE_NAME_MAX + 1 + CRON_TEXT_MAX <= SCHEDULE_TEXT_MAX, "a schedule is refused");
 
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage)
@@ -124,6 +128,10 @@ struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struc
 {
     struct effect effect = effect_of_options(EFFECT_REDE_OPTIONS, element_id(element), options);
     txn_record(txn, entry, &effect);
+    if (options->cron.len > 0) {
+        effect = effect_of_cron(element_id(element), false, options);
+        txn_record(txn, entry, &effect);
+    }
     return dehydrator_set_options(entry->object.dehydrator, element, options);
 }
 
@@ -132,7 +140,25 @@ void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successo
     struct effect effect = effect_of_successor(successor);
     effect.event = EVENT_REDE_PUSH;
     txn_record(txn, entry, &effect);
+    if (successor->options.cron.len > 0) {
+        effect = effect_of_cron(successor->id, true, &successor->options);
+        txn_record(txn, entry, &effect);
+    }
     extras_follow(dehydrator_extras_made(entry->object.dehydrator), successor);
+}
+
+bool txn_rede_set_schedule(struct txn *txn, struct entry *entry, const struct effect *cron)
+{
+    struct effect effect = { .kind = EFFECT_REDE_CRON,
+                             .a = cron->a,
+                             .b = cron->b,
+                             .from = cron->from,
+                             .stage.at = cron->stage.at };
+    if (!dehydrator_set_schedule(entry->object.dehydrator, cron->a, cron->from != 0, cron->b,
+                                 cron->stage.at))
+        return false;
+    txn_record(txn, entry, &effect);
+    return true;
 }
 
 bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id)
@@ -225,7 +251,7 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
         txn_rede_push(txn, entry, id, payload, stage);
         return;
     }
-    const struct push_options none = { 0 }, old = dehydrator_options(element);
+    const struct push_options none = { 0 }, old = dehydrator_options(dehydrator, element);
     txn_rede_update(txn, entry, element, payload);
     element = dehydrator_find(dehydrator, id);
     if (push_options_any(&old)) element = txn_rede_set_options(txn, entry, element, &none);
@@ -236,8 +262,9 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
 /* A delivery of the element has ended. Its span never makes that of an earlier delivery shorter. */
 static void remember_delivered(struct txn *txn, struct entry *entry, const struct element *element)
 {
-    struct push_options options = dehydrator_options(element);
-    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    struct push_options options = dehydrator_options(dehydrator, element);
+    const struct extras *extras = dehydrator_extras(dehydrator);
     msec until = instant_moved(txn->now, options.remember);
     if (options.remember == 0) return;
     if (extras != NULL && extras_remembered_until(extras, element_id(element)) >= until) return;
@@ -251,29 +278,50 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
     txn_rede_remove(txn, entry, element, event);
 }
 
+/* The next instant of a schedule. A zone that the system lacks by now is UTC: the work would else
+ * be done again and again, or never again, until somebody installs tzdata. */
+static msec next_of_schedule(struct txn *txn, struct bytes cron)
+{
+    char fault[CALENDAR_FAULT_MAX];
+    const char *space = memchr(cron.data, ' ', cron.len);
+    if (space == NULL) return NEVER;
+    struct bytes zone = bytes_of(cron.data, (size_t)(space - cron.data));
+    struct bytes text = bytes_of(space + 1, cron.len - zone.len - 1);
+    struct calendar *calendar = txn->store->calendar;
+    const struct schedule *schedule = calendar_find(calendar, text, zone, fault);
+    if (schedule == NULL) schedule = calendar_find(calendar, text, LIT("UTC"), fault);
+    return schedule == NULL ? NEVER : calendar_next(schedule, txn->now);
+}
+
+/* The instant after now at which an element with these options is due again; NEVER if it is not. */
+static msec due_again(struct txn *txn, const struct push_options *options)
+{
+    bool recurs = options->every > 0 || options->cron.len > 0;
+    if (recurs && options->phase > txn->now) return options->phase;
+    if (options->cron.len > 0) return next_of_schedule(txn, options->cron);
+    if (options->every == 0) return NEVER;
+    msec since = txn->now - options->phase;
+    return instant_moved(txn->now, options->every - since % options->every);
+}
+
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event)
 {
     struct successor successor;
     const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
-    struct push_options options = dehydrator_options(element);
+    struct push_options options = dehydrator_options(entry->object.dehydrator, element);
+    struct stage stage = { .at = due_again(txn, &options) };
     count_event(txn, entry, element, event);
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
         remember_delivered(txn, entry, element);
-        const struct stage stage = { .at = successor.at };
+        stage.at = successor.at;
         struct bytes id = successor.id; /* of the successor, which is removed last */
         txn_rede_update(txn, entry, element, successor.payload);
         element = dehydrator_find(entry->object.dehydrator, id);
         element = txn_rede_set_options(txn, entry, element, &successor.options);
         txn_rede_move(txn, entry, element, &stage, event);
         txn_rede_unfollow(txn, entry, id);
-    } else if (options.every > 0) {
-        /* The first instant of phase + k * every after now. */
-        struct stage stage = { .at = options.phase };
-        if (options.phase <= txn->now) {
-            msec since = txn->now - options.phase;
-            stage.at = instant_moved(txn->now, options.every - since % options.every);
-        }
+    } else if (stage.at != NEVER) {
         if (options.first != 0) { /* its burst of pushes with POSTPONE has been delivered */
             options.first = 0;
             element = txn_rede_set_options(txn, entry, element, &options);

@@ -18,6 +18,9 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
 /* Sets the options of the element's push. Returns the element, which may have moved. */
 struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
                                      const struct push_options *options);
+/* Sets the schedule that EFFECT_REDE_CRON names; for replay, since options have it otherwise.
+ * Returns false as dehydrator_set_schedule does. */
+bool txn_rede_set_schedule(struct txn *txn, struct entry *entry, const struct effect *cron);
 /* When the element of the successor's id, which must exist, is acknowledged, the successor follows
  * it. The phase of the successor's options is its deadline. */
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
@@ -38,7 +41,7 @@ size_t txn_rede_pause_all(struct txn *txn);
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                       const struct stage *stage);
 /* The element was delivered and is done: its successor takes its place, or it is due again at the
- * next of its instants (EVERY), or it is removed. May invalidate `element`. */
+ * next of its instants (EVERY, CRON), or it is removed. May invalidate `element`. */
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
 /* Removes an element that was delivered. Its id is remembered if it has that option. */

@@ -7,6 +7,7 @@
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
+#include "store/type/schedules.h"
 
 enum {
     SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
@@ -15,7 +16,7 @@ enum {
 };
 
 /* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
- * was ever claimed; the token as an int64_t if a claim ever had one; struct push_options if it ever
+ * was ever claimed; the token as an int64_t if a claim ever had one; struct kept_options if it ever
  * had options; the id; the payload. A short element without any of these takes 8 bytes in addition
  * to id and payload. */
 struct element {
@@ -23,6 +24,13 @@ struct element {
     uint32_t id_len : 12, payload_len : 16;
     uint32_t is_long : 1, was_claimed : 1, has_token : 1, has_options : 1;
     char data[];
+};
+
+/* struct push_options in an element. A schedule is a number of the dehydrator's schedules. */
+struct kept_options {
+    msec first, remember;
+    msec every; /* below 0: the number of the schedule is -every - 1 */
+    msec phase;
 };
 
 struct claim {
@@ -75,7 +83,7 @@ static size_t options_offset(const struct element *element)
 
 static size_t texts_offset(const struct element *element)
 {
-    return options_offset(element) + (element->has_options ? sizeof(struct push_options) : 0);
+    return options_offset(element) + (element->has_options ? sizeof(struct kept_options) : 0);
 }
 
 /* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
@@ -104,18 +112,50 @@ static void put_token(struct element *element, int64_t token)
     if (element->has_token) memcpy(element->data + token_offset(element), &token, sizeof(token));
 }
 
-struct push_options dehydrator_options(const struct element *element)
+static struct kept_options kept_options(const struct element *element)
 {
-    struct push_options options = { 0 };
-    if (element->has_options)
-        memcpy(&options, element->data + options_offset(element), sizeof(options));
+    struct kept_options kept = { 0 };
+    if (element->has_options) memcpy(&kept, element->data + options_offset(element), sizeof(kept));
+    return kept;
+}
+
+static uint32_t schedule_number(const struct kept_options *kept)
+{
+    return (uint32_t)(-kept->every - 1);
+}
+
+struct push_options dehydrator_options(const struct dehydrator *dehydrator,
+                                       const struct element *element)
+{
+    struct kept_options kept = kept_options(element);
+    struct push_options options = {
+        .first = kept.first, .remember = kept.remember, .every = kept.every, .phase = kept.phase
+    };
+    if (kept.every < 0) {
+        options.every = 0;
+        options.cron = schedules_text(extras_schedules(dehydrator->extras), schedule_number(&kept));
+    }
     return options;
 }
 
-static void put_options(struct element *element, const struct push_options *options)
+/* Puts the options into an element whose room for them holds no schedule. */
+static void put_options(struct dehydrator *dehydrator, struct element *element,
+                        const struct push_options *options)
 {
-    if (element->has_options)
-        memcpy(element->data + options_offset(element), options, sizeof(*options));
+    if (!element->has_options) return;
+    struct kept_options kept = { options->first, options->remember, options->every,
+                                 options->phase };
+    if (options->cron.len > 0) {
+        struct schedules *schedules = extras_schedules_made(dehydrator_extras_made(dehydrator));
+        kept.every = -(msec)schedules_hold(schedules, options->cron) - 1;
+    }
+    memcpy(element->data + options_offset(element), &kept, sizeof(kept));
+}
+
+static void release_schedule(struct dehydrator *dehydrator, const struct kept_options *kept)
+{
+    if (kept->every < 0)
+        schedules_release(extras_schedules(dehydrator->extras), schedule_number(kept));
 }
 
 struct bytes element_id(const struct element *element)
@@ -144,6 +184,7 @@ static struct element *element_of(struct timeline_node *deadline)
     return (struct element *)(void *)((char *)deadline - offsetof(struct element, deadline));
 }
 
+/* `options` is NULL without any. */
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
                                    struct bytes payload, const struct stage *stage,
                                    const struct push_options *options)
@@ -157,7 +198,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
         .is_long = is_long,
         .was_claimed = stage->claimed || stage->deliveries > 0,
         .has_token = stage->token != 0,
-        .has_options = push_options_any(options),
+        .has_options = options != NULL && push_options_any(options),
     };
     size_t offset = texts_offset(&head);
     struct element *element = mem_alloc(sizeof(*element) + offset + id.len + payload.len);
@@ -172,7 +213,7 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
         timeline_node_init(&claim_of(element)->lease);
     }
     put_token(element, stage->token);
-    put_options(element, options);
+    if (head.has_options) put_options(dehydrator, element, options);
     dehydrator->with_options += element->has_options;
     char *texts = element->data + offset;
     if (id.len > 0) memcpy(texts, id.data, id.len);
@@ -184,7 +225,11 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
 static void element_free(struct dehydrator *dehydrator, struct element *element)
 {
     dehydrator->bytes -= mem_size(element);
-    dehydrator->with_options -= element->has_options;
+    if (element->has_options) {
+        struct kept_options kept = kept_options(element);
+        release_schedule(dehydrator, &kept);
+        dehydrator->with_options--;
+    }
     mem_free(element);
 }
 
@@ -360,6 +405,12 @@ size_t dehydrator_count_options(const struct dehydrator *dehydrator)
     return dehydrator->with_options;
 }
 
+size_t dehydrator_count_schedules(const struct dehydrator *dehydrator)
+{
+    const struct extras *extras = dehydrator->extras;
+    return extras == NULL ? 0 : schedules_count(extras_schedules(extras));
+}
+
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator)
 {
     return dehydrator->extras;
@@ -425,8 +476,7 @@ static void unannounce(struct dehydrator *dehydrator, msec at)
 void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage)
 {
-    static const struct push_options none = { 0 };
-    struct element *element = element_new(dehydrator, id, payload, stage, &none);
+    struct element *element = element_new(dehydrator, id, payload, stage, NULL);
     dict_add_hashed(&dehydrator->elements, element, siphash(id.data, id.len));
     timeline_add(&dehydrator->timeline, &element->deadline, stage->at);
     update_claim(dehydrator, element, stage);
@@ -437,7 +487,7 @@ void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)
 {
     struct stage stage = dehydrator_stage(dehydrator, element);
-    struct push_options options = dehydrator_options(element);
+    struct push_options options = dehydrator_options(dehydrator, element);
     element_rebuild(dehydrator, element, payload, &stage, &options);
 }
 
@@ -448,8 +498,34 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
         struct stage stage = dehydrator_stage(dehydrator, element);
         return element_rebuild(dehydrator, element, element_payload(element), &stage, options);
     }
-    put_options(element, options);
+    /* Released last, because the new options may have the same text. */
+    struct kept_options old = kept_options(element);
+    put_options(dehydrator, element, options);
+    release_schedule(dehydrator, &old);
     return element;
+}
+
+bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
+                             struct bytes text, msec phase)
+{
+    struct element *element = dehydrator_find(dehydrator, id);
+    struct successor successor;
+    if (element == NULL || text.len == 0 || text.len > SCHEDULE_TEXT_MAX) return false;
+    if (!of_successor) {
+        struct push_options options = dehydrator_options(dehydrator, element);
+        options.every = 0;
+        options.cron = text;
+        options.phase = phase;
+        dehydrator_set_options(dehydrator, element, &options);
+        return true;
+    }
+    if (dehydrator->extras == NULL || !extras_successor(dehydrator->extras, id, &successor))
+        return false;
+    successor.options.every = 0;
+    successor.options.cron = text;
+    successor.options.phase = phase;
+    extras_follow(dehydrator->extras, &successor);
+    return true;
 }
 
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
@@ -458,7 +534,7 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
     dehydrator->redelivered -= is_redelivered(element);
     bool is_claim = stage->claimed || stage->deliveries > 0;
     if ((is_claim && !element->was_claimed) || (stage->token != 0 && !element->has_token)) {
-        struct push_options options = dehydrator_options(element);
+        struct push_options options = dehydrator_options(dehydrator, element);
         element = element_rebuild(dehydrator, element, element_payload(element), stage, &options);
     }
     update_claim(dehydrator, element, stage);
@@ -609,7 +685,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
     timeline_check(&dehydrator->timeline);
     timeline_check(&dehydrator->leases);
     size_t count = dehydrator_count(dehydrator), bytes = mem_size(dehydrator), claimed = 0;
-    size_t redelivered = 0, with_options = 0;
+    size_t redelivered = 0, with_options = 0, with_schedule = 0;
     if (dehydrator->extras != NULL) extras_check(dehydrator->extras);
     uint32_t armed = timeline_count(&dehydrator->timeline);
     ensure(count == armed, "%zu elements, but %u in the timeline", count, armed);
@@ -621,6 +697,7 @@ void dehydrator_check(const struct dehydrator *dehydrator)
         bytes += mem_size(element);
         redelivered += is_redelivered(element);
         with_options += element->has_options;
+        with_schedule += kept_options(element).every < 0;
         ensure(stored_token(element) >= 0 && stored_token(element) <= dehydrator->last_token,
                "token %lld, the last one is %lld", (long long)stored_token(element),
                (long long)dehydrator->last_token);
@@ -636,6 +713,8 @@ void dehydrator_check(const struct dehydrator *dehydrator)
            dehydrator->redelivered);
     ensure(with_options == dehydrator->with_options, "%zu with options, counted %zu", with_options,
            dehydrator->with_options);
+    schedules_check(dehydrator->extras == NULL ? NULL : extras_schedules(dehydrator->extras),
+                    with_schedule);
     ensure(bytes == dehydrator->bytes, "%zu bytes, counted %zu", bytes, dehydrator->bytes);
     ensure(claimed == timeline_count(&dehydrator->leases), "%zu claimed, %u leases", claimed,
            timeline_count(&dehydrator->leases));

@@ -66,13 +66,20 @@ struct stage {
     int64_t token;       /* of the claim; 0 without a claim or a token */
 };
 
-/* The options of the element's push. */
-struct push_options dehydrator_options(const struct element *element);
+/* The options of the element's push. The text of a schedule is borrowed until they are set. */
+struct push_options dehydrator_options(const struct dehydrator *dehydrator,
+                                       const struct element *element);
 /* Sets them. Returns the element, which may have moved in memory. O(1) */
 struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
                                        const struct push_options *options);
+/* Sets the schedule and the phase of the element of this id, or of its successor. Returns false if
+ * there is none, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
+bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
+                             struct bytes text, msec phase);
 /* Number of elements whose options were ever set. O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
+/* Number of different schedules of elements. O(1) */
+size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
 /* See dehydrator_extras.h. NULL if none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */

@@ -5,22 +5,25 @@
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 #include "store/struct/timeline.h"
+#include "store/type/schedules.h"
 
 /* A successor, or a remembered id, which has no payload and no options. */
 struct note {
     struct timeline_node end; /* of a remembered id */
     size_t id_len, payload_len;
     msec at;
-    struct push_options options;
-    char data[]; /* the id, the payload */
+    struct push_options options; /* without the text of a schedule */
+    size_t cron_len;
+    char data[]; /* the id, the payload, the text of the schedule */
 };
 
 struct extras {
     struct dict successors, remembered;
-    struct timeline ends; /* of remembered ids */
-    size_t bytes;         /* of the notes and of this struct */
-    msec paused;          /* until then; 0: not */
-    int64_t next_usec;    /* of the next delivery; 0: any */
+    struct timeline ends;        /* of remembered ids */
+    size_t bytes;                /* of the notes and of this struct */
+    msec paused;                 /* until then; 0: not */
+    int64_t next_usec;           /* of the next delivery; 0: any */
+    struct schedules *schedules; /* NULL: not needed so far */
 };
 
 static struct bytes note_id(const void *note)
@@ -38,15 +41,18 @@ static struct note *note_of(struct timeline_node *end)
 
 static struct note *note_new(struct extras *extras, const struct successor *from)
 {
-    struct note *note = mem_alloc(sizeof(*note) + from->id.len + from->payload.len);
+    struct bytes cron = from->options.cron;
+    struct note *note = mem_alloc(sizeof(*note) + from->id.len + from->payload.len + cron.len);
     timeline_node_init(&note->end);
     note->id_len = from->id.len;
     note->payload_len = from->payload.len;
     note->at = from->at;
     note->options = from->options;
+    note->cron_len = cron.len;
     if (from->id.len > 0) memcpy(note->data, from->id.data, from->id.len);
     if (from->payload.len > 0)
         memcpy(note->data + from->id.len, from->payload.data, from->payload.len);
+    if (cron.len > 0) memcpy(note->data + from->id.len + from->payload.len, cron.data, cron.len);
     extras->bytes += mem_size(note);
     return note;
 }
@@ -70,6 +76,7 @@ struct extras *extras_new(void)
     extras->bytes = mem_size(extras);
     extras->paused = 0;
     extras->next_usec = 0;
+    extras->schedules = NULL;
     return extras;
 }
 
@@ -88,6 +95,7 @@ bool extras_free_some(struct extras *extras, size_t *work)
     if (!timeline_drop_some(&extras->ends, work)) return false;
     dict_drop(&extras->successors);
     dict_drop(&extras->remembered);
+    schedules_free(extras->schedules);
     mem_free(extras);
     return true;
 }
@@ -121,7 +129,7 @@ msec extras_over_at(const struct extras *extras)
 size_t extras_bytes(const struct extras *extras)
 {
     return extras->bytes + dict_bytes(&extras->successors) + dict_bytes(&extras->remembered) +
-           timeline_bytes(&extras->ends);
+           timeline_bytes(&extras->ends) + schedules_bytes(extras->schedules);
 }
 
 static size_t check_notes(const struct dict *notes, bool have_ends)
@@ -154,10 +162,14 @@ void extras_check(const struct extras *extras)
 
 static struct successor show(const struct note *note)
 {
-    return (struct successor){ .id = note_id(note),
-                               .payload = bytes_of(note->data + note->id_len, note->payload_len),
-                               .at = note->at,
-                               .options = note->options };
+    struct successor successor = { .id = note_id(note),
+                                   .payload =
+                                       bytes_of(note->data + note->id_len, note->payload_len),
+                                   .at = note->at,
+                                   .options = note->options };
+    successor.options.cron =
+        bytes_of(note->data + note->id_len + note->payload_len, note->cron_len);
+    return successor;
 }
 
 void extras_follow(struct extras *extras, const struct successor *successor)
@@ -189,6 +201,19 @@ void extras_each_successor(const struct extras *extras,
         struct successor successor = show(note);
         visit(ctx, &successor);
     }
+}
+
+/* ---- schedules ------------------------------------------------------------------------------- */
+
+struct schedules *extras_schedules(const struct extras *extras)
+{
+    return extras->schedules;
+}
+
+struct schedules *extras_schedules_made(struct extras *extras)
+{
+    if (extras->schedules == NULL) extras->schedules = schedules_new();
+    return extras->schedules;
 }
 
 /* ---- remembered ids -------------------------------------------------------------------------- */

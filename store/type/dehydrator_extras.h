@@ -1,7 +1,7 @@
 /* dehydrator_extras: data that few dehydrators have in addition to their elements: successors of
  * claimed elements, by id; ids that count as present for a while after their elements have gone; a
- * pause; and with a rate the next delivery. Allocated when first needed, so that other dehydrators
- * pay for a pointer only. */
+ * pause; with a rate the next delivery; and the texts of schedules (CRON). Allocated when first
+ * needed, so that other dehydrators pay for a pointer only. */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
 
@@ -11,17 +11,23 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 
+enum { SCHEDULE_TEXT_MAX = 2048 }; /* of push_options.cron; longer ones from files are refused */
+
 /* Options of a push that its element keeps; all 0 without options. */
 struct push_options {
     msec first;    /* the instant of the first push with POSTPONE, or 0 */
     msec remember; /* the span for which the id counts as present after it has gone, or 0 */
     msec every;    /* the span between the instants at which it is due again; 0 if due only once */
-    msec phase;    /* the first of these instants */
+    msec phase;    /* the first of these instants, or of those of `cron` */
+    /* Instead of `every`, a schedule: the name of its zone, a space, its text. Empty without one.
+     * Borrowed. */
+    struct bytes cron;
 };
 
 static inline bool push_options_any(const struct push_options *options)
 {
-    return options->first != 0 || options->remember != 0 || options->every != 0;
+    return options->first != 0 || options->remember != 0 || options->every != 0 ||
+           options->cron.len != 0;
 }
 
 /* May they come from a file? */
@@ -32,6 +38,7 @@ static inline bool push_options_ok(const struct push_options *options)
 }
 
 struct extras;
+struct schedules;
 
 /* The element that follows a claimed one, when that is acknowledged. Borrowed. */
 struct successor {
@@ -57,6 +64,10 @@ bool extras_successor(const struct extras *extras, struct bytes id, struct succe
 bool extras_unfollow(struct extras *extras, struct bytes id); /* false if there is none */
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
+
+/* The texts of its elements' schedules. The second one never returns NULL. */
+struct schedules *extras_schedules(const struct extras *extras);
+struct schedules *extras_schedules_made(struct extras *extras);
 
 /* The dehydrator delivers nothing before this instant: 0 if it is not paused, INSTANT_MAX for a
  * pause without an end. */

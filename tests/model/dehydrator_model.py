@@ -17,7 +17,7 @@ WAITS = object()  # instead of a reply
 MOST_CLAIMED = {b"d1": 3, b"d2": 1}  # policies
 NO_ARRAY = object()
 WRONGTYPE = b"WRONGTYPE "
-OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY")
+OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY", "CRON")
 
 
 def anything(_):
@@ -38,11 +38,13 @@ class Token(int):
 
 @dataclass
 class Options:
-    """Of a push, which its element keeps: the instant of the first push, two spans, and the first multiple."""
+    """Of a push, which its element keeps: the instant of the first push, two spans, the first multiple, and
+    instead of a span a schedule."""
     first: int = 0
     remember: int = 0
     every: int = 0
     phase: int = 0
+    cron: str = ""
 
 
 @dataclass
@@ -53,12 +55,21 @@ class Successor:
     options: Options
 
 
+# Schedules, which mean the same in each zone, and the span between their instants, multiples of it.
+SCHEDULES = {"* * * * * *": 1000, "*/5 * * * * *": 5000, "*/30 * * * * *": 30_000, "* * * * *": 60_000}
+
+
+def after(cron, instant):
+    """The next instant of a schedule after this one."""
+    return (instant // SCHEDULES[cron] + 1) * SCHEDULES[cron]
+
+
 class Push:
     """The options of a push: its mode is None, KEEP, REPLACE or POSTPONE."""
 
     def __init__(self, words):
         words = list(words)
-        self.mode, self.at_most, self.remember, self.every = None, 0, 0, 0
+        self.mode, self.at_most, self.remember, self.every, self.cron, self.zone = None, 0, 0, 0, "", ""
         while words:
             word = words.pop(0)
             if word in ("KEEP", "REPLACE", "POSTPONE"):
@@ -68,11 +79,13 @@ class Push:
 
     def place(self, now, at, first=0):
         """The deadline, and what the element keeps."""
-        kept = Options(0, self.remember, self.every)
+        kept = Options(0, self.remember, self.every, 0, self.cron)
         if self.mode == "POSTPONE":
             kept.first = first or now
             if self.at_most:
                 at = min(at, kept.first + self.at_most)
+        if self.cron:
+            at = after(self.cron, max(at, now))
         kept.phase = at
         return at, kept
 
@@ -346,13 +359,17 @@ class Model:
         """Ends a delivery: what follows takes the element's place, or it goes. Returns the payload."""
         key = self.dbs[db][name]
         element = key.value[ident]
-        payload, every = element.payload, element.options.every
+        payload, every, cron = element.payload, element.options.every, element.options.cron
         follows = key.successors.pop(ident, None)
-        if follows is None and not every:
+        if follows is None and not every and not cron:
             return self.take(db, name, ident, event)
         if follows is not None:
             self.remember(key, ident, element)
             element.payload, element.options, at = follows.payload, follows.options, follows.at
+        elif cron:
+            at = element.options.phase
+            if at <= self.now:
+                at = after(cron, self.now)
         else:
             missed = (self.now - element.options.phase) // every
             at = element.options.phase + max(0, missed + 1) * every

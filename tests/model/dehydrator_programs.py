@@ -8,7 +8,8 @@ the other generators (tests/README.md).
 import re
 
 from daemon import Raw, encode, equal, read_reply
-from dehydrator_model import MOST_CLAIMED, NO_ARRAY, NOON, WAITS, Made, Model, Refused, Scores, Status, Token
+from dehydrator_model import (MOST_CLAIMED, NO_ARRAY, NOON, SCHEDULES, WAITS, Made, Model, Refused, Scores, Status,
+                              Token)
 from random_programs import Kind, shown
 
 TOLD = {"del", "expired", *("rede." + what for what in (
@@ -277,8 +278,12 @@ class Author:
         mode = rng.choice([[], ["KEEP"], ["REPLACE"], ["REPLACE"], ["POSTPONE"],
                            ["POSTPONE", "ATMOST", rng.choice([1, 5, 30])]])
         remember = ["REMEMBER", rng.choice([1, 10, 50])] if rng.random() < 0.3 else []
-        every = ["EVERY", rng.choice([1, 5, 20])] if rng.random() < 0.3 else []
-        return [*mode, *remember, *every]
+        roll = rng.random()
+        again = ["EVERY", rng.choice([1, 5, 20])] if roll < 0.25 else []
+        if roll > 0.85:
+            zone = rng.choice([[], ["ZONE", "Europe/Berlin"], ["ZONE", "UTC"]])
+            again = ["CRON", rng.choice(list(SCHEDULES)), *zone]
+        return [*mode, *remember, *again]
 
     def push(self):
         rng, name = self.rng, self.rng.choice(NAMES)

@@ -237,8 +237,8 @@ PLANTS = {
     "an element is due again at once": (
         "Jobs",
         ("store/txn/txn_dehydrator.c",
-         "options.every - since % options.every);",
-         "-since % options.every);"),
+         "options->every - since % options->every);",
+         "-since % options->every);"),
     ),
     "a remembered id is not in the journal": (
         "Jobs master|power|kill-in-a-call",

@@ -155,12 +155,16 @@ static void step_dehydrator(struct txn *txn)
     if (element == NULL && rng_chance(&rng, 20))
         txn_rede_remember(txn, entry, id, txn->now + rng_between(&rng, 1, 20));
     if (element == NULL) return;
-    const struct push_options options = {
+    struct push_options options = {
         .first = txn->now,
         .remember = rng_between(&rng, 0, 20),
         .every = rng_between(&rng, 0, 3),
         .phase = txn->now + rng_between(&rng, -10, 10),
     };
+    if (rng_chance(&rng, 30)) {
+        options.every = 0;
+        options.cron = rng_chance(&rng, 50) ? LIT("UTC */2 * * * * *") : LIT("Mars/A 0 0 1 1 *");
+    }
     stage = dehydrator_stage(entry->object.dehydrator, element);
     stage.at = txn->now + rng_between(&rng, 1, 20);
     stage.claimed = rng_chance(&rng, 50);

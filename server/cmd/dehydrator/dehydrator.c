@@ -84,8 +84,11 @@ static void cmd_rede_mpush(struct call *call)
             fail_named(call, ERR_ARITY);
             return;
         }
-    for (int i = 2; i < end; i += TRIPLE)
-        if (!arg_from_now(call, i, "ttl", &push.at)) return;
+    for (int i = 2; i < end; i += TRIPLE) {
+        msec at;
+        if (!arg_from_now(call, i, "ttl", &at)) return;
+        if (at > push.at) push.at = at;
+    }
     if (!parse_push_options(call, end, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
 
@@ -169,7 +172,7 @@ static void cmd_rede_update(struct call *call)
 
 #define PUSH_OPTIONS                                                                               \
     "[KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER milliseconds] "                   \
-    "[EVERY milliseconds]"
+    "[EVERY milliseconds | CRON spec [ZONE zone]]"
 
 static const struct command rows[] = {
     { .name = "REDE.PUSH",
@@ -184,7 +187,7 @@ static const struct command rows[] = {
                          "null: the id exists and KEEP was given, or it is remembered and KEEP, "
                          "REPLACE or POSTPONE was given"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
-                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_CRON, ERR_CRON_NEVER, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due in ttl milliseconds." },
@@ -199,7 +202,7 @@ static const struct command rows[] = {
                          "null: the id exists and KEEP was given, or it is remembered and KEEP, "
                          "REPLACE or POSTPONE was given"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
-                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_CRON, ERR_CRON_NEVER, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key unix-time-milliseconds element id " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator, due at a Unix time in milliseconds." },
@@ -213,7 +216,7 @@ static const struct command rows[] = {
       .origin = "ReDe",
       .replies = REPLIES("bulk: the new id: 31 characters of 0-9 and A-Z"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
-                       ERR_BAD_MSEC, ERR_FULL),
+                       ERR_BAD_MSEC, ERR_CRON, ERR_CRON_NEVER, ERR_FULL),
       .complexity = "O(log(N)) where N is the number of elements.",
       .syntax = "key ttl element " PUSH_OPTIONS,
       .summary = "Adds an element to a dehydrator under a generated id and returns the id." },
@@ -226,7 +229,7 @@ static const struct command rows[] = {
       .since = "0.1.0",
       .replies = REPLIES("integer: the number of elements added or replaced"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
-                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_FULL),
+                       ERR_DEHYDRATING, ERR_BAD_MSEC, ERR_CRON, ERR_CRON_NEVER, ERR_FULL),
       .complexity =
           "O(K*log(N)) where K is the number of elements given and N the number in the dehydrator.",
       .syntax = "key ttl element id [ttl element id ...] " PUSH_OPTIONS,

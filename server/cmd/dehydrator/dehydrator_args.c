@@ -88,3 +88,18 @@ bool is_full(const struct call *call, const struct entry *entry, size_t added)
     /* It may have more already, if the limit is new. */
     return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
 }
+
+const struct schedule *find_schedule(struct call *call, struct bytes text, struct bytes zone,
+                                     msec after, msec *at)
+{
+    char fault[CALENDAR_FAULT_MAX];
+    const struct schedule *schedule = calendar_find(call->txn->store->calendar, text, zone, fault);
+    if (schedule == NULL) {
+        failf(call, ERR_CRON, fault);
+        return NULL;
+    }
+    *at = calendar_next(schedule, after);
+    if (*at != NEVER) return schedule;
+    fail(call, ERR_CRON_NEVER);
+    return NULL;
+}

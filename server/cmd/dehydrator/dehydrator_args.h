@@ -1,9 +1,10 @@
-/* dehydrator_args: parses spans and instants and finds elements, for the commands of dehydrators. A
- * function that returns false has replied with the error. */
+/* dehydrator_args: parses spans, instants and schedules, and finds elements, for the commands of
+ * dehydrators. A function that returns false has replied with the error. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 
 #include "server/cmd/call/args.h"
+#include "store/calendar/calendar.h"
 #include "store/type/dehydrator.h"
 
 /* Parses the span of milliseconds at argument i into an instant. 0 and less mean now, because a
@@ -13,6 +14,12 @@ bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 bool arg_lease(struct call *call, int i, msec *at);
 /* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
 bool arg_instant(struct call *call, int i, msec *at);
+
+/* Finds the schedule of a text in a zone, and its first instant after `after`. Returns NULL after
+ * sending an error. */
+#define ZONE_DEFAULT LIT("UTC")
+const struct schedule *find_schedule(struct call *call, struct bytes text, struct bytes zone,
+                                     msec after, msec *at);
 
 /* Finds an element by its id. Returns NULL if there is none, or if entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);

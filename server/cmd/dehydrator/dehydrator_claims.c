@@ -210,7 +210,7 @@ static const struct command by_token[] = {
       .key_flags = KEY_RW | KEY_DELETE,
       .since = "0.2.0",
       .replies = REPLIES("integer: the number of claims that still had their token; their elements "
-                         "are removed, or due again if they have EVERY"),
+                         "are removed, or due again if they have EVERY or CRON"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
       .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
       .syntax = "key id token [id token ...]",

@@ -1,26 +1,8 @@
-/* dehydrator_cron: see dehydrator_cron.h; and CRON.NEXT, which shows what a schedule means before
- * an element has it. */
-#include "server/cmd/dehydrator/dehydrator_cron.h"
-
+/* dehydrator_cron: CRON.NEXT, which shows what a schedule means before an element has it. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 
 enum { INSTANTS_MAX = 1000 }; /* so that a call takes a few milliseconds at most */
-
-const struct schedule *find_schedule(struct call *call, struct bytes text, struct bytes zone,
-                                     msec after, msec *at)
-{
-    char fault[CALENDAR_FAULT_MAX];
-    const struct schedule *schedule = calendar_find(call->txn->store->calendar, text, zone, fault);
-    if (schedule == NULL) {
-        failf(call, ERR_CRON, fault);
-        return NULL;
-    }
-    *at = calendar_next(schedule, after);
-    if (*at != NEVER) return schedule;
-    fail(call, ERR_CRON_NEVER);
-    return NULL;
-}
 
 static void cmd_cron_next(struct call *call)
 {

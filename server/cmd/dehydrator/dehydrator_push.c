@@ -3,16 +3,17 @@
 #include "server/cmd/dehydrator/dehydrator_push.h"
 
 #include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/base/ensure.h"
 #include "store/base/number.h"
 #include "store/txn/txn_dehydrator.h"
 
 #define SPAN_MAX (INT64_MAX / 4) /* so that an instant and a span can be added */
 
-enum push_option { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY, PUSH_OPTIONS };
+enum push_option { KEEP, REPLACE, POSTPONE, REMEMBER, EVERY, CRON, PUSH_OPTIONS };
 
 static const char *const options[PUSH_OPTIONS] = {
     [KEEP] = "KEEP",         [REPLACE] = "REPLACE", [POSTPONE] = "POSTPONE",
-    [REMEMBER] = "REMEMBER", [EVERY] = "EVERY",
+    [REMEMBER] = "REMEMBER", [EVERY] = "EVERY",     [CRON] = "CRON",
 };
 
 bool is_push_option(const struct call *call, int i)
@@ -38,6 +39,29 @@ static bool set_mode(struct call *call, int i, struct push *push, enum push_mode
     return true;
 }
 
+/* EVERY and CRON exclude one another. */
+static bool parse_every(struct call *call, int *i, struct push *push)
+{
+    if (push->cron.len > 0) return arg_refuse_option(call, *i, ERR_OPTION_CONFLICT);
+    return parse_span(call, i, "EVERY", &push->every);
+}
+
+/* Parses the text after CRON at argument *i, and perhaps ZONE and a name. */
+static bool parse_cron(struct call *call, int *i, struct push *push)
+{
+    msec now = call->txn->now, after = push->at > now ? push->at : now, at;
+    if (push->cron.len > 0 || push->every != 0)
+        return arg_refuse_option(call, *i, ERR_OPTION_CONFLICT);
+    if (!arg_has_value(call, *i)) return false;
+    push->cron = call->argv[++*i];
+    push->zone = ZONE_DEFAULT;
+    if (arg_is(call, *i + 1, "ZONE")) {
+        if (!arg_has_value(call, ++*i)) return false;
+        push->zone = call->argv[++*i];
+    }
+    return find_schedule(call, push->cron, push->zone, after, &at) != NULL;
+}
+
 bool parse_push_options(struct call *call, int i, struct push *push)
 {
     for (; i < call->argc; i++) {
@@ -52,7 +76,8 @@ bool parse_push_options(struct call *call, int i, struct push *push)
             good = parse_span(call, &i, "ATMOST", &push->at_most);
             break;
         case REMEMBER: good = parse_span(call, &i, "REMEMBER", &push->remember); break;
-        case EVERY: good = parse_span(call, &i, "EVERY", &push->every); break;
+        case EVERY: good = parse_every(call, &i, push); break;
+        case CRON: good = parse_cron(call, &i, push); break;
         default: good = arg_refuse_option(call, i, ERR_OPTION_UNKNOWN); break;
         }
         if (!good) return false;
@@ -87,6 +112,15 @@ static msec schedule(const struct call *call, const struct push *push, msec firs
         with->first = first != 0 ? first : now;
         if (push->at_most > 0 && instant_after(with->first, push->at_most, &latest) && at > latest)
             at = latest;
+    }
+    if (push->cron.len > 0) {
+        /* Found again, because settling the key may have looked for others. */
+        char fault[CALENDAR_FAULT_MAX];
+        const struct schedule *found =
+            calendar_find(call->txn->store->calendar, push->cron, push->zone, fault);
+        ensure(found != NULL, "a schedule that was parsed: %s", fault);
+        at = calendar_next(found, at > now ? at : now);
+        with->cron = calendar_text(found);
     }
     with->phase = at;
     return at;
@@ -139,7 +173,7 @@ enum pushed push_element(struct call *call, struct push *push, struct bytes id,
         return PUSHED;
     }
 
-    struct push_options with, old = dehydrator_options(element);
+    struct push_options with, old = dehydrator_options(push->entry->object.dehydrator, element);
     bool was_delivered = dehydrator_stage(push->entry->object.dehydrator, element).deliveries > 0;
     msec first = first_push(push, id, was_delivered ? 0 : old.first);
     /* A claim that was given back leaves the successor of its element, which is older than this

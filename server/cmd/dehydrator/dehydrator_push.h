@@ -15,7 +15,8 @@ struct push {
     msec at;
     enum push_mode mode;
     msec at_most; /* of POSTPONE: the longest span after the first push, or 0 for no limit */
-    msec remember, every; /* 0 if not given */
+    msec remember, every;    /* 0 if not given */
+    struct bytes cron, zone; /* of CRON, valid; the first one is empty if it was not given */
 };
 
 enum pushed {
@@ -25,7 +26,8 @@ enum pushed {
 };
 
 bool is_push_option(const struct call *call, int i);
-/* Parses the options from argument i to the last. Returns false after sending an error. */
+/* Parses the options from argument i to the last. With CRON, push->at must be the latest deadline
+ * of the call. Returns false after sending an error. */
 bool parse_push_options(struct call *call, int i, struct push *push);
 /* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id);

@@ -17,6 +17,7 @@ enum held_record {
     RECORD_REMEMBERED,
     RECORD_PAUSE,
     RECORD_RATE,
+    RECORD_SCHEDULE,
     RECORDS
 };
 
@@ -24,6 +25,7 @@ static const enum effect_kind kinds[RECORDS] = {
     [RECORD_ELEMENT] = EFFECT_REDE_PUSH,     [RECORD_OPTIONS] = EFFECT_REDE_OPTIONS,
     [RECORD_SUCCESSOR] = EFFECT_REDE_FOLLOW, [RECORD_REMEMBERED] = EFFECT_REDE_REMEMBER,
     [RECORD_PAUSE] = EFFECT_REDE_PAUSE,      [RECORD_RATE] = EFFECT_REDE_RATE,
+    [RECORD_SCHEDULE] = EFFECT_REDE_CRON,
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 static const char *const only_replayed[] = {
     "x.rede.push",    "x.rede.pushat", "x.rede.move",     "x.rede.pull",
     "x.rede.options", "x.rede.follow", "x.rede.unfollow", "x.rede.remember",
-    "x.rede.forget",  "x.rede.pause",  "x.rede.rate",
+    "x.rede.forget",  "x.rede.pause",  "x.rede.rate",     "x.rede.cron",
 };
 
 static struct effect_reader reader; /* kept, because it has a table of names */

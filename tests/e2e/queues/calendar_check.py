@@ -6,6 +6,12 @@ from calendar_oracle import around, draw_spec
 from daemon import encode, equal, plain, read_reply
 
 MOST = 1000
+SYSTEM = "/usr/share/zoneinfo"
+
+
+def instant(text):
+    """Milliseconds of a time in UTC."""
+    return round(datetime.datetime.fromisoformat(text + "+00:00").timestamp() * 1000)
 
 
 def ask(raw, *calls):

@@ -9,20 +9,14 @@ import sys
 import zoneinfo
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from calendar_check import ask, check_transition
+from calendar_check import SYSTEM, ask, check_transition, instant
 from calendar_oracle import DAY, Spec, offset, transitions, zones
 from daemon import Daemon, equal, folder, main, random_seed, test, wait_for
 
-SYSTEM = "/usr/share/zoneinfo"
 BERLIN = ("ZONE", "Europe/Berlin")
 KNOWN = ["Europe/Berlin", "Australia/Lord_Howe", "Antarctica/Troll", "Pacific/Apia", "Africa/Casablanca",
          "America/Asuncion", "America/Sao_Paulo", "Asia/Beirut", "Africa/Cairo", "Africa/Monrovia",
          "America/New_York", "Europe/Dublin", "Asia/Pyongyang", "America/Caracas", "Asia/Gaza"]
-
-
-def instant(text):
-    """Milliseconds of a time in UTC."""
-    return round(datetime.datetime.fromisoformat(text + "+00:00").timestamp() * 1000)
 
 
 def upcoming(raw, spec, zone, after, count):

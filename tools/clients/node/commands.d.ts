@@ -658,7 +658,7 @@ export interface Commands<T> {
      *     REDE.ACK key id token [id token ...]
      *
      * - `integer`: the number of claims that still had their token; their elements are removed, or
-     *   due again if they have EVERY
+     *   due again if they have EVERY or CRON
      */
     redeAck(
         key: Key,
@@ -738,7 +738,7 @@ export interface Commands<T> {
      * Adds an element to a dehydrator under a generated id and returns the id.
      *
      *     REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER
-     *     milliseconds] [EVERY milliseconds]
+     *     milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
      *
      * - `bulk`: the new id: 31 characters of 0-9 and A-Z
      */
@@ -753,6 +753,8 @@ export interface Commands<T> {
             postponeAtmost?: number;
             remember?: number;
             every?: number;
+            cron?: Argument;
+            cronZone?: Argument;
         },
     ): Promise<T>;
     /**
@@ -792,7 +794,7 @@ export interface Commands<T> {
      * id exists or is given twice.
      *
      *     REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE [ATMOST
-     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
      *
      * - `integer`: the number of elements added or replaced
      */
@@ -806,6 +808,8 @@ export interface Commands<T> {
             postponeAtmost?: number;
             remember?: number;
             every?: number;
+            cron?: Argument;
+            cronZone?: Argument;
         },
     ): Promise<number>;
     /**
@@ -853,7 +857,7 @@ export interface Commands<T> {
      * Adds an element to a dehydrator, due in ttl milliseconds.
      *
      *     REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER
-     *     milliseconds] [EVERY milliseconds]
+     *     milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
      *
      * - `OK`: the element was added, or replaces one of the same id
      * - `null`: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or POSTPONE
@@ -871,13 +875,15 @@ export interface Commands<T> {
             postponeAtmost?: number;
             remember?: number;
             every?: number;
+            cron?: Argument;
+            cronZone?: Argument;
         },
     ): Promise<'OK' | null>;
     /**
      * Adds an element to a dehydrator, due at a Unix time in milliseconds.
      *
      *     REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
-     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+     *     milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
      *
      * - `OK`: the element was added, or replaces one of the same id
      * - `null`: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or POSTPONE
@@ -895,6 +901,8 @@ export interface Commands<T> {
             postponeAtmost?: number;
             remember?: number;
             every?: number;
+            cron?: Argument;
+            cronZone?: Argument;
         },
     ): Promise<'OK' | null>;
     /**

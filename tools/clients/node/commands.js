@@ -712,7 +712,8 @@ export const commands = {
         name: 'REDE.GIDPUSH',
         readonly: false,
         values: 3,
-        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every', 'cron',
+            'cronZone'],
         write(to, key, ttl, element, options = {}) {
             to.key(key);
             to.value(ttl);
@@ -725,6 +726,11 @@ export const commands = {
             });
             to.option('REMEMBER', options.remember);
             to.option('EVERY', options.every);
+            to.block(options, ['cron'], ['cronZone'], () => {
+                to.token('CRON');
+                to.value(options.cron);
+                to.option('ZONE', options.cronZone);
+            });
         },
         reply: bulk,
     },
@@ -763,7 +769,8 @@ export const commands = {
         name: 'REDE.MPUSH',
         readonly: false,
         values: 2,
-        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every', 'cron',
+            'cronZone'],
         write(to, key, items, options = {}) {
             to.key(key);
             to.tuples(items, 'value', 'value', 'value');
@@ -775,6 +782,11 @@ export const commands = {
             });
             to.option('REMEMBER', options.remember);
             to.option('EVERY', options.every);
+            to.block(options, ['cron'], ['cronZone'], () => {
+                to.token('CRON');
+                to.value(options.cron);
+                to.option('ZONE', options.cronZone);
+            });
         },
         reply: integer,
     },
@@ -828,7 +840,8 @@ export const commands = {
         name: 'REDE.PUSH',
         readonly: false,
         values: 4,
-        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every', 'cron',
+            'cronZone'],
         write(to, key, ttl, element, id, options = {}) {
             to.key(key);
             to.value(ttl);
@@ -842,6 +855,11 @@ export const commands = {
             });
             to.option('REMEMBER', options.remember);
             to.option('EVERY', options.every);
+            to.block(options, ['cron'], ['cronZone'], () => {
+                to.token('CRON');
+                to.value(options.cron);
+                to.option('ZONE', options.cronZone);
+            });
         },
         reply: oneOf(text('OK'), nothing),
     },
@@ -849,7 +867,8 @@ export const commands = {
         name: 'REDE.PUSHAT',
         readonly: false,
         values: 4,
-        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every'],
+        options: ['keep', 'replace', 'postpone', 'postponeAtmost', 'remember', 'every', 'cron',
+            'cronZone'],
         write(to, key, unixTimeMilliseconds, element, id, options = {}) {
             to.key(key);
             to.value(unixTimeMilliseconds);
@@ -863,6 +882,11 @@ export const commands = {
             });
             to.option('REMEMBER', options.remember);
             to.option('EVERY', options.every);
+            to.block(options, ['cron'], ['cronZone'], () => {
+                to.token('CRON');
+                to.value(options.cron);
+                to.option('ZONE', options.cronZone);
+            });
         },
         reply: oneOf(text('OK'), nothing),
     },

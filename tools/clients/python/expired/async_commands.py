@@ -850,7 +850,7 @@ class AsyncCommands:
         ``REDE.ACK key id token [id token ...]``
 
         - ``integer``: the number of claims that still had their token; their elements are removed,
-          or due again if they have EVERY
+          or due again if they have EVERY or CRON
         """
         return self.execute_command("REDE.ACK", key, *_flat(items))
 
@@ -954,14 +954,15 @@ class AsyncCommands:
     def rede_gidpush(
         self, key: KeyT, ttl: int, element: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> Awaitable[Bulk]:
         """Adds an element to a dehydrator under a generated id and returns the id.
 
         ::
 
             REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
-            [REMEMBER milliseconds] [EVERY milliseconds]
+            [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``bulk``: the new id: 31 characters of 0-9 and A-Z
         """
@@ -976,6 +977,8 @@ class AsyncCommands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_info(self, key: KeyT) -> Awaitable[RedeInfoReply]:
@@ -1015,7 +1018,8 @@ class AsyncCommands:
     def rede_mpush(
         self, key: KeyT, *items: tuple[int, EncodableT, EncodableT], keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> Awaitable[int]:
         """Adds several elements to a dehydrator. Without KEEP, REPLACE or POSTPONE it adds none if
         an id exists or is given twice.
@@ -1023,7 +1027,8 @@ class AsyncCommands:
         ::
 
             REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE
-            [ATMOST milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+            [ATMOST milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE
+            zone]]
 
         - ``integer``: the number of elements added or replaced
         """
@@ -1037,6 +1042,8 @@ class AsyncCommands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_nack(self, key: KeyT, delay: int, *ids: EncodableT) -> Awaitable[int]:
@@ -1106,14 +1113,15 @@ class AsyncCommands:
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> Awaitable[bool | None]:
         """Adds an element to a dehydrator, due in ttl milliseconds.
 
         ::
 
             REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
-            [REMEMBER milliseconds] [EVERY milliseconds]
+            [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``OK``: the element was added, or replaces one of the same id
         - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
@@ -1131,19 +1139,22 @@ class AsyncCommands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
         postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+        cron: EncodableT | None = None, cron_zone: EncodableT | None = None,
     ) -> Awaitable[bool | None]:
         """Adds an element to a dehydrator, due at a Unix time in milliseconds.
 
         ::
 
             REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
-            milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+            milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``OK``: the element was added, or replaces one of the same id
         - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
@@ -1161,6 +1172,8 @@ class AsyncCommands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_range(

@@ -844,7 +844,7 @@ class Commands:
         ``REDE.ACK key id token [id token ...]``
 
         - ``integer``: the number of claims that still had their token; their elements are removed,
-          or due again if they have EVERY
+          or due again if they have EVERY or CRON
         """
         return self.execute_command("REDE.ACK", key, *_flat(items))
 
@@ -946,14 +946,15 @@ class Commands:
     def rede_gidpush(
         self, key: KeyT, ttl: int, element: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> Bulk:
         """Adds an element to a dehydrator under a generated id and returns the id.
 
         ::
 
             REDE.GIDPUSH key ttl element [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
-            [REMEMBER milliseconds] [EVERY milliseconds]
+            [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``bulk``: the new id: 31 characters of 0-9 and A-Z
         """
@@ -968,6 +969,8 @@ class Commands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_info(self, key: KeyT) -> RedeInfoReply:
@@ -1007,7 +1010,8 @@ class Commands:
     def rede_mpush(
         self, key: KeyT, *items: tuple[int, EncodableT, EncodableT], keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> int:
         """Adds several elements to a dehydrator. Without KEEP, REPLACE or POSTPONE it adds none if
         an id exists or is given twice.
@@ -1015,7 +1019,8 @@ class Commands:
         ::
 
             REDE.MPUSH key ttl element id [ttl element id ...] [KEEP | REPLACE | POSTPONE
-            [ATMOST milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+            [ATMOST milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE
+            zone]]
 
         - ``integer``: the number of elements added or replaced
         """
@@ -1029,6 +1034,8 @@ class Commands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_nack(self, key: KeyT, delay: int, *ids: EncodableT) -> int:
@@ -1096,14 +1103,15 @@ class Commands:
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
         replace: bool = False, postpone: bool = False, postpone_atmost: int | None = None,
-        remember: int | None = None, every: int | None = None,
+        remember: int | None = None, every: int | None = None, cron: EncodableT | None = None,
+        cron_zone: EncodableT | None = None,
     ) -> bool | None:
         """Adds an element to a dehydrator, due in ttl milliseconds.
 
         ::
 
             REDE.PUSH key ttl element id [KEEP | REPLACE | POSTPONE [ATMOST milliseconds]]
-            [REMEMBER milliseconds] [EVERY milliseconds]
+            [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``OK``: the element was added, or replaces one of the same id
         - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
@@ -1121,19 +1129,22 @@ class Commands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_pushat(
         self, key: KeyT, unix_time_milliseconds: int, element: EncodableT, id: EncodableT, *,
         keep: bool = False, replace: bool = False, postpone: bool = False,
         postpone_atmost: int | None = None, remember: int | None = None, every: int | None = None,
+        cron: EncodableT | None = None, cron_zone: EncodableT | None = None,
     ) -> bool | None:
         """Adds an element to a dehydrator, due at a Unix time in milliseconds.
 
         ::
 
             REDE.PUSHAT key unix-time-milliseconds element id [KEEP | REPLACE | POSTPONE [ATMOST
-            milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds]
+            milliseconds]] [REMEMBER milliseconds] [EVERY milliseconds | CRON spec [ZONE zone]]
 
         - ``OK``: the element was added, or replaces one of the same id
         - ``null``: the id exists and KEEP was given, or it is remembered and KEEP, REPLACE or
@@ -1151,6 +1162,8 @@ class Commands:
                 *_option("ATMOST", postpone_atmost)),
             *_option("REMEMBER", remember),
             *_option("EVERY", every),
+            *_block({"cron": cron}, {"cron_zone": cron_zone}, "CRON", cron, *_option("ZONE",
+                cron_zone)),
         )
 
     def rede_range(

@@ -298,6 +298,109 @@ START_TEST(a_recurring_element_is_never_due_after_the_last_instant)
 }
 END_TEST
 
+/* The clock is at 0:16:40. Tabs separate the fields of a schedule, spaces the arguments. */
+START_TEST(an_element_with_a_schedule_is_due_at_its_instants)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a CRON */20\t*\t*\t*\t* REMEMBER 5", OK },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1200000|" },
+        { "", "200000" },
+        { "REDE.CLAIM d 2000000", "*1|*3|$1|a|$1|p|:1|" },
+        { "", "1500000" }, /* at 0:45: an instant was missed */
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:3600000|" },
+        { "COPY d e", ":1|" },
+        { "REDE.UPDATE d a longer", "$1|p|" },
+        { "", "900000" }, /* at 1:00, the instant itself */
+        { "REDE.POLL d", "*1|$6|longer|" },
+        { "REDE.POLL e", "*1|$1|p|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:4800000|" },
+        { "REDE.RANGE e - +", "*1|*2|$1|a|:4800000|" },
+        { "REDE.PULL d a FORGET", "$6|longer|" },
+        { "EXISTS d", ":0|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_schedule_begins_after_the_deadline_of_the_push)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 3000000 p a CRON @hourly ZONE UTC", OK },
+        { "REDE.PUSHAT d 3600000 p b CRON @hourly", OK },
+        { "REDE.PUSHAT d 5 p c CRON @hourly", OK },
+        { "REDE.MPUSH d 0 p d 9000000 p e CRON @hourly", ":2|" },
+        { "REDE.RANGE d - +", "*5|*2|$1|c|:3600000|*2|$1|d|:3600000|*2|$1|a|:7200000|*2|$1|b|:"
+                              "7200000|*2|$1|e|:10800000|" },
+        /* Brought forward, it keeps its first instant. */
+        { "REDE.RESCHEDULE d 0 a", ":1|" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.RANGE d 7200000 7200000", "*2|*2|$1|b|:7200000|*2|$1|a|:7200000|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_schedule_is_replaced_and_follows_a_claim)
+{
+    static const struct step steps[] = {
+        { "REDE.PUSH d 0 p a", OK },
+        { "REDE.CLAIM d 10", "*1|*3|$1|a|$1|p|:1|" },
+        { "REDE.PUSH d 0 q a REPLACE CRON @hourly", OK },
+        { "COPY d e", ":1|" },
+        { "REDE.XACK d a", "*1|$1|p|" },
+        { "REDE.XACK e a", "*1|$1|p|" },
+        { "REDE.RANGE e - +", "*1|*2|$1|a|:3600000|" },
+        { "REDE.PUSH d 0 r a REPLACE CRON 0\t2\t*\t*\t*", OK },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:7200000|" },
+        { "REDE.PUSH d 0 r a REPLACE EVERY 100", OK },
+        { "REDE.POLL d", "*1|$1|r|" },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:1000100|" },
+        { "REDE.PUSH d 0 r a POSTPONE ATMOST 5 CRON @hourly", OK },
+        { "REDE.PUSH d 99999999 r a POSTPONE ATMOST 5 CRON @hourly", OK },
+        { "REDE.RANGE d - +", "*1|*2|$1|a|:3600000|" },
+        { "REDE.PUSH d 0 r a REPLACE", OK },
+        { "REDE.POLL d", "*1|$1|r|" },
+        { "EXISTS d", ":0|" },
+        { "REDE.POLL e", NONE },
+        { "", "2600000" },
+        { "REDE.POLL e", "*1|$1|q|" },
+        { "REDE.TTN e", ":3600000|" },
+    };
+    begin();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
+START_TEST(a_thousand_schedules_come_and_go)
+{
+    enum { MANY = 1000 };
+    char line[200];
+    begin();
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(line, sizeof(line), "REDE.PUSH d 0 p %u CRON %u\t%u\t*\t*\t*", i, i % 60, i / 60);
+        says(line, OK);
+    }
+    for (unsigned i = 0; i < MANY; i += 2) {
+        snprintf(line, sizeof(line), "REDE.PUSH d 0 p %u REPLACE CRON %u\t23\t1\t*\t*", i, i % 7);
+        says(line, OK);
+    }
+    store_check(world.world.store);
+    says("COPY d e", ":1|");
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(line, sizeof(line), "REDE.PULL d %u", i);
+        says(line, "$1|p|");
+    }
+    says("EXISTS d", ":0|");
+    finish();
+}
+END_TEST
+
 START_TEST(a_recurring_element_that_fails_is_buried_and_recurs)
 {
     static const struct step steps[] = {
@@ -372,6 +475,20 @@ START_TEST(wrong_options_change_nothing)
         { "REDE.MPUSH d 0 p a KEEP 5", "-ERR syntax error: unknown option '5'|" },
         { "REDE.MPUSH d 0 p a 5 KEEP", "-ERR wrong number of arguments for 'rede.mpush' command|" },
         { "REDE.MPUSH d KEEP p a", "-ERR ttl is not an integer or out of range|" },
+        { "REDE.PUSH d 0 p a EVERY 5 CRON @daily",
+          "-ERR syntax error: CRON repeats or contradicts an option before it|" },
+        { "REDE.PUSH d 0 p a CRON @daily EVERY 5",
+          "-ERR syntax error: EVERY repeats or contradicts an option before it|" },
+        { "REDE.PUSH d 0 p a CRON @daily CRON @daily",
+          "-ERR syntax error: CRON repeats or contradicts an option before it|" },
+        { "REDE.PUSH d 0 p a CRON", "-ERR syntax error: CRON needs a value|" },
+        { "REDE.PUSH d 0 p a CRON @daily ZONE", "-ERR syntax error: ZONE needs a value|" },
+        { "REDE.PUSH d 0 p a ZONE UTC", "-ERR syntax error: unknown option 'ZONE'|" },
+        { "REDE.PUSH d 0 p a CRON 0\t0\t31\t2\t*", "-ERR CRON: no date ever matches it|" },
+        { "REDE.PUSHAT d 9223372036854775805 p a CRON @daily",
+          "-ERR CRON: the schedule does not run within 100 years|" },
+        { "REDE.MPUSH d 9223372036853775805 p a 0 p b CRON @yearly",
+          "-ERR CRON: the schedule does not run within 100 years|" },
         { "EXISTS d", ":0|" },
     };
     begin();
@@ -395,6 +512,10 @@ Suite *test_suite(void)
         a_generated_id_is_none_that_is_remembered,
         a_recurring_element_is_due_at_the_next_multiple,
         a_recurring_element_is_never_due_after_the_last_instant,
+        an_element_with_a_schedule_is_due_at_its_instants,
+        a_schedule_begins_after_the_deadline_of_the_push,
+        a_schedule_is_replaced_and_follows_a_claim,
+        a_thousand_schedules_come_and_go,
         a_recurring_element_that_fails_is_buried_and_recurs,
         a_dehydrator_over_its_limit_takes_what_adds_nothing,
         a_full_dehydrator_takes_what_replaces,

@@ -179,6 +179,7 @@ static inline bool same_effect(const struct effect *a, const struct effect *b)
            a->from == b->from && a->to == b->to && same_score(a->score, b->score) &&
            (!has_deadline(a->kind) || a->at == b->at) &&
            (!has_phase(a->kind) || (a->at == b->at && a->stage.at == b->stage.at)) &&
+           (a->kind != EFFECT_REDE_CRON || a->stage.at == b->stage.at) &&
            (!has_stage(a->kind) || same_stage(&a->stage, &b->stage)) &&
            same_policy(a->policy, b->policy) && same_stream_effect(a, b);
 }

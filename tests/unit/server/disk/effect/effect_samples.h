@@ -77,6 +77,8 @@ static const struct {
     { { EFFECT_REDE_OPTIONS, K, A, .at = 0 }, "X.REDE.OPTIONS k 0 0 0 0 a" },
     { { EFFECT_REDE_FOLLOW, K, A, B, .to = 6, .at = 0, .stage.at = 9 },
       "X.REDE.FOLLOW k 0 6 0 9 b a" },
+    { { EFFECT_REDE_CRON, K, A, B, .from = 0, .stage.at = 9 }, "X.REDE.CRON k 0 9 b a" },
+    { { EFFECT_REDE_CRON, K, A, B, .from = 1, .stage.at = 9 }, "X.REDE.CRON k 1 9 b a" },
     { { EFFECT_REDE_UNFOLLOW, K, A }, "X.REDE.UNFOLLOW k a" },
     { { EFFECT_REDE_REMEMBER, K, A, .at = 9 }, "X.REDE.REMEMBER k 9 a" },
     { { EFFECT_REDE_PAUSE, K, .at = 9 }, "X.REDE.PAUSE k 9" },
