@@ -205,7 +205,9 @@ static void take_effect(void *ctx, const struct effect *effect)
     if (effect->db > export->last_db) export->last_db = effect->db;
     if (!export->writes) return;
     effect_writer_put(&export->effects, &plain);
-    if (export->out.len >= DRAIN) drain(export);
+    if (export->out.len < DRAIN) return;
+    effect_writer_end(&export->effects);
+    drain(export);
 }
 
 static bool take_key(void *ctx)

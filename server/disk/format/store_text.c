@@ -38,6 +38,7 @@ static void write_effect(void *ctx, const struct effect *effect)
     struct writing *writing = ctx;
     effect_writer_put(&writing->effects, effect);
     if (writing->text.len < DRAIN) return;
+    effect_writer_end(&writing->effects);
     drain_text(writing);
     if (writing->sink->report != NULL) writing->sink->report(writing->sink->ctx, writing->keys);
 }

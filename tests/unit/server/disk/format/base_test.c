@@ -186,6 +186,27 @@ START_TEST(data_of_random_programs_are_restored_from_a_base)
 }
 END_TEST
 
+/* The text is written while it grows, also within a value of a single member. */
+START_TEST(large_data_are_restored_from_a_base)
+{
+    disk_world_begin();
+    struct run *run = run_new(1);
+    char line[64];
+    for (int i = 0; i < 10000; i++) {
+        snprintf(line, sizeof(line), "ZADD z %d member:%09d", i, i);
+        server_world_send(&run->world, 0, line);
+        snprintf(line, sizeof(line), "SADD s%d member:%09d", i, i);
+        server_world_send(&run->world, 0, line);
+    }
+    write_base(run, &plain);
+    struct store *store = load_base();
+    assert_same(run, store);
+    store_free(store);
+    run_free(run);
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(a_base_and_the_segment_after_it_are_the_data)
 {
     disk_world_begin();
@@ -390,6 +411,7 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
+                                   large_data_are_restored_from_a_base,
                                    commands_of_any_size_are_read_ahead,
                                    errors_behind_good_commands_are_the_same_ahead,
                                    a_base_and_the_segment_after_it_are_the_data,
