@@ -84,18 +84,6 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 
 /* ---- one option ---- */
 
-/* The option's earlier words, followed by these words; the caller frees it. */
-static char *with_words(const struct conf *conf, const struct conf_option *option,
-                        const struct conf_words *words)
-{
-    char *before = conf_get(conf, option), *all, *added = conf_words_join(words, 1);
-    bool alone = before[0] == '\0' || added[0] == '\0';
-    if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : " ", added) < 0) abort();
-    free(before);
-    free(added);
-    return all;
-}
-
 /* The error for a name that is not an option. loadmodule and sentinel are directives of redis.conf
  * that would be dangerous to ignore. */
 static const char *unknown_name(const char *name)
@@ -124,7 +112,15 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (option->type == CONF_LINES) {
         ok = conf_add_line(conf, option, words, why);
     } else {
-        char *value = option->adds ? with_words(conf, option, words) : conf_words_join(words, 1);
+        char *value = conf_words_join(words, 1);
+        if (option->adds) { /* to its earlier words */
+            char *before = conf_get(conf, option), *all;
+            bool alone = before[0] == '\0' || value[0] == '\0';
+            if (asprintf(&all, "%s%s%s", alone ? "" : before, alone ? "" : " ", value) < 0) abort();
+            free(before);
+            free(value);
+            value = all;
+        }
         ok = conf_set(conf, option, value, why);
         free(value);
     }

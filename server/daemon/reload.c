@@ -233,24 +233,6 @@ static bool reload_certificates(struct parts *parts)
     return false;
 }
 
-/* Makes `dir` absolute. As at the start, it is relative to where the daemon was started. */
-static void make_dir_absolute(struct parts *parts)
-{
-    const char *why;
-    int here = open_here();
-    if (here < 0) return;
-    if (fchdir(parts->reload.start_dir) != 0) {
-        close(here);
-        return;
-    }
-    char *path = realpath(parts->conf.dir, NULL);
-    if (fchdir(here) != 0)
-        log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
-    close(here);
-    if (path != NULL) conf_set(&parts->conf, conf_find("dir"), path, &why);
-    free(path);
-}
-
 static bool reopen_changed(struct parts *parts, char *const *kept)
 {
     const struct conf_option *set[CONF_OPTIONS_MAX];
@@ -260,7 +242,19 @@ static bool reopen_changed(struct parts *parts, char *const *kept)
         if (reopen_has(conf_option_at(i)) && was_changed(parts, kept, i))
             set[count++] = conf_option_at(i);
     if (count == 0) return true;
-    make_dir_absolute(parts);
+
+    /* Make `dir` absolute. As at the start, it is relative to where the daemon was started. */
+    int here = open_here();
+    if (here >= 0 && fchdir(parts->reload.start_dir) == 0) {
+        char *path = realpath(parts->conf.dir, NULL);
+        const char *why;
+        if (fchdir(here) != 0)
+            log_line(LOG_WARNING, "Can't change back to dir after a reload. Restart the server");
+        if (path != NULL) conf_set(&parts->conf, conf_find("dir"), path, &why);
+        free(path);
+    }
+    if (here >= 0) close(here);
+
     if (reopen_try(parts, set, count, &fault)) return true;
     log_line(LOG_WARNING, "%s: %s Keeping the old ports, dir and tls options", fault.option->name,
              fault.text);

@@ -64,19 +64,6 @@ static void tell(struct io_socket *socket, const struct io_news *news)
     if (socket->owner != NULL) socket->side->threads->happened(socket->owner, news);
 }
 
-/* The ring has room again. */
-static void feed_starving(struct side *side)
-{
-    struct io_socket_list starving = TAILQ_HEAD_INITIALIZER(starving);
-    TAILQ_CONCAT(&starving, &side->starving, starving);
-    struct io_socket *socket;
-    while ((socket = TAILQ_FIRST(&starving)) != NULL) {
-        TAILQ_REMOVE(&starving, socket, starving);
-        socket->starves = false;
-        tell(socket, &(struct io_news){ .event = IO_WRITABLE });
-    }
-}
-
 static void take_news(void *ctx)
 {
     struct io_threads *threads = ctx;
@@ -89,7 +76,14 @@ static void take_news(void *ctx)
             if (message->event == IO_CLOSED) {
                 forget(socket_of(message->socket));
             } else if (message->event == IO_ROOM) {
-                feed_starving(side);
+                struct io_socket_list starving = TAILQ_HEAD_INITIALIZER(starving);
+                TAILQ_CONCAT(&starving, &side->starving, starving);
+                struct io_socket *socket;
+                while ((socket = TAILQ_FIRST(&starving)) != NULL) {
+                    TAILQ_REMOVE(&starving, socket, starving);
+                    socket->starves = false;
+                    tell(socket, &(struct io_news){ .event = IO_WRITABLE });
+                }
             } else {
                 struct bytes bytes = bytes_of(message->bytes, len - sizeof(*message));
                 tell(socket_of(message->socket),

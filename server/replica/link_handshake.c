@@ -79,20 +79,6 @@ static bool begins_with(const char *line, const char *word)
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-static void expect_copy(struct link *link, const char *line)
-{
-    int64_t offset = 0;
-    link->copy = (struct link_copy){ .length = 0 };
-    if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
-        strlen(link->copy.id) != HISTORY_ID || offset < 0 ||
-        (uint64_t)offset >= STREAM_OFFSET_MAX) {
-        link_fail(link, "answered PSYNC with '%s'", line);
-        return;
-    }
-    link->copy.offset = (uint64_t)offset + 1; /* the reply has the offset of the last byte */
-    link->step = STEP_COPY_HEAD;
-}
-
 static void continue_stream(struct link *link, const char *line)
 {
     char id[HISTORY_ID + 1] = "";
@@ -110,12 +96,23 @@ static void continue_stream(struct link *link, const char *line)
 static void answer_psync(struct link *link, const char *line)
 {
     if (line[0] == '\0') return; /* it keeps the link alive */
-    if (begins_with(line, "+FULLRESYNC"))
-        expect_copy(link, line);
-    else if (begins_with(line, "+CONTINUE"))
+    if (begins_with(line, "+FULLRESYNC")) {
+        int64_t offset = 0;
+        link->copy = (struct link_copy){ .length = 0 };
+        if (sscanf(line, "+FULLRESYNC %40[0-9a-fA-F] %" SCNd64, link->copy.id, &offset) != 2 ||
+            strlen(link->copy.id) != HISTORY_ID || offset < 0 ||
+            (uint64_t)offset >= STREAM_OFFSET_MAX) {
+            link_fail(link, "answered PSYNC with '%s'", line);
+        } else {
+            link->copy.offset =
+                (uint64_t)offset + 1; /* the reply has the offset of the last byte */
+            link->step = STEP_COPY_HEAD;
+        }
+    } else if (begins_with(line, "+CONTINUE")) {
         continue_stream(link, line);
-    else
+    } else {
         link_fail(link, "answered PSYNC with '%s'. Trying again", line);
+    }
     link->w.answered(link->w.ctx, link->state != LINK_DOWN);
 }
 

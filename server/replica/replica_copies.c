@@ -55,21 +55,6 @@ static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
     return clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
 }
 
-static void begin_copying(struct replica *replica)
-{
-    struct replicas *all = replica->all;
-    char line[HISTORY_ID + 48];
-    uint64_t offset = backlog_end(all->w.backlog);
-    /* Redis counts the last byte, not the next one. */
-    snprintf(line, sizeof(line), "FULLRESYNC %s %" PRIu64, all->w.history->id, offset - 1);
-    if (!replica->is_old) resp_status(&replica->session->out, line);
-    replica->state = COPYING;
-    replica->copied = 0;
-    replica->has_copy = false;
-    replica->sent = offset; /* `applied` stays: redis-cli --replica discards its copy */
-    clients_source_ready(replica->session);
-}
-
 static void begin_copy(struct replicas *all, struct full_copy_form form)
 {
     struct replica *replica;
@@ -80,7 +65,16 @@ static void begin_copy(struct replicas *all, struct full_copy_form form)
     {
         if (!waits_for(replica, form)) continue;
         if (error == 0) {
-            begin_copying(replica);
+            /* Redis counts the last byte, not the next one. */
+            uint64_t offset = backlog_end(all->w.backlog);
+            char line[HISTORY_ID + 48];
+            snprintf(line, sizeof(line), "FULLRESYNC %s %" PRIu64, all->w.history->id, offset - 1);
+            if (!replica->is_old) resp_status(&replica->session->out, line);
+            replica->state = COPYING;
+            replica->copied = 0;
+            replica->has_copy = false;
+            replica->sent = offset; /* `applied` stays: redis-cli --replica discards its copy */
+            clients_source_ready(replica->session);
             continue;
         }
         /* The replica logs the reason. */

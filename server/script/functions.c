@@ -111,28 +111,6 @@ static void describe_load_error(lua_State *lua, const char *doing, const char *c
     lua_pop(lua, 1);
 }
 
-/* Runs the function at the top of the stack, which registers functions. */
-static bool run_loading(struct functions *functions)
-{
-    struct interpreter *interpreter = functions->interpreter;
-    lua_State *lua = interpreter->lua;
-    void (*on_steps)(void *, lua_State *) = interpreter->on_steps;
-    void *ctx = interpreter->ctx;
-    interpreter->on_steps = stop_late_library;
-    interpreter->ctx = functions;
-    functions->load_until = clock_mono_usec() + LOAD_USEC;
-    set_variables(lua, REGISTRY_LOADING);
-    interpreter_limit(interpreter, (size_t)functions->conf->script_memory_limit);
-    bool good = interpreter_call(interpreter, 0, 0, 0);
-    interpreter_unlimit(interpreter);
-    set_variables(lua, REGISTRY_RUNNING);
-    interpreter_resume(interpreter);
-    sandbox_reset(lua);
-    interpreter->on_steps = on_steps;
-    interpreter->ctx = ctx;
-    return good;
-}
-
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX])
 {
@@ -147,8 +125,25 @@ struct function_library *functions_compile(struct functions *functions, struct b
     registry_push(lua, REGISTRY_ENVIRONMENT);
     lua_setfenv(lua, -2);
     struct function_library *library = functions->loading = function_library_new(name);
-    bool good = run_loading(functions);
+
+    /* The library registers its functions, within limits of its own. */
+    struct interpreter *interpreter = functions->interpreter;
+    void (*on_steps)(void *, lua_State *) = interpreter->on_steps;
+    void *ctx = interpreter->ctx;
+    interpreter->on_steps = stop_late_library;
+    interpreter->ctx = functions;
+    functions->load_until = clock_mono_usec() + LOAD_USEC;
+    set_variables(lua, REGISTRY_LOADING);
+    interpreter_limit(interpreter, (size_t)functions->conf->script_memory_limit);
+    bool good = interpreter_call(interpreter, 0, 0, 0);
+    interpreter_unlimit(interpreter);
+    set_variables(lua, REGISTRY_RUNNING);
+    interpreter_resume(interpreter);
+    sandbox_reset(lua);
+    interpreter->on_steps = on_steps;
+    interpreter->ctx = ctx;
     functions->loading = NULL;
+
     if (!good)
         describe_load_error(lua, "Error registering functions", "ERR ", error);
     else if (library->first == NULL)

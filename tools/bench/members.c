@@ -249,21 +249,6 @@ static bool take_number(const char **at, const char *end, int64_t *number)
     return true;
 }
 
-/* "<key length>:<key>|<length>:<member>[,...]", a member being "<deadline>:<number>". */
-static void take_message(struct run *run, const struct resp_node *message, int64_t now)
-{
-    const char *at = message->text, *end = message->text + message->len;
-    int64_t len, deadline_msec;
-    if (!take_number(&at, end, &len) || strncmp(at, PREFIX, strlen(PREFIX)) != 0) return;
-    for (at += len; at < end; at += len) {
-        at++; /* the separator */
-        if (!take_number(&at, end, &len)) return;
-        const char *member = at;
-        if (!take_number(&member, at + len, &deadline_msec)) return;
-        samples_add(&run->figures.late, now + run->offset_usec - deadline_msec * 1000);
-    }
-}
-
 static void collect_events(struct run *run)
 {
     int64_t next_look = first_usec(run);
@@ -281,8 +266,21 @@ static void collect_events(struct run *run)
         }
         link_wait(&run->events, next_look);
         if (link_reply(&run->events, 0) == NULL) continue;
-        if (run->events.reply.count == 4)
-            take_message(run, &run->events.reply.nodes[3], wall_usec());
+        if (run->events.reply.count != 4) continue;
+
+        /* "<key length>:<key>|<length>:<member>[,...]", a member being "<deadline>:<number>". */
+        now = wall_usec();
+        const struct resp_node *message = &run->events.reply.nodes[3];
+        const char *at = message->text, *end = message->text + message->len;
+        int64_t len, deadline_msec;
+        if (!take_number(&at, end, &len) || strncmp(at, PREFIX, strlen(PREFIX)) != 0) continue;
+        for (at += len; at < end; at += len) {
+            at++; /* the separator */
+            if (!take_number(&at, end, &len)) break;
+            const char *member = at;
+            if (!take_number(&member, at + len, &deadline_msec)) break;
+            samples_add(&run->figures.late, now + run->offset_usec - deadline_msec * 1000);
+        }
     }
 }
 

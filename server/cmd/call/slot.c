@@ -18,19 +18,16 @@ static uint16_t crc_step(uint16_t crc, unsigned nibble)
     return (uint16_t)((crc << 4) ^ table[(crc >> 12) ^ nibble]);
 }
 
-/* The part of the key that determines its slot. */
-static struct bytes tag_of(struct bytes key)
-{
-    const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
-    if (open == NULL) return key;
-    const char *from = open + 1;
-    const char *close = memchr(from, '}', (size_t)(key.data + key.len - from));
-    return close == NULL || close == from ? key : bytes_of(from, (size_t)(close - from));
-}
-
 int slot_of(struct bytes key)
 {
-    struct bytes tag = tag_of(key);
+    /* A tag in braces determines the slot, if there is one. */
+    struct bytes tag = key;
+    const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
+    if (open != NULL) {
+        const char *from = open + 1;
+        const char *close = memchr(from, '}', (size_t)(key.data + key.len - from));
+        if (close != NULL && close != from) tag = bytes_of(from, (size_t)(close - from));
+    }
     uint16_t crc = 0;
     for (size_t i = 0; i < tag.len; i++) {
         unsigned byte = (unsigned char)tag.data[i];

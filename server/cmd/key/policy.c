@@ -30,18 +30,6 @@ static bool check_target(struct call *call, const char *option, struct bytes key
     return true;
 }
 
-static bool check_targets(struct call *call, const struct policy *policy)
-{
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
-        const struct policy_row *row = &policy_rows[option];
-        for (unsigned i = 0; i < row->part_count; i++)
-            if (row->parts[i].kind == POLICY_KEY &&
-                !check_target(call, row->name, policy_key(policy, &row->parts[i])))
-                return false;
-    }
-    return true;
-}
-
 /* Finds the keys that follow TO. A key may itself be named TO. */
 static int find_targets(int argc, const struct bytes *argv, int *positions)
 {
@@ -60,7 +48,13 @@ static void cmd_policy_set(struct call *call)
         failf(call, ERR_WORDED, refusal.text);
         return;
     }
-    if (!check_targets(call, &policy)) return;
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        const struct policy_row *row = &policy_rows[option];
+        for (unsigned i = 0; i < row->part_count; i++)
+            if (row->parts[i].kind == POLICY_KEY &&
+                !check_target(call, row->name, policy_key(&policy, &row->parts[i])))
+                return;
+    }
     txn_policy_set(call->txn, call->argv[2], &policy);
     reply_ok(call);
 }

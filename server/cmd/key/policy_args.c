@@ -17,29 +17,25 @@ static void print(struct policy_refusal *refusal, enum error error, ...)
     va_end(values);
 }
 
-static void explain(const struct policy_fault *fault, struct policy_refusal *to)
-{
-    const char *name = fault->name, *word = fault->word.data;
-    int shown = (int)(fault->word.len < SHOWN_MAX ? fault->word.len : SHOWN_MAX);
-    switch (fault->error) {
-    case POLICY_BAD_NAME: print(to, ERR_POLICY_NAME, shown, word, POLICY_NAME_MAX); break;
-    case POLICY_EMPTY: print(to, ERR_POLICY_EMPTY, fault->text); break;
-    case POLICY_UNKNOWN: print(to, ERR_POLICY_OPTION, shown, word); break;
-    case POLICY_TWICE: print(to, ERR_POLICY_TWICE, name); break;
-    case POLICY_NEEDS: print(to, ERR_POLICY_NEEDS, name, fault->text); break;
-    case POLICY_BAD: print(to, ERR_POLICY_VALUE, name, shown, word, fault->text); break;
-    case POLICY_BAD_KEY: print(to, ERR_POLICY_TARGET_NAME, name, POLICY_NAME_MAX); break;
-    case POLICY_OWN_KEY: print(to, ERR_POLICY_OWN_TARGET); break;
-    case POLICY_ALONE: print(to, ERR_POLICY_ALONE, name, fault->text); break;
-    case POLICY_TTL_LONG: print(to, ERR_POLICY_TTL_MAXTTL); break;
-    }
-}
-
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_refusal *refusal)
 {
     struct policy_fault fault;
     if (policy_read(words, count, policies, policy, &fault)) return true;
-    explain(&fault, refusal);
+
+    const char *name = fault.name, *word = fault.word.data;
+    int shown = (int)(fault.word.len < SHOWN_MAX ? fault.word.len : SHOWN_MAX);
+    switch (fault.error) {
+    case POLICY_BAD_NAME: print(refusal, ERR_POLICY_NAME, shown, word, POLICY_NAME_MAX); break;
+    case POLICY_EMPTY: print(refusal, ERR_POLICY_EMPTY, fault.text); break;
+    case POLICY_UNKNOWN: print(refusal, ERR_POLICY_OPTION, shown, word); break;
+    case POLICY_TWICE: print(refusal, ERR_POLICY_TWICE, name); break;
+    case POLICY_NEEDS: print(refusal, ERR_POLICY_NEEDS, name, fault.text); break;
+    case POLICY_BAD: print(refusal, ERR_POLICY_VALUE, name, shown, word, fault.text); break;
+    case POLICY_BAD_KEY: print(refusal, ERR_POLICY_TARGET_NAME, name, POLICY_NAME_MAX); break;
+    case POLICY_OWN_KEY: print(refusal, ERR_POLICY_OWN_TARGET); break;
+    case POLICY_ALONE: print(refusal, ERR_POLICY_ALONE, name, fault.text); break;
+    case POLICY_TTL_LONG: print(refusal, ERR_POLICY_TTL_MAXTTL); break;
+    }
     return false;
 }

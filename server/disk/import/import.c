@@ -56,17 +56,6 @@ void import_show(char *to, size_t size, struct bytes text)
     memcpy(to + len, len < text.len ? cut : "", len < text.len ? sizeof(cut) : 1);
 }
 
-static struct import_kind *find_or_add_kind(struct import *import, const char *name)
-{
-    for (unsigned i = 0; i < import->kind_count; i++)
-        if (strcmp(import->kinds[i].name, name) == 0) return &import->kinds[i];
-    if (import->kind_count == IMPORT_KINDS) return &import->kinds[IMPORT_KINDS - 1];
-    struct import_kind *kind = &import->kinds[import->kind_count++];
-    bool is_last = import->kind_count == IMPORT_KINDS;
-    snprintf(kind->name, sizeof(kind->name), "%s", is_last ? "other" : name);
-    return kind;
-}
-
 static bool has_word(const char *words, const char *word)
 {
     size_t len = strlen(word);
@@ -104,7 +93,15 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
     char name[IMPORT_KIND_NAME], shown[IMPORT_KEY_SHOWN];
     snprintf(name, sizeof(name), "%s%s%s", kind, *which != '\0' ? " " : "", which);
     import_show(shown, sizeof(shown), key);
-    struct import_kind *counted = find_or_add_kind(import, name);
+    struct import_kind *counted = import->kinds, *end = counted + import->kind_count;
+    while (counted < end && strcmp(counted->name, name) != 0)
+        counted++;
+    if (counted == end && import->kind_count == IMPORT_KINDS) {
+        counted--; /* "other" */
+    } else if (counted == end) {
+        bool is_last = ++import->kind_count == IMPORT_KINDS;
+        snprintf(counted->name, sizeof(counted->name), "%s", is_last ? "other" : name);
+    }
     if (counted->keys++ == 0) memcpy(counted->first_key, shown, sizeof(shown));
     /* The word for import-skip: "graphdata", "key-metadata", or "JSON" for JSON.SET. */
     snprintf(counted->word, sizeof(counted->word), "%s", *which != '\0' ? which : kind);

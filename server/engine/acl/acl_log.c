@@ -42,14 +42,6 @@ void acl_log_reset(struct acl_log *log)
         drop_entry(log, TAILQ_FIRST(&log->entries));
 }
 
-static bool is_same_kind(const struct acl_log_entry *entry, const struct acl_refusal *refusal)
-{
-    return entry->reason == refusal->reason && entry->where == refusal->where &&
-           refusal->now - entry->at <= GROUPED_MSEC &&
-           bytes_equal(blob_view(entry->object), refusal->object) &&
-           bytes_equal(blob_view(entry->user_name), refusal->user_name);
-}
-
 /* The line about the client, without a line end. */
 static struct blob *describe(const struct acl_log *log, struct session *session)
 {
@@ -70,8 +62,12 @@ void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t 
 {
     struct acl_log_entry *entry = TAILQ_FIRST(&log->entries);
     int left = GROUPED_AMONG;
-    for (; entry != NULL && left > 0 && !is_same_kind(entry, refusal); left--)
-        entry = TAILQ_NEXT(entry, next);
+    for (; entry != NULL && left > 0; left--, entry = TAILQ_NEXT(entry, next))
+        if (entry->reason == refusal->reason && entry->where == refusal->where &&
+            refusal->now - entry->at <= GROUPED_MSEC &&
+            bytes_equal(blob_view(entry->object), refusal->object) &&
+            bytes_equal(blob_view(entry->user_name), refusal->user_name))
+            break;
     if (entry != NULL && left > 0) {
         TAILQ_REMOVE(&log->entries, entry, next);
     } else {

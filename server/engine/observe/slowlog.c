@@ -49,17 +49,6 @@ void slowlog_free(struct slowlog *slowlog)
     mem_free(slowlog);
 }
 
-static struct blob *shorten_argument(struct bytes text)
-{
-    enum { REST_MAX = 48 };
-    char line[ARG_MAX_LEN + REST_MAX];
-    if (text.len <= ARG_MAX_LEN) return blob_new(text);
-    memcpy(line, text.data, ARG_MAX_LEN);
-    int rest =
-        snprintf(line + ARG_MAX_LEN, REST_MAX, "... (%zu more bytes)", text.len - ARG_MAX_LEN);
-    return blob_new(bytes_of(line, ARG_MAX_LEN + (size_t)rest));
-}
-
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
 {
     struct slow_call *kept = mem_alloc(sizeof(*kept));
@@ -71,8 +60,18 @@ void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max)
                                 .peer = blob_new(slow->peer),
                                 .name = blob_new(slow->name) };
     kept->argv = mem_alloc((size_t)kept->argc * sizeof(struct blob *));
-    for (int i = 0; i < kept->argc; i++)
-        kept->argv[i] = shorten_argument(slow->argv[i]);
+    for (int i = 0; i < kept->argc; i++) {
+        enum { REST_MAX = 48 };
+        char line[ARG_MAX_LEN + REST_MAX];
+        struct bytes text = slow->argv[i];
+        if (text.len > ARG_MAX_LEN) {
+            memcpy(line, text.data, ARG_MAX_LEN);
+            int rest = snprintf(line + ARG_MAX_LEN, REST_MAX, "... (%zu more bytes)",
+                                text.len - ARG_MAX_LEN);
+            text = bytes_of(line, ARG_MAX_LEN + (size_t)rest);
+        }
+        kept->argv[i] = blob_new(text);
+    }
     if (slow->argc > ARGS_MAX) { /* the last one kept shows the number of those left out */
         char rest[64];
         int len =

@@ -58,24 +58,21 @@ static void count_flags(struct blocked_client *client, int by)
     blocked->or_claims += (size_t)(client->or_claims ? by : 0);
 }
 
-static void leave_queue(struct blocked *blocked, struct queued_client *queued)
-{
-    struct key_queue *queue = queued->queue;
-    if (blocked->next == queued) blocked->next = TAILQ_NEXT(queued, of_key);
-    TAILQ_REMOVE(&queue->clients, queued, of_key);
-    if (!TAILQ_EMPTY(&queue->clients)) return;
-    if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
-    agenda_cancel(&blocked->wakes, &queue->wake);
-    dict_remove(&blocked->tables[queue->db], blocked_queue_key(queue));
-    mem_free(queue);
-}
-
 static void forget_client(struct session *session)
 {
     struct blocked_client *client = session->blocked;
     struct blocked *blocked = client->all;
-    for (size_t i = 0; i < client->count; i++)
-        leave_queue(blocked, &client->queued[i]);
+    for (size_t i = 0; i < client->count; i++) {
+        struct queued_client *queued = &client->queued[i];
+        struct key_queue *queue = queued->queue;
+        if (blocked->next == queued) blocked->next = TAILQ_NEXT(queued, of_key);
+        TAILQ_REMOVE(&queue->clients, queued, of_key);
+        if (!TAILQ_EMPTY(&queue->clients)) continue;
+        if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
+        agenda_cancel(&blocked->wakes, &queue->wake);
+        dict_remove(&blocked->tables[queue->db], blocked_queue_key(queue));
+        mem_free(queue);
+    }
     agenda_cancel(&blocked->deadlines, &client->deadline);
     blocked->count--;
     if (client->call != NULL) count_flags(client, -1);
@@ -199,13 +196,6 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
 
-static bool is_skipped(const struct blocked *blocked, const struct queued_client *queued)
-{
-    for (unsigned i = 0; i < blocked->skipped_count; i++)
-        if (want_the_same(blocked->skipped[i], queued->client)) return true;
-    return false;
-}
-
 /* Skips clients whose command has already found nothing in this key, and those that an entry to
  * claim does not concern. */
 static void find_next(struct blocked *blocked)
@@ -213,7 +203,9 @@ static void find_next(struct blocked *blocked)
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {
         const struct blocked_client *client = blocked->next->client;
         bool is_left_out = blocked->for_claims && client->type == TYPE_STREAM && !client->or_claims;
-        if (!is_left_out && !is_skipped(blocked, blocked->next)) return;
+        for (unsigned i = 0; i < blocked->skipped_count && !is_left_out; i++)
+            is_left_out = want_the_same(blocked->skipped[i], client);
+        if (!is_left_out) return;
     }
 }
 

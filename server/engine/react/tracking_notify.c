@@ -18,21 +18,6 @@ struct invalidation {
 
 /* ---- one message ---------------------------------------------------------------------------- */
 
-/* RESP2 has no pushes: only a subscriber can be notified, with a pub/sub message. */
-static bool begin_message(struct resp_writer *out, bool redirected, const struct session *to)
-{
-    if (resp_has_push(out)) {
-        resp_push(out, 2);
-        resp_bulk_text(out, "invalidate");
-        return true;
-    }
-    if (!redirected || session_subscriptions(to) == 0) return false;
-    resp_push(out, 3);
-    resp_bulk_text(out, "message");
-    resp_bulk_text(out, CHANNEL);
-    return true;
-}
-
 /* DIFFERS: Redis sends "all keys" as a null in the protocol version of the tracking session, which
  * can differ from that of the session it redirects to. (doc/differs.md) */
 static void notify_tracker(struct tracker *tracker, const struct invalidation *message)
@@ -52,7 +37,16 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
         session_notify(to);
         return;
     }
-    if (!begin_message(&out, redirected, to)) return;
+    if (resp_has_push(&out)) {
+        resp_push(&out, 2);
+        resp_bulk_text(&out, "invalidate");
+    } else if (redirected && session_subscriptions(to) > 0) {
+        resp_push(&out, 3);
+        resp_bulk_text(&out, "message");
+        resp_bulk_text(&out, CHANNEL);
+    } else {
+        return; /* RESP2 has no pushes: only a subscriber can be notified */
+    }
     if (message->keys == NULL) resp_null(&out);
     if (message->keys != NULL) resp_array(&out, message->count);
     for (size_t i = 0; i < message->count; i++)

@@ -21,20 +21,6 @@ static void put_line(RedisModuleCtx *ctx, const struct resp_node *node,
     if (text != few) mem_free(text);
 }
 
-/* The host prints a double as our writer prints doubles, and a long double as our writer prints
- * coordinates. */
-static void put_double(RedisModuleCtx *ctx, const struct resp_node *node)
-{
-    char text[NUMBER_DOUBLE_MAX_CHARS];
-    size_t len = number_print_double(text, node->real);
-    long double value;
-    if (bytes_equal(bytes_of(node->text, node->len), bytes_of(text, len)) ||
-        !number_parse_long_double(node->text, node->len, &value))
-        redis.ReplyWithDouble(ctx, node->real);
-    else
-        redis.ReplyWithLongDouble(ctx, value);
-}
-
 static void put_node(struct resp_sink *sink, const struct resp_node *node)
 {
     struct reply *reply = (struct reply *)sink;
@@ -49,7 +35,19 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
         break;
     case REPLY_MAP: redis.ReplyWithMap(ctx, (long)(node->number / 2)); break;
     case REPLY_SET: redis.ReplyWithSet(ctx, (long)node->number); break;
-    case REPLY_DOUBLE: put_double(ctx, node); break;
+    case REPLY_DOUBLE: {
+        /* The host prints a double as our writer prints doubles, and a long double as our writer
+         * prints coordinates. */
+        char text[NUMBER_DOUBLE_MAX_CHARS];
+        size_t len = number_print_double(text, node->real);
+        long double value;
+        if (bytes_equal(bytes_of(node->text, node->len), bytes_of(text, len)) ||
+            !number_parse_long_double(node->text, node->len, &value))
+            redis.ReplyWithDouble(ctx, node->real);
+        else
+            redis.ReplyWithLongDouble(ctx, value);
+        break;
+    }
     case REPLY_ARRAY:
     case REPLY_PUSH: redis.ReplyWithArray(ctx, (long)node->number); break;
     case REPLY_ATTRIBUTE: break;

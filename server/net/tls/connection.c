@@ -248,29 +248,21 @@ size_t tls_bytes(const struct tls_connection *conn)
     return conn != NULL ? conn->bytes : 0;
 }
 
-/* The only common name, to be freed with OPENSSL_free; NULL: not exactly one. */
-static unsigned char *common_name(const X509 *cert, size_t *len)
-{
-    X509_NAME *subject = X509_get_subject_name(cert);
-    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return NULL;
-    unsigned char *text = NULL;
-    const ASN1_STRING *value = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
-    int got = ASN1_STRING_to_UTF8(&text, value);
-    if (got < 0) return NULL;
-    *len = (size_t)got;
-    return text;
-}
-
 bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size)
 {
     const X509 *cert = SSL_get0_peer_certificate(conn->ssl);
     if (cert == NULL || SSL_get_verify_result(conn->ssl) != X509_V_OK) return false;
-    size_t len = 0;
-    unsigned char *name = common_name(cert, &len);
-    bool fits = name != NULL && len > 0 && len < size && memchr(name, '\0', len) == NULL;
+
+    /* There must be exactly one common name. */
+    X509_NAME *subject = X509_get_subject_name(cert);
+    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return false;
+    unsigned char *name = NULL;
+    int len =
+        ASN1_STRING_to_UTF8(&name, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    bool fits = len > 0 && (size_t)len < size && memchr(name, '\0', (size_t)len) == NULL;
     if (fits) {
-        memcpy(to, name, len);
+        memcpy(to, name, (size_t)len);
         to[len] = '\0';
     }
     OPENSSL_free(name);

@@ -40,19 +40,6 @@ static void add_json_text(struct walk *walk, int index)
     walk->bytes += len * ESCAPED_BYTES + 2;
 }
 
-/* Does encode write an array that has the last index `last` and `count` elements? If too many are
- * missing, it raises an error or writes an object, depending on its settings. */
-static bool fills_gaps(const struct walk *walk, double last, double count)
-{
-    lua_State *L = walk->L;
-    if (last - count <= UNASKED_MISSING) return true;
-    lua_pushvalue(L, walk->limits->sparse_array);
-    lua_call(L, 0, 3);
-    double ratio = lua_tonumber(L, -2), safe = lua_tonumber(L, -1);
-    lua_pop(L, 3);
-    return ratio <= 0 || last <= count * ratio || last <= safe;
-}
-
 static void add_value(struct walk *walk);
 
 static void check_bytes(const struct walk *walk)
@@ -90,7 +77,17 @@ static void add_table(struct walk *walk)
         add_value(walk);
         check_bytes(walk);
     }
-    if (numbers != count || !fills_gaps(walk, last, (double)count))
+    /* If too many elements of an array are missing, encode raises an error or writes an object,
+     * depending on its settings. */
+    bool is_array = numbers == count;
+    if (is_array && last - (double)count > UNASKED_MISSING) {
+        lua_pushvalue(L, walk->limits->sparse_array);
+        lua_call(L, 0, 3);
+        double ratio = lua_tonumber(L, -2), safe = lua_tonumber(L, -1);
+        lua_pop(L, 3);
+        is_array = ratio <= 0 || last <= (double)count * ratio || last <= safe;
+    }
+    if (!is_array)
         walk->bytes += count * NUMBER_BYTES;
     else if (last > (double)count) /* missing elements of an array are written as null */
         walk->bytes += (size_t)(last - (double)count) * NULL_BYTES;
