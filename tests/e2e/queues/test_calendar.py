@@ -149,7 +149,8 @@ def bad_names_of_zones_get_an_error():
 
 @test
 def bad_options_get_an_error():
-    lines = [(("ZONE",), b"ERR syntax error: ZONE needs a value"), (("FOO", 1), b"ERR syntax error: unknown option 'FOO'"),
+    lines = [(("ZONE",), b"ERR syntax error: ZONE needs a value"),
+             (("FOO", 1), b"ERR syntax error: unknown option 'FOO'"),
              (("COUNT", 1, "COUNT", 2), b"ERR syntax error: COUNT repeats or contradicts an option before it"),
              (("COUNT", 0), b"ERR COUNT must be between 1 and 1000"),
              (("COUNT", 1001), b"ERR COUNT must be between 1 and 1000"),
