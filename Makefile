@@ -38,8 +38,11 @@ B ?= build$(if $(filter libc,$(MALLOC)),/libc)
 # make looks for that word before it lets a command use the jobserver.
 PARALLEL = --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 
-# The daemon and the module are optimized as a whole, where gcc builds them without sanitizers.
-LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects)
+# The daemon and the module are optimized as a whole, where gcc builds them without sanitizers. For x86-64 gcc would
+# fill structs with "rep stos", which a processor takes about 10 ns to begin, up to five times in a request.
+FILL_x86_64 = -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign
+FILL := $(FILL_$(shell uname -m))
+LTO ?= $(if $(SANITIZE)$(filter-out cc gcc,$(CC)),,-flto=auto -ffat-lto-objects $(FILL))
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion $(WERROR)
 BASE = -std=c11 -D_GNU_SOURCE -I. -pthread -fno-omit-frame-pointer $(LTO) $(SANITIZE)
