@@ -359,12 +359,6 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
     return read_args(reader, input, len, limits);
 }
 
-const char *resp_reader_arg(const struct resp_reader *reader, const char *input, int i)
-{
-    const char *base = reader->args_unquoted ? reader->unquoted : input;
-    return base + reader->args[i].offset;
-}
-
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len)
 {
     if (reader->bulk_expected < 0) return 0;

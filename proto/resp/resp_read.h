@@ -56,7 +56,12 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
                            const struct resp_limits *limits);
 
 /* The text of argument i; `input` as passed to the last resp_read. */
-const char *resp_reader_arg(const struct resp_reader *reader, const char *input, int i);
+static inline const char *resp_reader_arg(const struct resp_reader *reader, const char *input,
+                                          int i)
+{
+    const char *base = reader->args_unquoted ? reader->unquoted : input;
+    return base + reader->args[i].offset;
+}
 
 /* The number of bytes missing from the argument being read, or 0 if unknown, so that the buffer for
  * a large argument can be allocated at once. */

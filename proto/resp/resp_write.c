@@ -156,6 +156,11 @@ void resp_integer(struct resp_writer *w, int64_t value)
         put_number(w, REPLY_INTEGER, value);
         return;
     }
+    if (value >= 0 && value <= 9) {
+        const char line[] = { ':', (char)('0' + value), '\r', '\n' };
+        append_ready(w, line, sizeof(line));
+        return;
+    }
     if (is_silent(w)) return;
     char *start = outbuf_reserve(w->out, HEADER_ROOM), *p = start;
     *p++ = ':';

@@ -159,6 +159,20 @@ void engine_answered(struct session *session)
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
 }
 
+/* Is this a word with which lines of HTTP begin? The first letter is tested by itself, because many
+ * frequent commands are as long as these words. */
+static bool is_http_word(struct bytes word)
+{
+    if (word.len == 0) return false;
+    switch (word.data[0]) {
+    case 'p':
+    case 'P': return bytes_is_word(word, "post");
+    case 'h':
+    case 'H': return bytes_is_word(word, "host:");
+    default: return false;
+    }
+}
+
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
@@ -171,7 +185,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     /* A web page can make a browser send an HTTP request to this port, with commands in its body.
      * Such a request has lines that begin with these words: close the connection before later lines
      * run. */
-    if (bytes_is_word(argv[0], "post") || bytes_is_word(argv[0], "host:")) {
+    if (is_http_word(argv[0])) {
         /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
         msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
         if (age < 0 || age >= HTTP_LOG_MSEC) {

@@ -153,7 +153,7 @@ bool gates_refuse(struct engine *engine, struct call *call)
 
     /* Writes: can they be kept in memory, on disk, on replicas? PING is refused as well while
      * nothing can be persisted, so that monitoring notices. */
-    if (memory_limit_refuses(engine, call)) return refuse(engine, call, ERR_OOM);
+    if (memory_limit_refuses(engine, call, flags)) return refuse(engine, call, ERR_OOM);
     if (flags & (WRITE | REFUSED_WITH_WRITES)) {
         const char *fault = gates_persist_fault(engine);
         if (fault != NULL) return refuse_plainly(engine, call, ERR_MISCONF, fault);

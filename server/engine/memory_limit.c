@@ -82,10 +82,9 @@ bool memory_limit_evict(struct engine *engine, size_t most)
     return false;
 }
 
-bool memory_limit_refuses(struct engine *engine, const struct call *call)
+bool memory_limit_refuses(struct engine *engine, const struct call *call, unsigned flags)
 {
     if (engine->busy) return false;
-    unsigned flags = multi_flags(call);
     /* Inside MULTI every command needs memory: the queue keeps a copy. */
     bool is_queued = call->session->multi != NULL && !(call->command.row->flags & NOT_QUEUED);
     if (((flags & GROWS) || is_queued) && out_of_memory(engine)) return true;

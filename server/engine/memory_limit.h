@@ -15,8 +15,9 @@ size_t memory_limit_uncounted(const struct engine *engine);
 bool memory_limit_exceeded(const struct engine *engine);
 
 /* Must the call be refused for lack of memory? Evicts some keys first. No key is evicted while a
- * script runs, so before a script it records whether the script's commands lack memory. */
-bool memory_limit_refuses(struct engine *engine, const struct call *call);
+ * script runs, so before a script it records whether the script's commands lack memory. `flags` are
+ * those that multi_flags returns for the call. */
+bool memory_limit_refuses(struct engine *engine, const struct call *call, unsigned flags);
 
 /* While engine->evicting, evicts up to `most` keys by maxmemory-policy until memory use is below
  * maxmemory. Returns false if there is nothing to do, no key can be evicted, or eviction is

@@ -401,6 +401,12 @@ static void take_request(struct requests *requests)
 static void parse(struct requests *requests)
 {
     struct arrival *arrival = &requests->arrival;
+    /* None of these changes before the window has run. */
+    const struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
+                                      .max_args = INT32_MAX,
+                                      .max_line = MAX_LINE,
+                                      .max_bulk_anon = MAX_BULK_ANON,
+                                      .anonymous = limits_is_anon(requests->limits) };
     arrival->holds = false;
     while (!arrival->ended && !arrival->holds && requests->all->window.count < WINDOW) {
         if (!may_run(requests))
@@ -409,11 +415,6 @@ static void parse(struct requests *requests)
             arrival->ended = true;
             return;
         }
-        struct resp_limits most = { .max_bulk = requests->all->w.conf->proto_max_bulk_len,
-                                    .max_args = INT32_MAX,
-                                    .max_line = MAX_LINE,
-                                    .max_bulk_anon = MAX_BULK_ANON,
-                                    .anonymous = limits_is_anon(requests->limits) };
         enum resp_status status =
             resp_read(&requests->reader, arrived_at(requests, arrival->parsed),
                       arrival->len - arrival->parsed, &most);

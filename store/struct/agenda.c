@@ -224,17 +224,17 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
 static uint32_t earliest_child(const struct agenda *ag, uint32_t i, number *earliest)
 {
     uint64_t child = first_child(i);
-    uint64_t end = child + ARITY < ag->count ? child + ARITY : ag->count;
-    if (child >= end) return ag->count;
-    uint32_t best = (uint32_t)child;
-    *earliest = number_at(ag, best);
-    for (uint32_t c = best + 1; c < end; c++) {
-        number n = number_at(ag, c);
+    if (child >= ag->count) return ag->count;
+    uint32_t siblings = ag->count - (uint32_t)child, best = 0;
+    const struct agenda_slot *slots = slot_at(ag, (uint32_t)child); /* in one segment */
+    *earliest = slots[0].bits;
+    for (uint32_t c = 1; c < ARITY && c < siblings; c++) {
+        number n = slots[c].bits;
         if (!before(n, *earliest)) continue;
         best = c;
         *earliest = n;
     }
-    return best;
+    return (uint32_t)child + best;
 }
 
 static void sift_down(const struct agenda *ag, uint32_t hole, number moving)

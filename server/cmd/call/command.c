@@ -244,30 +244,33 @@ const char *commands_rename(struct commands *commands, struct bytes name, struct
     return NULL;
 }
 
-/* The row for argv, given the row for argv[0]. */
-static struct command_ref match_in(struct command_ref ref, int argc, const struct bytes *argv)
+/* Turns the row for argv[0] into the row for argv. */
+static void match_subcommand(struct command_ref *ref, int argc, const struct bytes *argv)
 {
-    if (ref.row == NULL || ref.row->subcommands == NULL || argc < 2) return ref;
+    if (ref->row == NULL || ref->row->subcommands == NULL || argc < 2) return;
     size_t i = 0;
-    const struct command *rows = ref.row->subcommands;
+    const struct command *rows = ref->row->subcommands;
     while (rows[i].name != NULL && !is_same_name(rows[i].name, argv[1]))
         i++;
-    ref.parent = ref.row;
-    ref.row = rows[i].name != NULL ? &rows[i] : NULL;
-    ref.stats = ref.row != NULL ? ref.stats + 1 + i : NULL;
-    return ref;
+    ref->parent = ref->row;
+    ref->row = rows[i].name != NULL ? &rows[i] : NULL;
+    ref->stats = ref->row != NULL ? ref->stats + 1 + i : NULL;
 }
 
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv)
 {
-    return match_in(commands_find(commands, argv[0]), argc, argv);
+    struct command_ref ref = commands_find(commands, argv[0]);
+    match_subcommand(&ref, argc, argv);
+    return ref;
 }
 
 struct command_ref commands_match_original(const struct commands *commands, int argc,
                                            const struct bytes *argv)
 {
-    return match_in(commands_find_original(commands, argv[0]), argc, argv);
+    struct command_ref ref = commands_find_original(commands, argv[0]);
+    match_subcommand(&ref, argc, argv);
+    return ref;
 }
 
 struct command_ref commands_subcommand(struct command_ref ref, size_t i)

@@ -40,7 +40,7 @@ static void expire_key(struct call *call, enum ttl_unit unit)
 
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     bool moves = entry != NULL;
-    if (moves) {
+    if (moves && call->argc > 3) {
         /* NEVER is the latest instant, so a missing deadline compares as infinite. */
         msec old = entry_expires_at(call->txn->ks, entry);
         moves = !(when.none_yet && old != NEVER) && !(when.present && old == NEVER) &&

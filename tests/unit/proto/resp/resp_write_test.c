@@ -45,6 +45,9 @@ START_TEST(lines_and_integers_are_the_same_in_both_versions)
 {
     WRITES_IN_BOTH(resp_status(&w, "OK"), "+OK\r\n");
     WRITES_IN_BOTH(resp_integer(&w, 0), ":0\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, 9), ":9\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, 10), ":10\r\n");
+    WRITES_IN_BOTH(resp_integer(&w, -1), ":-1\r\n");
     WRITES_IN_BOTH(resp_integer(&w, INT64_MIN), ":-9223372036854775808\r\n");
     WRITES_IN_BOTH(resp_integer(&w, 1234567), ":1234567\r\n");
 }
