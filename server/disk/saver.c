@@ -1,4 +1,14 @@
-/* saver: see saver.h. */
+/* saver: see saver.h. A snapshot and a rewrite are each wanted or not, and run one at a time:
+ *
+ *                    BGSAVE, save points,               the turn's end, while no task runs
+ *     NOT_WANTED --- BGREWRITEAOF, growth --> WANTED_NOW ----------------------------------> runs
+ *         ^                                       ^                                           |
+ *         |                                       | the delay is over, or there is space      |
+ *         |                                  WANTED_AGAIN <---------- it failed --------------|
+ *         +-------------------------------------------------------- it succeeded ------------ +
+ *
+ * A journal without a base wants a rewrite as well, without being asked (waits_for_base), unless
+ * one is wanted again. */
 #include "server/disk/saver.h"
 
 #include <errno.h>
@@ -38,10 +48,11 @@ enum task {
     TASK_VOID, /* a base that nobody needs any more: it was cancelled, and has not ended yet */
 };
 
-/* Failed tasks that will be tried again, both at the same time. If the disk was full, that is
- * earlier once there is more space. */
+enum want { NOT_WANTED, WANTED_AGAIN, WANTED_NOW };
+
+/* When failed tasks are tried again, both at the same time. If the disk was full, that is earlier
+ * once there is more space. */
 struct retry {
-    bool save, rewrite;
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
     bool full;
     int64_t check_usec; /* when to check the free space again */
@@ -59,7 +70,7 @@ struct saver {
     enum task task;
     int64_t task_began_usec; /* of the child, or of the rewrite */
     uint64_t changes_at_task;
-    bool save_scheduled, rewrite_scheduled;
+    enum want save_want, rewrite_want;
     struct retry retry;
     struct loop_timer *again; /* starts a turn when `retry` is due */
 
@@ -94,10 +105,11 @@ static uint64_t free_bytes(void)
     return bytes;
 }
 
-/* Retries after at most that time. */
-static void retry_later(struct saver *saver, int64_t most, int error)
+/* Retries after at most that time what is not wanted now. */
+static void retry_later(struct saver *saver, enum want *want, int64_t most, int error)
 {
     struct retry *retry = &saver->retry;
+    if (*want == NOT_WANTED) *want = WANTED_AGAIN;
     int64_t now = clock_mono_usec();
     int64_t delay = retry->delay > 0 ? 2 * retry->delay : RETRY_USEC;
     retry->delay = delay < most ? delay : most;
@@ -132,9 +144,13 @@ static void log_retry(const struct saver *saver, const char *what, const char *s
 static void save_failed(struct saver *saver, const char *step, int error)
 {
     count_failure(&saver->saves);
-    saver->retry.save = true;
-    retry_later(saver, RETRY_MOST_USEC, error);
+    retry_later(saver, &saver->save_want, RETRY_MOST_USEC, error);
     log_retry(saver, SAVING, step, error);
+}
+
+static bool retries(const struct saver *saver)
+{
+    return saver->save_want == WANTED_AGAIN || saver->rewrite_want == WANTED_AGAIN;
 }
 
 static bool retry_is_due(struct saver *saver)
@@ -157,7 +173,7 @@ static bool retry_is_due(struct saver *saver)
 static void note_saved(struct saver *saver, uint64_t changes, const struct base_size *size)
 {
     count_success(&saver->saves);
-    saver->retry.save = false;
+    if (saver->save_want == WANTED_AGAIN) saver->save_want = NOT_WANTED;
     saver->retry.delay = 0;
     saver->last_save_sec = clock_now(saver->clock) / MSEC_PER_SEC;
     saver->changes_saved = changes;
@@ -202,10 +218,8 @@ enum persist_outcome saver_save(struct saver *saver)
     log_line(LOG_WARNING, "Can't write the snapshot %s/%s: %s%s", saver->conf->dir,
              saver->conf->dbfilename, file_error_text(error), file_error_advice(error));
     /* Without a retry, writes could be refused for ever (persist_refusal). */
-    if (saver->conf->save[0] != '\0' && error != EEXIST) {
-        saver->retry.save = true;
-        retry_later(saver, RETRY_MOST_USEC, error);
-    }
+    if (saver->conf->save[0] != '\0' && error != EEXIST)
+        retry_later(saver, &saver->save_want, RETRY_MOST_USEC, error);
     return error == EEXIST ? PERSIST_FOREIGN : PERSIST_FAILED;
 }
 
@@ -271,8 +285,8 @@ enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
     if (rewrites && !or_schedule) return PERSIST_REWRITING;
     if (file_check(saver->conf->dbfilename, FILE_SET(FILE_SNAPSHOT)) == EEXIST)
         return PERSIST_FOREIGN;
-    if (!rewrites && saver->save_scheduled) return PERSIST_SAVING;
-    saver->save_scheduled = true;
+    if (!rewrites && saver->save_want == WANTED_NOW) return PERSIST_SAVING;
+    saver->save_want = WANTED_NOW;
     return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
 }
 
@@ -323,7 +337,7 @@ void saver_save_flushed(struct saver *saver)
 
 bool saver_is_busy(const struct saver *saver)
 {
-    return saver->task != TASK_NONE || saver->save_scheduled;
+    return saver->task != TASK_NONE || saver->save_want == WANTED_NOW;
 }
 
 /* ---- the rewrite ----------------------------------------------------------------------------- */
@@ -354,9 +368,8 @@ static void rewrite_failed(void *ctx, const char *step, int error)
     bool restarts = rewrite_restarts(saver->rewrite);
     if (restarts) saver->w.base_failed(saver->w.ctx, error);
     count_failure(&saver->rewrites);
-    saver->retry.rewrite = true;
     /* Each attempt at an ordinary rewrite leaves a segment. */
-    retry_later(saver, restarts ? RETRY_MOST_USEC : RARELY_USEC, error);
+    retry_later(saver, &saver->rewrite_want, restarts ? RETRY_MOST_USEC : RARELY_USEC, error);
     log_retry(saver, REWRITING, step, error);
 }
 
@@ -405,25 +418,25 @@ static void sweep_kept(struct saver *saver)
 void saver_drop_rewrite(struct saver *saver)
 {
     if (rewrite_drop(saver->rewrite)) cancel_child(saver);
-    saver->rewrite_scheduled = saver->retry.rewrite = false;
+    saver->rewrite_want = NOT_WANTED;
 }
 
 /* Starts at the end of the turn: the command may be part of a transaction, which is one record. */
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on)
 {
     if (is_rewriting(saver)) return PERSIST_REWRITING;
-    saver->rewrite_scheduled = journal_is_on;
+    saver->rewrite_want = journal_is_on ? WANTED_NOW : NOT_WANTED;
     return saver->task == TASK_SAVE || !journal_is_on ? PERSIST_SCHEDULED : PERSIST_DONE;
 }
 
 void saver_schedule_rewrite(struct saver *saver)
 {
-    saver->rewrite_scheduled = true;
+    saver->rewrite_want = WANTED_NOW;
 }
 
 void saver_hurry_rewrite(struct saver *saver)
 {
-    saver->retry.rewrite = false;
+    if (saver->rewrite_want == WANTED_AGAIN) saver->rewrite_want = NOT_WANTED;
 }
 
 /* Does the journal need a base while none is being written? It will be tried again. */
@@ -518,25 +531,24 @@ void saver_loaded(struct saver *saver)
 
 void saver_turn(struct saver *saver, struct journal *journal)
 {
-    struct retry *retry = &saver->retry;
     rewrite_continue(saver->rewrite);
     if (saver->task != TASK_NONE || rewrite_runs(saver->rewrite)) return;
-    if ((retry->save || retry->rewrite) && retry_is_due(saver)) {
-        saver->save_scheduled |= retry->save;
-        saver->rewrite_scheduled |= retry->rewrite && journal != NULL;
-        retry->save = retry->rewrite = false;
+    if (retries(saver) && retry_is_due(saver)) {
+        if (saver->save_want == WANTED_AGAIN) saver->save_want = WANTED_NOW;
+        if (saver->rewrite_want == WANTED_AGAIN)
+            saver->rewrite_want = journal != NULL ? WANTED_NOW : NOT_WANTED;
     }
 
-    bool wants_base =
-        saver->rewrite_scheduled || (waits_for_base(saver, journal) && !retry->rewrite);
+    bool wants_base = saver->rewrite_want == WANTED_NOW ||
+                      (saver->rewrite_want == NOT_WANTED && waits_for_base(saver, journal));
     if (wants_base && !journal_settles(journal) && rewrite_begin(saver->rewrite, journal)) {
-        saver->rewrite_scheduled = retry->rewrite = false;
+        saver->rewrite_want = NOT_WANTED;
         saver->task_began_usec = clock_mono_usec();
         return;
     }
 
-    if (!saver->save_scheduled) return;
-    saver->save_scheduled = retry->save = false;
+    if (saver->save_want != WANTED_NOW) return;
+    saver->save_want = NOT_WANTED;
     int error = fork_child(saver, TASK_SAVE, saver->conf->dbfilename);
     if (error != 0) {
         save_failed(saver, "fork", error);
@@ -570,12 +582,12 @@ void saver_second(struct saver *saver, bool has_grown)
         progress_log(&saver->at_task, now);
     }
     sweep_kept(saver);
-    if (saver->retry.save || saver->retry.rewrite) return;
-    if (save_is_due(saver)) saver->save_scheduled = true;
+    if (retries(saver)) return;
+    if (save_is_due(saver)) saver->save_want = WANTED_NOW;
     /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
     bool has_rested = now - saver->rewritten_usec >= REST_SHARE * saver->rewrite_took_usec;
     bool is_idle = saver->task == TASK_NONE && !rewrite_runs(saver->rewrite);
-    if (has_grown && is_idle && has_rested) saver->rewrite_scheduled = true;
+    if (has_grown && is_idle && has_rested) saver->rewrite_want = WANTED_NOW;
 }
 
 void saver_report(const struct saver *saver, const struct journal *journal,
@@ -602,7 +614,7 @@ void saver_report(const struct saver *saver, const struct journal *journal,
     }
     report->saving = saver->task == TASK_SAVE;
     report->rewriting = is_rewriting(saver) || rewrite_state(saver->rewrite) == REWRITE_SWEEP;
-    report->rewrite_scheduled = saver->rewrite_scheduled || waits_for_base(saver, journal);
+    report->rewrite_scheduled = saver->rewrite_want == WANTED_NOW || waits_for_base(saver, journal);
     report->current_save_sec = report->saving ? task_sec : -1;
     report->current_rewrite_sec = report->rewriting ? task_sec : -1;
     /* After FLUSHALL a snapshot is written at the end of this turn. */
