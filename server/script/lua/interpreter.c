@@ -16,6 +16,7 @@ enum {
                               begins earlier */
     STEP_PERCENT = 200,    /* how fast it is, compared with allocation, */
     FAST_PERCENT = 1000,   /* and beyond half of the limit */
+    ROOM_PARTS = 8,        /* one of them passes between two collections beyond half of the limit */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
     HOOK_BYTES = 1 << 26, /* of large blocks that the instructions between two hooks may read */
@@ -134,14 +135,17 @@ void interpreter_spend(lua_State *lua, unsigned steps)
 }
 
 /* Lua's collector does not know the limit: it must begin at half of it at the latest, and then be
- * done before the script reaches it. */
+ * done before the script reaches it. Above half, an eighth of the room that is left passes between
+ * two collections: without such a pause each allocation would begin another one. */
 static void pace_collection(struct interpreter *interpreter)
 {
     int pause = PAUSE_PERCENT, speed = STEP_PERCENT;
     size_t half = interpreter->limit / 2;
     if (interpreter->limit != SIZE_MAX && interpreter->used > half / (PAUSE_PERCENT / 100)) {
-        pause = interpreter->used < half ? (int)(100 * half / interpreter->used) : 100;
-        if (interpreter->used > half) speed = FAST_PERCENT;
+        size_t used = interpreter->used, limit = interpreter->limit;
+        size_t between = limit > used ? (limit - used) / ROOM_PARTS : 0;
+        pause = (int)(100 * (used < half ? half : used + between) / used);
+        if (used > half) speed = FAST_PERCENT;
     }
     lua_gc(interpreter->lua, LUA_GCSETPAUSE, pause);
     lua_gc(interpreter->lua, LUA_GCSETSTEPMUL, speed);
