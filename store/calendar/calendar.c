@@ -113,11 +113,10 @@ static struct zone *read_zone(const struct calendar *calendar, struct bytes name
     char text[ZONE_NAME_MAX + 1];
     struct buffer file = { 0 };
     const char *reason;
-    if (calendar->read == NULL && bytes_equal(name, LIT("UTC"))) return zone_utc();
+    if (bytes_equal(name, LIT("UTC"))) return zone_utc();
     memcpy(text, name.data, name.len);
     text[name.len] = '\0';
     if (calendar->read == NULL || !calendar->read(text, &file)) {
-        if (bytes_equal(name, LIT("UTC"))) return zone_utc();
         refuse_zone(fault, name, "the system has no such zone. Is the package tzdata installed?");
         return NULL;
     }

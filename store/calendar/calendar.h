@@ -30,7 +30,7 @@ struct schedule;
 
 struct calendar *calendar_new(void);
 void calendar_free(struct calendar *calendar);
-/* Without a reader only the zone UTC exists. */
+/* UTC needs no file. Without a reader it is the only zone. */
 void calendar_set_reader(struct calendar *calendar, zone_reader *read);
 
 /* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, and

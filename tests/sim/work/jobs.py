@@ -1,16 +1,18 @@
 """jobs: dehydrators that are paused and resumed, that keep to a rate or a number of claims, and whose elements come back
-at the next multiple of a span or are remembered after their acknowledgement. What is paused delivers nothing; no span
-has more deliveries than the rate allows; never are more claimed than allowed; no multiple is delivered twice; a
-remembered id is not accepted again."""
+at the next multiple of a span or the next instant of a schedule, or are remembered after their acknowledgement. What is
+paused delivers nothing; no span has more deliveries than the rate allows; never are more claimed than allowed; no
+multiple or instant is delivered twice; a remembered id is not accepted again."""
 from world import LOST, MSEC, SECOND, Error
 
 from run_state import refused
 
 PAUSED, RATED, LIMITED, EVERY, ONCE = "jobs:paused", "jobs:rated", "jobs:limited", "jobs:every", "jobs:once"
-KEYS = PAUSED, RATED, LIMITED, EVERY, ONCE
+CRON = "jobs:cron"
+KEYS = PAUSED, RATED, LIMITED, EVERY, ONCE, CRON
 RATE, RATE_SPAN = 5, 400  # deliveries, milliseconds
 MOST_CLAIMED = 3
 SPAN = 150  # milliseconds between the multiples
+SCHEDULE, SCHEDULE_SPAN = "* * * * * *", 1000  # and milliseconds between its instants
 REMEMBERED = 3_600_000  # milliseconds, longer than a run and its checks
 LEASE = 2000
 CLOCKS_AGREE = 2  # milliseconds by which a node's clock may drift
@@ -49,6 +51,7 @@ class Jobs:
         yield from self.run.sure(client, "POLICY", "SET", LIMITED, "CLAIMED", MOST_CLAIMED)
         self.limited_at = self.run.world.now
         yield from self.run.sure(client, "REDE.PUSH", EVERY, 0, "tick", "clock", "KEEP", "EVERY", SPAN)
+        yield from self.run.sure(client, "REDE.PUSH", CRON, 0, "tick", "clock", "KEEP", "CRON", SCHEDULE)
         client.close()
 
     def control(self):
@@ -144,7 +147,8 @@ class Jobs:
         if not self.run.clock_changes and self.run.loses_nothing:
             self.check_rate()
             self.check_claimed()
-            self.check_multiples()
+            self.check_multiples(EVERY, SPAN)
+            self.check_multiples(CRON, SCHEDULE_SPAN)
         return
         yield
 
@@ -168,13 +172,13 @@ class Jobs:
             if len(held) > MOST_CLAIMED:
                 self.run.broken(f"{len(held)} elements were claimed at {at}: {[one.name for one in held]}")
 
-    def check_multiples(self):
+    def check_multiples(self, key, span):
         """After an acknowledgement the element is due at the next multiple: n of them take n - 1 spans."""
-        done = sorted((claim for claim in self.claims[EVERY] if claim.acked_from is not None),
+        done = sorted((claim for claim in self.claims[key] if claim.acked_from is not None),
                       key=lambda claim: claim.token)
         for first, before in enumerate(done):
             for number, later in enumerate(done[first + 1:first + 50], 1):
-                least = (number - 1) * SPAN
+                least = (number - 1) * span
                 if later.heard < before.acked_from + least - CLOCKS_AGREE:
                     self.run.broken(f"multiple {number} after {before.acked_from:.1f} was delivered at "
                                     f"{later.heard:.1f}")
