@@ -11,8 +11,9 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
-    if (hooks->keeps_only) return;
+    /* Not known when the call began: a promotion makes the stream within its own call. */
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
+    if (hooks->keeps_only) return;
     /* Even effects that no reader of the key sees, such as the drop of a stream's group. */
     if (hooks->waits) blocked_effect(hooks->blocked, effect);
     /* With CLAIMED, the end of a claim lets another one begin. */
