@@ -376,6 +376,7 @@ struct path {
         unsigned branch;
     } steps[DEPTH_MAX];
     struct ranked_node *leaf;
+    bool at_end; /* the probe is above all members, and the path leads to the last leaf */
 };
 
 static void path_start(const struct ranked *ranked, struct path *path)
@@ -383,6 +384,7 @@ static void path_start(const struct ranked *ranked, struct path *path)
     ensure(ranked->root != NULL && ranked->depth <= DEPTH_MAX, "depth %u", ranked->depth);
     path->length = ranked->depth - 1;
     path->leaf = ranked->root;
+    path->at_end = false;
 }
 
 /* Descends to the next node. Prefetches a leaf, but does not read it. */
@@ -400,6 +402,31 @@ static void descend(const struct ranked *ranked, struct path *path)
     path_start(ranked, path);
     for (unsigned step = 0; step < path->length; step++)
         path_descend(path, step);
+}
+
+static struct ranked_node *last_child(const struct ranked_node *inner)
+{
+    return ranked_node_child(inner, inner->count - 1U);
+}
+
+/* While members arrive in order, as in a load, and where scores are instants, descends to the last
+ * leaf without a search. False: the probe does not belong behind the last member, or no member was
+ * added there before; so trees that grow elsewhere only test a flag. */
+static bool descend_to_end(const struct ranked *ranked, struct path *path)
+{
+    if (!ranked->grows_at_end) return false;
+    const struct ranked_node *leaf = ranked->root;
+    while (leaf->height > 0)
+        leaf = last_child(leaf);
+    if (!is_below(ranked_node_member(leaf, leaf->count - 1U), &path->probe)) return false;
+    path_start(ranked, path);
+    for (unsigned step = 0; step < path->length; step++) {
+        path->steps[step].node = path->leaf;
+        path->steps[step].branch = path->leaf->count - 1U;
+        path->leaf = last_child(path->leaf);
+    }
+    path->at_end = true;
+    return true;
 }
 
 /* Descends both paths step by step, so that their cache misses overlap. */
@@ -462,7 +489,11 @@ static void leaf_put(struct ranked_node *leaf, unsigned i, const struct ranked_m
 static void leaf_insert(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     if (path->leaf->count == path->leaf->cap) leaf_fit(ranked, path, path->leaf->count + 1U);
-    unsigned i = items_below(path->leaf, &path->probe);
+    unsigned i = path->at_end ? path->leaf->count : items_below(path->leaf, &path->probe);
+    bool is_last = i == path->leaf->count;
+    for (unsigned step = 0; step < path->length && is_last; step++)
+        is_last = path->steps[step].branch + 1U == path->steps[step].node->count;
+    ranked->grows_at_end = is_last;
     ranked_node_open_gap(path->leaf, i);
     leaf_put(path->leaf, i, m);
     path_add_to_counts(ranked, path, 1);
@@ -479,7 +510,7 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m)
         ranked->depth = 1;
     }
     path.probe = probe_of(m, false);
-    descend(ranked, &path);
+    if (!descend_to_end(ranked, &path)) descend(ranked, &path);
     if (path.leaf->count == RANKED_LEAF_MAX) {
         make_room_on_path(ranked, &path.probe);
         descend(ranked, &path);
@@ -541,7 +572,10 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
     out.probe = probe_of(m, true);
     in.probe = probe_of(m, false);
     in.probe.score = score;
-    descend_both(ranked, &out, &in);
+    if (descend_to_end(ranked, &in))
+        descend(ranked, &out);
+    else
+        descend_both(ranked, &out, &in);
     if (in.leaf == out.leaf) {
         leaf_move(&in, m);
     } else if (leaf_is_at_minimum(&out) || in.leaf->count == RANKED_LEAF_MAX) {

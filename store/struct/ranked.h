@@ -22,6 +22,7 @@ struct ranked {
     size_t count;
     size_t bytes;
     unsigned depth;
+    bool grows_at_end; /* the last member that was added is the highest: try the end first */
 };
 
 void ranked_init(struct ranked *ranked);

@@ -588,6 +588,46 @@ START_TEST(a_relocation_moves_every_node_and_the_root_once)
 }
 END_TEST
 
+/* ---- members in order ------------------------------------------------------------------------ */
+
+/* Most members go to the end: higher ones, equals with higher bytes, and moved ones. */
+START_TEST(trees_that_grow_at_the_end_match_model)
+{
+    static struct model model;
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (unsigned round = 0; round < 6; round++) {
+        struct ranked ranked;
+        ranked_init(&ranked);
+        double highest = 0;
+        for (unsigned i = 0; i < 6000 && model.count < MODEL_MAX; i++) {
+            uint64_t way = rng_below(&rng, round < 3 ? 1000 : 20);
+            double score = highest;
+            if (way == 0 && highest > 0) score = (double)rng_below(&rng, (uint64_t)highest);
+            if (way > 0 && way % 3 == 0) score = highest += 1;
+            if ((way == 1 || way == 2) && model.count > 0) {
+                size_t last = model.count - 1;
+                remove_both(&ranked, &model, way == 1 ? last : rng_below(&rng, model.count));
+            } else if (way == 4 && model.count > 0) {
+                struct ranked_member *m = model_remove(&model, rng_below(&rng, model.count));
+                ranked_move(&ranked, m, highest += 1);
+                model_insert(&model, model.count, m);
+            } else if (way == 5 && model.count > 0) {
+                ck_assert_ptr_eq(ranked_take(&ranked), model.members[model.count - 1]);
+                free(model_remove(&model, model.count - 1));
+            } else {
+                add_both(&ranked, &model, member_numbered(score, 100000 + i));
+            }
+            if (i % 64 == 0) ranked_check(&ranked);
+        }
+        ranked_check(&ranked);
+        for (size_t i = 0; i < model.count; i++)
+            ck_assert_ptr_eq(ranked_at(&ranked, i), model.members[i]);
+        drop_both(&ranked, &model);
+    }
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -607,6 +647,7 @@ Suite *test_suite(void)
         small_tree_takes_little_memory,
         million_members_take_little_memory,
         a_relocation_moves_every_node_and_the_root_once,
+        trees_that_grow_at_the_end_match_model,
         NULL,
     };
     return suite_of("ranked", tests);
