@@ -64,10 +64,15 @@ static struct replay_progress progress_of(struct load *load)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
+/* Files are read in a thread of their own if there are two cores. */
+static thread_starter *thread_for_reading(void)
+{
+    return process_cores() > 1 ? thread_start : NULL;
+}
+
 static bool load_base(struct load *load, const char *path)
 {
-    struct base_load base = { .progress = progress_of(load),
-                              .start_thread = process_cores() > 1 ? thread_start : NULL };
+    struct base_load base = { .progress = progress_of(load), .start_thread = thread_for_reading() };
     bool good = base_load(load->store, path, clock_now(load->w->clock), &base);
     load->marks = base.marks;
     return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
@@ -150,6 +155,7 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     replay->before = load->before;
     replay->listed = load->listed;
     replay->until = load->until;
+    replay->start_thread = thread_for_reading();
     replay_records(replay, fd, &progress, &load->segment);
     const struct replay_file *file = &load->segment;
     load->marks = replay->marks;

@@ -85,15 +85,15 @@ static void report_done(const struct base_load *load, uint64_t *reported, uint64
     load->progress.report(load->progress.ctx, done);
 }
 
-static bool load_parts(struct snapshot_ahead *ahead, struct replay *replay, struct base_load *load)
+static bool load_parts(struct ahead *ahead, struct replay *replay, struct base_load *load)
 {
     for (uint64_t reported = 0;;) {
-        const struct snapshot_part *part = snapshot_ahead_next(ahead);
+        const struct ahead_part *part = ahead_next(ahead);
         if (part->got == SNAPSHOT_FAULT) return fail_load_reading(load, &part->fault);
         if (part->got == SNAPSHOT_END)
             return !part->is_incomplete ||
                    fail_load_at(load, part->end, "the last command is incomplete");
-        if (!replay_parsed(replay, &part->batch))
+        if (!replay_parsed(replay, &part->batch, 0, part->batch.count, part->batch.commands))
             return fail_load_at(load, part->begin, replay->error);
         report_done(load, &reported, part->end);
     }
@@ -132,11 +132,11 @@ bool base_load(struct store *store, const char *path, msec now, struct base_load
     uint64_t text = snapshot_info(file)->length * PACKED_MOST;
     if (snapshot_info(file)->raw < text) text = snapshot_info(file)->raw;
     replay->expects_most = text / ELEMENT_LEAST;
-    struct snapshot_ahead *ahead =
-        load->start_thread != NULL ? snapshot_ahead_start(file, load->start_thread) : NULL;
+    struct ahead *ahead =
+        load->start_thread != NULL ? ahead_of_snapshot(file, load->start_thread) : NULL;
     bool good =
         ahead != NULL ? load_parts(ahead, replay, load) : load_blocks(file, replay, &carry, load);
-    if (ahead != NULL) snapshot_ahead_stop(ahead);
+    if (ahead != NULL) ahead_stop(ahead);
     load->commands = replay->commands;
     load->effects = replay->effects;
     load->marks = replay->marks;

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/disk/format/ahead.h"
 #include "server/disk/format/replay.h"
-#include "server/disk/format/snapshot_ahead.h"
 #include "server/disk/format/snapshot_file.h"
 #include "store/store.h"
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "server/disk/effect/request.h"
+#include "server/disk/format/crc32c.h"
+#include "server/disk/format/record.h"
 #include "store/base/siphash.h"
 
 void parser_init(struct parser *parser)
@@ -68,36 +70,123 @@ static bool put_command(struct parser *parser, const struct request *request, st
     return true;
 }
 
+static void begin_batch(struct parser *parser, struct parsed_batch *batch)
+{
+    parser->batch = batch;
+    batch->count = batch->word_count = batch->record_count = 0;
+    batch->commands = 0;
+}
+
+enum put { PUT, PUT_PARTIAL, PUT_FULL };
+
+/* Puts the line or the command at `data` into the batch: *size bytes. */
+static enum put put_next(struct parser *parser, const char *data, size_t len, size_t *size)
+{
+    struct parsed_batch *batch = parser->batch;
+    if (batch->count == PARSED_MAX || batch->word_count == PARSED_WORDS) return PUT_FULL;
+    if (data[0] == '#') {
+        const char *end = memchr(data, '\n', len);
+        if (end == NULL) return PUT_PARTIAL;
+        *size = (size_t)(end + 1 - data);
+        put_text(parser, bytes_of(data, *size));
+        return PUT;
+    }
+    struct request request = { .argv = batch->words + batch->word_count,
+                               .cap = (int)(PARSED_WORDS - batch->word_count),
+                               .is_fixed = true };
+    enum request_status status = request_read(&request, data, len, size);
+    if (status == REQUEST_PARTIAL) return PUT_PARTIAL;
+    if (status == REQUEST_WHOLE)
+        return put_command(parser, &request, bytes_of(data, *size)) ? PUT : PUT_FULL;
+    *size = len;
+    put_text(parser, bytes_of(data, len));
+    return PUT;
+}
+
 size_t parser_fill(struct parser *parser, const char *data, size_t len, struct parsed_batch *batch,
                    bool *is_full)
 {
-    parser->batch = batch;
-    batch->count = batch->word_count = 0;
-    batch->commands = 0;
-    *is_full = false;
-    size_t at = 0, size;
-    for (; at < len; at += size) {
-        parser->at = at;
-        *is_full = batch->count == PARSED_MAX || batch->word_count == PARSED_WORDS;
-        if (*is_full) break;
-        if (data[at] == '#') {
-            const char *end = memchr(data + at, '\n', len - at);
-            if (end == NULL) break;
-            size = (size_t)(end + 1 - (data + at));
-            put_text(parser, bytes_of(data + at, size));
-            continue;
-        }
-        struct request request = { .argv = batch->words + batch->word_count,
-                                   .cap = (int)(PARSED_WORDS - batch->word_count),
-                                   .is_fixed = true };
-        enum request_status status = request_read(&request, data + at, len - at, &size);
-        if (status == REQUEST_PARTIAL) break;
-        if (status == REQUEST_MALFORMED) size = len - at;
-        if (status == REQUEST_MALFORMED) put_text(parser, bytes_of(data + at, size));
-        if (status == REQUEST_WHOLE && !put_command(parser, &request, bytes_of(data + at, size))) {
-            *is_full = true;
-            break;
-        }
+    enum put put = PUT;
+    begin_batch(parser, batch);
+    for (parser->at = 0; parser->at < len;) {
+        size_t size;
+        put = put_next(parser, data + parser->at, len - parser->at, &size);
+        if (put != PUT) break;
+        parser->at += size;
     }
-    return at;
+    *is_full = put == PUT_FULL;
+    return parser->at;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Puts the commands of the record at `data`, and finds the line that ends it: *len becomes its
+ * offset. */
+static bool put_record(struct parser *parser, struct instant_marks *instants, const char *data,
+                       size_t *len, uint32_t *sum, enum parsed_end *why)
+{
+    for (parser->at = 0; parser->at < *len;) {
+        const char *next = data + parser->at;
+        size_t left = *len - parser->at, size = left;
+        if (next[0] == '#') {
+            const char *end = memchr(next, '\n', left);
+            if (end != NULL) size = (size_t)(end + 1 - next);
+            *why = size > RECORD_REMARK_MAX ? PARSED_STOP : PARSED_PARTIAL;
+            if (end == NULL || size > RECORD_REMARK_MAX) return false;
+            if (size == RECORD_SUM_LINE && record_parse_sum(next, sum)) {
+                *len = parser->at;
+                return true;
+            }
+            if (instant_marks_read(instants, next, size)) {
+                parser->at += size;
+                continue;
+            }
+        }
+        enum put put = put_next(parser, next, left, &size);
+        *why = put == PUT_FULL ? PARSED_FULL : PARSED_PARTIAL;
+        if (put != PUT) return false;
+        parser->at += size;
+    }
+    *why = PARSED_PARTIAL;
+    return false;
+}
+
+size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
+                           const char *data, size_t len, struct parsed_batch *batch,
+                           enum parsed_end *why)
+{
+    size_t done = 0;
+    begin_batch(parser, batch);
+    for (;;) {
+        struct parsed_record *record = &batch->records[batch->record_count];
+        struct parsed_place next = *place;
+        unsigned count = batch->count;
+        uint64_t commands = batch->commands;
+        size_t size = len - done;
+        uint32_t written;
+        *why = PARSED_FULL;
+        if (batch->record_count == PARSED_MAX) break;
+        parser->reader.db = place->db;
+        if (put_record(parser, &next.instants, data + done, &size, &written, why)) {
+            next.sum = crc32c(place->sum, data + done, size);
+            *why = PARSED_STOP;
+            bool is_good =
+                next.sum == written && !(next.instants.known && next.instants.last > until);
+            if (is_good) {
+                next.sum = crc32c(next.sum, data + done + size, RECORD_SUM_LINE);
+                size += RECORD_SUM_LINE;
+                done += size;
+                next.good += size;
+                next.db = parser->reader.db;
+                *record = (struct parsed_record){ batch->count, batch->commands - commands, next };
+                batch->record_count++;
+                *place = next;
+                continue;
+            }
+        }
+        batch->count = count;
+        break;
+    }
+    if (*why == PARSED_FULL && batch->record_count == 0) *why = PARSED_STOP;
+    return done;
 }

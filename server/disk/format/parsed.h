@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 #include "server/disk/effect/effect_text.h"
+#include "server/disk/format/instant_mark.h"
 
-enum { PARSED_MAX = 512, PARSED_WORDS = 2048 };
+enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
 
 /* An effect, or a piece of text that replay has to parse itself: a line that begins with #; a
  * command whose effects need other memory than the batch; or the rest of the text, which begins
@@ -24,11 +25,27 @@ struct parsed {
     uint64_t hashes[2];
 };
 
+/* A place in a journal, between two records. */
+struct parsed_place {
+    uint64_t good; /* bytes before it */
+    uint32_t sum;  /* of these bytes */
+    unsigned db;   /* that is selected */
+    struct instant_marks instants;
+};
+
+/* A record of a journal. */
+struct parsed_record {
+    unsigned end;      /* its last item is before this one */
+    uint64_t commands; /* pieces of text not counted */
+    struct parsed_place next;
+};
+
 /* The effects point into the text and into the words. */
 struct parsed_batch {
     uint64_t commands; /* pieces of text not counted */
-    unsigned count, word_count;
+    unsigned count, word_count, record_count;
     struct parsed items[PARSED_MAX];
+    struct parsed_record records[PARSED_MAX];
     struct bytes words[PARSED_WORDS];
 };
 
@@ -46,5 +63,17 @@ void parser_init(struct parser *parser);
  * the bytes parsed; *is_full: more may be complete, for another batch. */
 size_t parser_fill(struct parser *parser, const char *data, size_t len, struct parsed_batch *batch,
                    bool *is_full);
+
+enum parsed_end {
+    PARSED_FULL,    /* the batch is full: more records may be complete */
+    PARSED_PARTIAL, /* the next record has no end here */
+    PARSED_STOP,    /* the next record is damaged, or made after `until`, or does not fit a batch */
+};
+
+/* The same for a journal's records, of which only whole ones with correct checksums are taken.
+ * *place is the one of the data, and is moved. */
+size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
+                           const char *data, size_t len, struct parsed_batch *batch,
+                           enum parsed_end *why);
 
 #endif

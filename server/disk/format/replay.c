@@ -8,7 +8,12 @@
 #include "store/reclaim.h"
 #include "store/txn/apply.h"
 
-enum { EXPECTS_MOST = 1 << 20, RECLAIM_WORK = 4096, REPORT_BYTES = 256 * 1024 };
+enum {
+    EXPECTS_MOST = 1 << 20,
+    AHEAD_FROM = 1 << 20,
+    RECLAIM_WORK = 4096,
+    REPORT_BYTES = 256 * 1024
+};
 
 void replay_init(struct replay *replay, struct store *store, msec now)
 {
@@ -17,6 +22,7 @@ void replay_init(struct replay *replay, struct store *store, msec now)
         .now = now,
         .until = NEVER,
         .expects_most = EXPECTS_MOST,
+        .ahead_from = AHEAD_FROM,
     };
     effect_reader_init(&replay->reader);
     request_init(&replay->request);
@@ -62,16 +68,16 @@ static bool apply_one(struct replay *replay, const struct effect *effect, struct
     return false;
 }
 
-/* Applies up to REPLAY_WINDOW effects. Their keys and members are prefetched together, because each
- * look-up in a large table waits for memory, and in a load nearly all are of that kind. */
-static bool apply_window(struct replay *replay, const struct parsed *window, unsigned count)
+/* Prefetches the keys and members of up to REPLAY_WINDOW effects together, because each look-up in
+ * a large table waits for memory, and in a load nearly all are of that kind. */
+static void look_ahead(struct replay *replay, const struct parsed *window, unsigned count)
 {
-    bool good = true;
     for (unsigned i = 0; i < count; i++) {
         const struct parsed *one = &window[i];
         replay->args[i][0] = one->effect.key;
         replay->args[i][1] = one->effect.a;
-        bool has_key = one->effect.key.len > 0 && one->effect.db < replay->store->database_count;
+        bool has_key = !one->is_text && one->effect.key.len > 0 &&
+                       one->effect.db < replay->store->database_count;
         replay->prefetches[i] = (struct prefetch){
             .ks = has_key ? store_database(replay->store, one->effect.db) : NULL,
             .args = has_key ? replay->args[i] : NULL,
@@ -81,13 +87,14 @@ static bool apply_window(struct replay *replay, const struct parsed *window, uns
         };
     }
     lookahead(replay->prefetches, count);
-    for (unsigned i = 0; i < count && good; i++) {
-        const struct parsed *one = &window[i];
-        lookahead_remember(&replay->prefetches[i]);
-        good = apply_one(replay, &one->effect, one->text);
-        if (!good) replay->command_at = one->at;
-    }
-    lookahead_forget();
+}
+
+/* Applies an effect, `place` of those that were prefetched. */
+static bool apply_prefetched(struct replay *replay, const struct parsed *one, unsigned place)
+{
+    lookahead_remember(&replay->prefetches[place]);
+    bool good = apply_one(replay, &one->effect, one->text);
+    if (!good) replay->command_at = one->at;
     return good;
 }
 
@@ -95,8 +102,14 @@ static bool apply_window(struct replay *replay, const struct parsed *window, uns
 static bool apply_waiting(struct replay *replay)
 {
     unsigned count = replay->waiting;
+    bool good = true;
     replay->waiting = 0;
-    return count == 0 || apply_window(replay, replay->window, count);
+    if (count == 0) return true;
+    look_ahead(replay, replay->window, count);
+    for (unsigned i = 0; i < count && good; i++)
+        good = apply_prefetched(replay, &replay->window[i], i);
+    lookahead_forget();
+    return good;
 }
 
 /* The words of these effects are in memory that the next command overwrites. */
@@ -262,29 +275,46 @@ static bool apply_text(struct replay *replay, const struct parsed *item)
 {
     size_t consumed;
     replay->reader.db = item->effect.db;
-    return apply_commands(replay, item->text.data, item->text.len, &consumed);
+    if (apply_commands(replay, item->text.data, item->text.len, &consumed)) return true;
+    replay->command_at += item->at;
+    return false;
 }
 
-bool replay_parsed(struct replay *replay, const struct parsed_batch *batch)
+/* Applies item i; first prefetches it and the next ones, unless it was among them. Those of other
+ * records are prefetched too. */
+static bool apply_item(struct replay *replay, const struct parsed_batch *batch, unsigned i)
 {
-    const struct parsed *items = batch->items;
+    const struct parsed *item = &batch->items[i];
+    if (item->is_text) {
+        lookahead_forget();
+        replay->looked_to = 0; /* the text may have used the window */
+        return apply_text(replay, item);
+    }
+    replay->effects++;
+    if (replay->store == NULL) return true;
+    if (replay->members > 0) {
+        replay->command_at = item->at;
+        return begin_collection(replay, &item->effect, item->text);
+    }
+    if (i >= replay->looked_to) {
+        unsigned left = batch->count - i, count = left < REPLAY_WINDOW ? left : REPLAY_WINDOW;
+        look_ahead(replay, item, count);
+        replay->looked_from = i;
+        replay->looked_to = i + count;
+    }
+    return apply_prefetched(replay, item, i - replay->looked_from);
+}
+
+bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsigned from,
+                   unsigned to, uint64_t commands)
+{
     bool good = true;
     begin_changes(replay);
-    replay->commands += batch->commands;
-    for (unsigned i = 0, next; i < batch->count && good; i = next) {
-        next = i + 1;
-        if (items[i].is_text) {
-            good = apply_text(replay, &items[i]);
-            continue;
-        }
-        bool begins = replay->members > 0;
-        while (next < batch->count && next - i < REPLAY_WINDOW && !begins && !items[next].is_text)
-            next++;
-        replay->effects += next - i;
-        if (replay->store == NULL) continue;
-        good = begins ? begin_collection(replay, &items[i].effect, items[i].text)
-                      : apply_window(replay, &items[i], next - i);
-    }
+    replay->commands += commands;
+    if (from == 0) replay->looked_to = 0;
+    for (unsigned i = from; i < to && good; i++)
+        good = apply_item(replay, batch, i);
+    lookahead_forget();
     end_changes(replay);
     return good;
 }

@@ -12,6 +12,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
+#include "server/disk/format/ahead.h"
 #include "server/disk/format/instant_mark.h"
 #include "server/disk/format/parsed.h"
 #include "server/disk/format/segment_mark.h"
@@ -36,10 +37,12 @@ struct replay {
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* Set these before replay_records, if they are known: */
-    uint64_t synced;           /* this many bytes of the file were synced */
-    struct journal_end before; /* the end of the segment that the file continues */
-    uint32_t listed;           /* the ID of the segment that the manifest lists */
-    msec until;                /* stop before the first record made after it; NEVER at first */
+    uint64_t synced;              /* this many bytes of the file were synced */
+    struct journal_end before;    /* the end of the segment that the file continues */
+    uint32_t listed;              /* the ID of the segment that the manifest lists */
+    msec until;                   /* stop before the first record made after it; NEVER at first */
+    thread_starter *start_thread; /* to read ahead in a thread; NULL: without one */
+    uint64_t ahead_from;          /* smaller files are read without it. At first 1 MiB */
     /* Tables are made large ahead for at most this many elements. At first a million: that takes 10
      * ms, during which the clients of a replica that loads a copy wait. */
     uint64_t expects_most;
@@ -58,6 +61,7 @@ struct replay {
     size_t members;                         /* of the next effect's collection; 0: unknown */
     size_t command_at;                      /* where the command being read begins in the text */
     unsigned waiting;                       /* effects in the window */
+    unsigned looked_from, looked_to;        /* items of the batch that were prefetched */
     struct parsed window[REPLAY_WINDOW];
     struct prefetch prefetches[REPLAY_WINDOW];
     struct bytes args[REPLAY_WINDOW][2]; /* for the prefetches: the key, and perhaps a member */
@@ -80,9 +84,10 @@ bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *co
  * of an incomplete one stays. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
-/* Applies what was parsed elsewhere, as replay_feed applies text. The text must be that of whole
- * commands, and is still needed. */
-bool replay_parsed(struct replay *replay, const struct parsed_batch *batch);
+/* Applies the items [from, to) of a batch as replay_feed applies text, which is still needed. Call
+ * it for the items of a batch in order. */
+bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsigned from,
+                   unsigned to, uint64_t commands);
 
 /* ---- a journal's file (record.h) ----
  *

@@ -33,6 +33,7 @@ struct reading {
     struct instant_marks instants; /* up to `good`, and with the record at the start */
     struct instant_marks next;
     uint64_t reported;
+    bool is_ahead; /* a thread is to read what follows */
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -465,6 +466,56 @@ static bool replay_record(struct reading *in)
     return true;
 }
 
+/* ---- with a thread --------------------------------------------------------------------------- */
+
+/* Applies a record whose items begin with `from`. */
+static bool apply_parsed(struct reading *in, const struct parsed_batch *batch, unsigned from,
+                         const struct parsed_record *record)
+{
+    struct replay *replay = in->replay;
+    uint64_t effects = replay->effects;
+    replay->marked = false;
+    if (!replay_parsed(replay, batch, from, record->end, record->commands))
+        return stop_reading(in, REPLAY_DAMAGED, in->file->good + replay->command_at, "%s",
+                            replay->error);
+    if (!replay->marked && replay->effects > effects) replay->marks.known = false;
+    replay->reader.db = record->next.db;
+    in->next = record->next.instants;
+    in->file->sum = record->next.sum;
+    in->file->good = record->next.good;
+    in->file->records++;
+    date_record(in);
+    if (in->file->good - in->reported >= PROGRESS_STEP) report_segment_progress(in);
+    return true;
+}
+
+/* Applies what a thread reads ahead, up to a record that needs a judgement, or the end. False:
+ * reading has stopped. */
+static bool replay_ahead(struct reading *in)
+{
+    struct replay *replay = in->replay;
+    const struct parsed_place place = { in->file->good, in->file->sum, replay->reader.db,
+                                        in->instants };
+    struct ahead *ahead =
+        ahead_of_journal(in->fd, in->file->size, &place, replay->until, replay->start_thread);
+    bool good = true;
+    in->start = in->end = 0; /* the buffer is behind */
+    while (ahead != NULL && good) {
+        const struct ahead_part *part = ahead_next(ahead);
+        if (part->got == SNAPSHOT_END) break;
+        const struct parsed_batch *batch = &part->batch;
+        for (unsigned i = 0, from = 0; i < batch->record_count && good; i++) {
+            good = apply_parsed(in, batch, from, &batch->records[i]);
+            from = batch->records[i].end;
+        }
+    }
+    if (ahead != NULL) ahead_stop(ahead);
+    /* Not again if it has read little up to a record that is too large for it: others will be, too.
+     */
+    in->is_ahead = in->file->good - place.good >= replay->ahead_from;
+    return good;
+}
+
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file)
 {
@@ -478,9 +529,12 @@ void replay_records(struct replay *replay, int fd, const struct replay_progress 
     file->size = (uint64_t)status.st_size;
     make_buffer_room(&in);
     replay_restart(replay);
-    if (read_first_line(&in))
-        while (replay_record(&in))
-            continue;
+    bool goes_on = read_first_line(&in);
+    in.is_ahead = replay->start_thread != NULL && file->size >= replay->ahead_from;
+    while (goes_on) {
+        if (in.is_ahead) goes_on = replay_ahead(&in);
+        if (goes_on) goes_on = replay_record(&in);
+    }
     file->id = replay->id;
     mem_free(in.buffer);
 }

@@ -352,7 +352,7 @@ static void write_text(struct buffer *text, const struct snapshot_options *optio
     buffer_clear(text);
 }
 
-/* Longer than a text of snapshot_ahead, longer than what it keeps, and longer than its array of words;
+/* Longer than a text of ahead, longer than what it keeps, and longer than its array of words;
  * more effects than its array. */
 START_TEST(commands_of_any_size_are_read_ahead)
 {

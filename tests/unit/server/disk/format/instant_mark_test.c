@@ -81,7 +81,7 @@ static void replay_until(msec until)
     struct replay replay;
     replay_init(&replay, store, 1);
     replay.until = until;
-    replay_records(&replay, journal.fd, NULL, &result);
+    replay_journal(&replay);
     replay_drop(&replay);
     store_free(store);
 }

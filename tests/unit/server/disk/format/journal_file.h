@@ -97,20 +97,66 @@ static inline void add_effect(const struct effect *effect)
 
 /* ---- replaying ------------------------------------------------------------------------------- */
 
-static inline struct store *replayed(void)
+static inline int start_thread(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
 {
-    struct store *store = store_new(DATABASES);
-    struct replay replay;
-    replay_init(&replay, store, 1);
-    replay_records(&replay, journal.fd, NULL, &result);
-    replay_drop(&replay);
-    store_check(store);
-    return store;
+    return pthread_create(thread, NULL, run, ctx);
 }
 
 static inline bool digests_equal(struct digest a, struct digest b)
 {
     return a.high == b.high && a.low == b.low;
+}
+
+/* Replays the file, and again into another store with a thread that reads ahead: the result is the
+ * same. */
+static inline void replay_journal(struct replay *replay)
+{
+    struct store *store = replay->store;
+    struct replay_file ahead;
+    struct replay *other = mem_alloc(sizeof(*other));
+    replay_init(other, store != NULL ? store_new(store->database_count) : NULL, 1);
+    other->marks = replay->marks;
+    other->synced = replay->synced;
+    other->before = replay->before;
+    other->listed = replay->listed;
+    other->until = replay->until;
+    other->start_thread = start_thread;
+    other->ahead_from = 0;
+    replay_records(replay, journal.fd, NULL, &result);
+    replay_records(other, journal.fd, NULL, &ahead);
+    ck_assert_msg(ahead.end == result.end, "%d, not %d: %s%s", (int)ahead.end, (int)result.end,
+                  ahead.reason, result.reason);
+    ck_assert_str_eq(ahead.reason, result.reason);
+    ck_assert(ahead.size == result.size && ahead.good == result.good && ahead.bad == result.bad);
+    ck_assert(ahead.sum == result.sum && ahead.id == result.id);
+    ck_assert(ahead.records == result.records && ahead.undated == result.undated);
+    ck_assert(ahead.first == result.first && ahead.last == result.last);
+    ck_assert(ahead.set_back == result.set_back);
+    if (result.end == REPLAY_STOPPED) ck_assert_int_eq(ahead.beyond, result.beyond);
+    ck_assert(other->marks.known == replay->marks.known);
+    if (result.end != REPLAY_DAMAGED) {
+        ck_assert_uint_eq(other->commands, replay->commands);
+        ck_assert_uint_eq(other->effects, replay->effects);
+    }
+    if (store != NULL) {
+        store_check(other->store);
+        ck_assert(
+            digests_equal(store_digest(other->store, INT64_MIN), store_digest(store, INT64_MIN)));
+        store_free(other->store);
+    }
+    replay_drop(other);
+    mem_free(other);
+}
+
+static inline struct store *replayed(void)
+{
+    struct store *store = store_new(DATABASES);
+    struct replay replay;
+    replay_init(&replay, store, 1);
+    replay_journal(&replay);
+    replay_drop(&replay);
+    store_check(store);
+    return store;
 }
 
 /* Asserts that the file, which may be damaged, is replayed up to the end of some record, and that

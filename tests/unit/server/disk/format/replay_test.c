@@ -260,7 +260,34 @@ START_TEST(records_of_any_size_are_applied_with_progress_reports)
     ck_assert_uint_eq(list_count(entry->object.list), MANY);
     replay_drop(&replay);
     store_free(store);
+    store_free(replayed());
     mem_free(big);
+    journal_end();
+}
+END_TEST
+
+/* Records of one command, and of nearly as many as a thread takes, and of more. */
+START_TEST(records_of_all_lengths_are_read_ahead)
+{
+    const unsigned lengths[] = { 1, 900, 1, 5000, 0, 1, 1024, 1025, 30 };
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    journal_begin();
+    for (unsigned i = 0; i < 300; i++) {
+        unsigned many = i % 10 == 0 ? lengths[rng_below(&rng, 9)] : (unsigned)rng_below(&rng, 3);
+        for (unsigned n = 0; n < many; n++) {
+            char key[32];
+            struct effect set = { EFFECT_SET, .a = LIT("value"), .at = NEVER };
+            set.db = (unsigned)rng_below(&rng, 2);
+            set.key = bytes_of(key, (size_t)snprintf(key, sizeof(key), "key:%u", i * 7 % 100 + n));
+            effect_writer_put(&journal.writer, &set);
+        }
+        end_record(NULL);
+    }
+    struct store *store = replayed();
+    ck_assert_int_eq(result.end, REPLAY_WHOLE);
+    ck_assert_uint_eq(result.records, 300);
+    store_free(store);
     journal_end();
 }
 END_TEST
@@ -289,11 +316,11 @@ START_TEST(without_a_store_a_journal_is_only_checked)
     add_text("*3\r\n$4\r\nLPOP\r\n$1\r\nl\r\n$1\r\n5\r\n");
     struct replay replay;
     replay_init(&replay, NULL, 1);
-    replay_records(&replay, journal.fd, NULL, &result);
+    replay_journal(&replay);
     ck_assert_int_eq(result.end, REPLAY_WHOLE);
     ck_assert_uint_eq(result.records, 2);
     add_text("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n");
-    replay_records(&replay, journal.fd, NULL, &result);
+    replay_journal(&replay);
     ck_assert_int_eq(result.end, REPLAY_DAMAGED);
     replay_drop(&replay);
     journal_end();
@@ -408,6 +435,7 @@ Suite *test_suite(void)
         less_than_a_sector_of_zeros_is_damage,
         records_of_any_size_are_applied_with_progress_reports,
         comments_are_skipped,
+        records_of_all_lengths_are_read_ahead,
         without_a_store_a_journal_is_only_checked,
         a_stream_is_fed_in_pieces_of_any_size,
         a_bad_command_in_a_stream_is_reported_with_its_place,

@@ -125,7 +125,7 @@ static struct position_marks replay_marks(struct position_marks before)
     struct replay replay;
     replay_init(&replay, store, 1);
     replay.marks = before;
-    replay_records(&replay, journal.fd, NULL, &result);
+    replay_journal(&replay);
     ck_assert_msg(result.end != REPLAY_DAMAGED, "%s", result.reason);
     replay_drop(&replay);
     store_free(store);

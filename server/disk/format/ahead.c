@@ -1,18 +1,20 @@
-/* snapshot_ahead: see snapshot_ahead.h. Parts are numbered from 0. Those from `released` to
+/* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to
  * `filled` belong to the main thread, all others to the reading thread, and both numbers only grow.
  * A thread waits only for the other one, and never both: the main thread if there is no part, the
  * reading thread if there is no room. */
-#include "server/disk/format/snapshot_ahead.h"
+#include "server/disk/format/ahead.h"
 
 #include <string.h>
 
 #include "server/disk/effect/request.h"
+#include "server/disk/format/disk.h"
 #include "store/mem/mem.h"
 
 enum {
     PARTS = 8,
     TEXTS = 4,
     TEXT = 2 * SNAPSHOT_BLOCK,
+    RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
     TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is made small again after its command */
     THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */
 };
@@ -24,8 +26,13 @@ struct text {
     uint64_t used_by; /* the number after its last part */
 };
 
-struct snapshot_ahead {
-    struct snapshot_reader *file;
+struct ahead {
+    struct snapshot_reader *file; /* or NULL, and a journal: */
+    int fd;
+    uint64_t offset, size; /* read so far, and of the file */
+    struct parsed_place place;
+    msec until;
+    char *block; /* of the journal */
     pthread_t thread;
 
     /* Only the reading thread uses these, and the main thread while `resized` is set. */
@@ -34,7 +41,7 @@ struct snapshot_ahead {
     struct text texts[TEXTS];
     unsigned current; /* index in texts */
 
-    struct snapshot_part *parts[PARTS];
+    struct ahead_part *parts[PARTS];
     bool has_part; /* the main thread uses the part `released` */
 
     pthread_mutex_t lock; /* around the following */
@@ -48,7 +55,7 @@ struct snapshot_ahead {
 /* ---- the reading thread ---------------------------------------------------------------------- */
 
 /* Waits until all parts before this number are released. False: stop. */
-static bool await_release(struct snapshot_ahead *ahead, uint64_t number)
+static bool await_release(struct ahead *ahead, uint64_t number)
 {
     pthread_mutex_lock(&ahead->lock);
     while (ahead->released < number && !ahead->stops)
@@ -59,7 +66,7 @@ static bool await_release(struct snapshot_ahead *ahead, uint64_t number)
 }
 
 /* Has the main thread resize a text, which no part uses, and waits for it. */
-static bool await_room(struct snapshot_ahead *ahead, struct text *text, size_t cap)
+static bool await_room(struct ahead *ahead, struct text *text, size_t cap)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->resized = text;
@@ -72,13 +79,13 @@ static bool await_room(struct snapshot_ahead *ahead, struct text *text, size_t c
     return goes_on;
 }
 
-static struct snapshot_part *next_part(struct snapshot_ahead *ahead)
+static struct ahead_part *next_part(struct ahead *ahead)
 {
     if (ahead->filled >= PARTS && !await_release(ahead, ahead->filled - PARTS + 1)) return NULL;
     return ahead->parts[ahead->filled % PARTS];
 }
 
-static void pass_part(struct snapshot_ahead *ahead)
+static void pass_part(struct ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->filled++;
@@ -88,7 +95,7 @@ static void pass_part(struct snapshot_ahead *ahead)
 
 /* Appends a block to the current text if that has only the beginning of a command, else to the next
  * text, after such a beginning. NULL: stop. */
-static struct text *take_block(struct snapshot_ahead *ahead, const char *data, size_t len)
+static struct text *take_block(struct ahead *ahead, const char *data, size_t len)
 {
     struct text *text = &ahead->texts[ahead->current];
     struct bytes rest = bytes_of(text->data + text->parsed, text->len - text->parsed);
@@ -114,19 +121,19 @@ static struct text *take_block(struct snapshot_ahead *ahead, const char *data, s
 }
 
 /* Is all of the text the beginning of one command? Measures only what is new. */
-static bool is_beginning(struct snapshot_ahead *ahead, const struct text *text)
+static bool is_beginning(struct ahead *ahead, const struct text *text)
 {
     size_t size;
     return text->data[0] == '*' &&
            request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
 }
 
-static bool pass_block(struct snapshot_ahead *ahead, uint64_t begin, const char *data, size_t len)
+static bool pass_block(struct ahead *ahead, uint64_t begin, const char *data, size_t len)
 {
     struct text *text = take_block(ahead, data, len);
     if (text == NULL) return false;
     for (bool is_full = !is_beginning(ahead, text); is_full;) {
-        struct snapshot_part *part = next_part(ahead);
+        struct ahead_part *part = next_part(ahead);
         if (part == NULL) return false;
         part->got = SNAPSHOT_BYTES;
         part->begin = begin;
@@ -139,9 +146,17 @@ static bool pass_block(struct snapshot_ahead *ahead, uint64_t begin, const char 
     return true;
 }
 
-static void *read_file(void *ctx)
+/* Waits for a part and makes it the last one. */
+static struct ahead_part *end_part(struct ahead *ahead, enum snapshot_got got)
 {
-    struct snapshot_ahead *ahead = ctx;
+    struct ahead_part *part = next_part(ahead);
+    if (part != NULL) part->got = got;
+    return part;
+}
+
+static void *read_snapshot(void *ctx)
+{
+    struct ahead *ahead = ctx;
     struct snapshot_fault fault;
     const char *data;
     size_t len;
@@ -152,10 +167,9 @@ static void *read_file(void *ctx)
         if (got != SNAPSHOT_BYTES) break;
         if (!pass_block(ahead, begin, data, len)) return NULL;
     }
-    struct snapshot_part *part = next_part(ahead);
+    struct ahead_part *part = end_part(ahead, got);
     if (part == NULL) return NULL;
     const struct text *text = &ahead->texts[ahead->current];
-    part->got = got;
     part->begin = part->end = snapshot_offset(ahead->file);
     part->is_incomplete = text->parsed < text->len;
     if (got == SNAPSHOT_FAULT) part->fault = fault;
@@ -163,38 +177,98 @@ static void *read_file(void *ctx)
     return NULL;
 }
 
+static enum parsed_end pass_records(struct ahead *ahead, struct text *text, bool *goes_on)
+{
+    enum parsed_end why;
+    do {
+        struct ahead_part *part = next_part(ahead);
+        *goes_on = part != NULL;
+        if (part == NULL) return PARSED_STOP;
+        part->got = SNAPSHOT_BYTES;
+        text->parsed += parser_fill_records(&ahead->parser, &ahead->place, ahead->until,
+                                            text->data + text->parsed, text->len - text->parsed,
+                                            &part->batch, &why);
+        if (part->batch.record_count == 0) break;
+        text->used_by = ahead->filled + 1;
+        pass_part(ahead);
+    } while (why == PARSED_FULL);
+    return why;
+}
+
+static void *read_journal(void *ctx)
+{
+    struct ahead *ahead = ctx;
+    bool goes_on = true;
+    while (ahead->offset < ahead->size) {
+        uint64_t left = ahead->size - ahead->offset;
+        size_t got, most = left < SNAPSHOT_BLOCK ? (size_t)left : SNAPSHOT_BLOCK;
+        if (disk_read(ahead->fd, ahead->block, most, ahead->offset, &got) != 0 || got == 0) break;
+        ahead->offset += got;
+        struct text *text = take_block(ahead, ahead->block, got);
+        if (text == NULL) return NULL;
+        if (pass_records(ahead, text, &goes_on) == PARSED_STOP) break;
+        if (text->parsed == 0 && text->len > RECORD_MOST) break;
+    }
+    if (goes_on && end_part(ahead, SNAPSHOT_END) != NULL) pass_part(ahead);
+    return NULL;
+}
+
 /* ---- the main thread ------------------------------------------------------------------------- */
 
-static void drop(struct snapshot_ahead *ahead)
+static void drop(struct ahead *ahead)
 {
     for (unsigned i = 0; i < PARTS; i++)
         mem_free(ahead->parts[i]);
     for (unsigned i = 0; i < TEXTS; i++)
         mem_free(ahead->texts[i].data);
+    mem_free(ahead->block);
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->lock);
     mem_free(ahead);
 }
 
-struct snapshot_ahead *snapshot_ahead_start(struct snapshot_reader *file, thread_starter *start)
+/* Without a file, a block for a journal. */
+static struct ahead *prepare(struct snapshot_reader *file)
 {
-    if (!mem_has_room(PARTS * sizeof(struct snapshot_part) + TEXTS * TEXT + THREAD_NEEDS))
+    if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT + THREAD_NEEDS))
         return NULL;
-    struct snapshot_ahead *ahead = mem_zalloc(sizeof(*ahead));
+    struct ahead *ahead = mem_zalloc(sizeof(*ahead));
     ahead->file = file;
     parser_init(&ahead->parser);
     for (unsigned i = 0; i < PARTS; i++)
-        ahead->parts[i] = mem_alloc(sizeof(struct snapshot_part));
+        ahead->parts[i] = mem_alloc(sizeof(struct ahead_part));
     for (unsigned i = 0; i < TEXTS; i++)
         ahead->texts[i] = (struct text){ .data = mem_alloc(TEXT), .cap = TEXT };
+    if (file == NULL) ahead->block = mem_alloc(SNAPSHOT_BLOCK);
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
-    if (start(&ahead->thread, read_file, ahead) == 0) return ahead;
+    return ahead;
+}
+
+struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start)
+{
+    struct ahead *ahead = prepare(file);
+    if (ahead == NULL || start(&ahead->thread, read_snapshot, ahead) == 0) return ahead;
     drop(ahead);
     return NULL;
 }
 
-void snapshot_ahead_stop(struct snapshot_ahead *ahead)
+struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
+                               thread_starter *start)
+{
+    struct ahead *ahead = prepare(NULL);
+    if (ahead == NULL) return NULL;
+    ahead->fd = fd;
+    ahead->offset = place->good;
+    ahead->size = size;
+    ahead->place = *place;
+    ahead->until = until;
+    if (start(&ahead->thread, read_journal, ahead) == 0) return ahead;
+    drop(ahead);
+    return NULL;
+}
+
+void ahead_stop(struct ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     ahead->stops = true;
@@ -204,7 +278,7 @@ void snapshot_ahead_stop(struct snapshot_ahead *ahead)
     drop(ahead);
 }
 
-static void resize(struct snapshot_ahead *ahead)
+static void resize(struct ahead *ahead)
 {
     struct text *text = ahead->resized;
     text->data = mem_realloc(text->data, ahead->new_cap);
@@ -213,7 +287,7 @@ static void resize(struct snapshot_ahead *ahead)
     pthread_cond_signal(&ahead->changed);
 }
 
-const struct snapshot_part *snapshot_ahead_next(struct snapshot_ahead *ahead)
+const struct ahead_part *ahead_next(struct ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
     if (ahead->has_part) {
@@ -228,7 +302,7 @@ const struct snapshot_part *snapshot_ahead_next(struct snapshot_ahead *ahead)
             pthread_cond_wait(&ahead->changed, &ahead->lock);
     }
     ahead->has_part = true;
-    const struct snapshot_part *part = ahead->parts[ahead->released % PARTS];
+    const struct ahead_part *part = ahead->parts[ahead->released % PARTS];
     pthread_mutex_unlock(&ahead->lock);
     return part;
 }

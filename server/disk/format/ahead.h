@@ -1,0 +1,47 @@
+/* ahead: reads a snapshot's blocks or a journal's records in a thread, checks, unpacks and parses
+ * them, some milliseconds ahead of the main thread, which applies their effects to the store. With
+ * two cores a start takes about as long as the main thread's part, a little more than half of all.
+ * Depends on snapshot_file.h and parsed.h.
+ *
+ * The parts form a ring. A part points into a text, which is used again when the parts before have
+ * been released. The thread calls no mem, which is single-threaded: everything is allocated when it
+ * starts, except that it asks the main thread for more room when a command is longer than a text.
+ *
+ * Of a journal the thread takes only good records. At anything else it ends: the main thread then
+ * reads and judges what follows (replay_records.c). */
+#ifndef SERVER_DISK_FORMAT_AHEAD_H
+#define SERVER_DISK_FORMAT_AHEAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server/disk/format/parsed.h"
+#include "server/disk/format/snapshot_file.h"
+
+/* Starts a thread; returns 0 or an errno. */
+typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
+
+struct ahead_part {
+    enum snapshot_got got;       /* bytes: the batch. The other two are the last part. A journal
+                                    has only SNAPSHOT_END. */
+    uint64_t begin, end;         /* of its block in a snapshot; SNAPSHOT_END: of the file */
+    bool is_incomplete;          /* SNAPSHOT_END: the last command has no end */
+    struct snapshot_fault fault; /* SNAPSHOT_FAULT */
+    struct parsed_batch batch;
+};
+
+struct ahead;
+
+/* From now on the thread uses the file. NULL: no thread could be started. */
+struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start);
+/* Reads a journal of this size from a place on, up to a record that was made after `until`. */
+struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
+                               thread_starter *start);
+/* Ends the thread, which need not have read everything. */
+void ahead_stop(struct ahead *ahead);
+
+/* Releases the previous part, and waits for the next one. Do not call it after the last. */
+const struct ahead_part *ahead_next(struct ahead *ahead);
+
+#endif
