@@ -66,11 +66,12 @@ static bool parse_digits(struct bytes text, int *value)
 {
     enum { DIGITS = 4 }; /* so that it can't overflow */
     *value = 0;
+    if (text.len == 0 || text.len > DIGITS) return false;
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] < '0' || text.data[i] > '9') return false;
         *value = *value * 10 + (text.data[i] - '0');
     }
-    return text.len > 0 && text.len <= DIGITS;
+    return true;
 }
 
 static bool parse_value(const struct field *field, struct bytes text, int *value, char *fault)

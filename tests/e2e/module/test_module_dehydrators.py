@@ -353,6 +353,7 @@ def fill_with_options(client):
     """Elements with options, a successor, remembered ids, and a pause; nothing that depends on the time."""
     run = client.execute_command
     run("REDE.PUSHAT", "d", PAST, "tick", "every", "EVERY", 10**9)
+    run("REDE.PUSHAT", "d", 4 * 10**12, "happy", "new year", "CRON", "0 0 1 1 *", "ZONE", "Europe/Berlin")
     run("REDE.PUSH", "d", 10**9, "late", "post", "POSTPONE", "ATMOST", 10**9)
     run("REDE.PUSH", "d", 0, "once", "once", "REMEMBER", 10**9)
     run("REDE.PULL", "d", "once")
@@ -381,12 +382,15 @@ def forget(client):
 
 
 def finished(client):
-    """The successor of a claimed element and the next multiple take their places, and a forgotten id is free."""
+    """The successor of a claimed element, the next multiple and the instant of a schedule take their places, and a
+    forgotten id is free."""
     run = client.execute_command
     run("REDE.PUSH", "d", 10**9, "again", "back")
     run("REDE.RESUME", "d")
-    run("REDE.XACK", "d", "busy", "every")
+    run("REDE.RESCHEDULE", "d", 0, "new year")
+    run("REDE.XACK", "d", "busy", "every", "new year")
     ranges = dict(run("REDE.RANGE", "d", "-", "+"))
+    equal(ranges[b"new year"], 4007833200000, "2097-01-01 in Berlin")
     return [run("REDE.LOOK", "d", "busy"), (ranges[b"every"] - PAST) % 10**9, run("REDE.LEN", "d", "CLAIMED")]
 
 
