@@ -1,6 +1,6 @@
 /* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
  * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
- * main thread, which applies the effects (snapshot_ahead.h). */
+ * main thread, which applies the effects (ahead.h). */
 #ifndef SERVER_DISK_FORMAT_PARSED_H
 #define SERVER_DISK_FORMAT_PARSED_H
 
