@@ -3,6 +3,7 @@
 #ifndef SERVER_DISK_EFFECT_EFFECT_WORDS_H
 #define SERVER_DISK_EFFECT_EFFECT_WORDS_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -65,19 +66,25 @@ static inline char *end_line(char *to)
     return to + 2;
 }
 
+/* Needs room for HEADER_MAX bytes. Most lengths have one or two digits. */
 static inline char *print_resp_header(char *to, char type, size_t value)
 {
     *to++ = type;
-    if (value >= 100) {
-        to += number_print_uint64(to, value);
-    } else {
-        if (value >= 10) *to++ = (char)('0' + value / 10);
-        *to++ = (char)('0' + value % 10);
+    if (value >= 100) return end_line(to + number_print_uint64(to, value));
+    uint32_t tens = (uint32_t)value / 10, ones = (uint32_t)value % 10;
+    /* "5" or "15", and the line end: the lowest byte is the first one. */
+    uint32_t line = UINT32_C(0x0a0d30) + ones, digits = 1;
+    if (tens > 0) {
+        line = line << 8 | ('0' + tens);
+        digits = 2;
     }
-    return end_line(to);
+    line = htole32(line);
+    memcpy(to, &line, sizeof(line));
+    return to + digits + 2;
 }
 
-static inline char *print_bulk(char *to, struct bytes text)
+/* Inlined even where gcc would rather call it: it is most of what a journal costs. */
+__attribute__((always_inline)) static inline char *print_bulk(char *to, struct bytes text)
 {
     return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
 }
