@@ -1,7 +1,7 @@
 """durability: what the journal costs, how long a start takes, and what a snapshot does to clients.
 
-Price: one server without and one with the journal, in turns A B A B, the same load. Nothing is
-rewritten meanwhile. Load: the time from the start of a process to its first answer. Snapshot: a
+Price: one server without and one with the journal, in turns A B A B, the same load; ratios are medians of the ratios of
+such pairs. Nothing is rewritten meanwhile. Load: the time from the start of a process to its first answer. Snapshot: a
 BGSAVE while a few clients write as fast as they can; the child may use the other core. Rewrite: the
 same with BGREWRITEAOF and large files, and a client that only sends PING.
 """
@@ -14,8 +14,9 @@ from statistics import median
 import servers
 from stalls import Pinger
 
-MIXES = ("set", "zadd")
-PIPELINE = 16
+MIXES = ("set", "set-ex", "zadd", "rede-push")
+NEEDS = {"rede-push": "REDE.PUSH"}  # servers without the command are left out
+PIPELINES = (16, 64)
 POLICIES = ("everysec", "always")
 JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
 # (title, mix, form on disk, the setting that says how many)
@@ -38,11 +39,21 @@ def with_options(settings, name, options):
 class Side:
     def __init__(self, name, policy, server):
         self.name, self.policy, self.server = name, policy, server
-        self.rounds, self.next = [], 0
+        self.rounds, self.next = {pipeline: [] for pipeline in PIPELINES}, 0
+
+    def figures(self, pipeline, without):
+        """Medians, and those of the ratios to the rounds of the side without a journal."""
+        rounds, pairs = self.rounds[pipeline], list(zip(self.rounds[pipeline], without.rounds[pipeline]))
+        return {"ops": median(r["rps"] for r in rounds),
+                **{figure: median(r[figure] for r in rounds)
+                   for figure in ("cpu_ns", "p50_us", "p999_us", "max_us")},
+                "ops_ratio": median(its["rps"] / other["rps"] for its, other in pairs),
+                "cpu_ratio": median(its["cpu_ns"] / other["cpu_ns"] for its, other in pairs),
+                "tail_ratio": median(its["p999_us"] / other["p999_us"] for its, other in pairs)}
 
 
 def price_of(bench, settings, names, mix):
-    """{server: {"no": figures, "everysec": figures ...}}"""
+    """{pipeline: {server: {"no journal": figures, "everysec": figures ...}}}"""
     shape = ["-n", settings.keys, "-c", settings.connections, "-d", settings.value_size]
     with contextlib.ExitStack() as stack:
         sides = []
@@ -51,41 +62,35 @@ def price_of(bench, settings, names, mix):
                 options = [] if policy == "no journal" else [*JOURNAL, policy]
                 server = stack.enter_context(
                     bench.server(name, with_options(settings, name, options)))
+                if mix in NEEDS and not server.has(NEEDS[mix]):
+                    break
                 sides.append(Side(name, policy, server))
                 sides[-1].next = bench.load(server, *shape, mix, "fill")["next"]
-        for _ in range(settings.rounds):
-            for side in sides:
-                side.rounds.append(bench.load(
-                    side.server, *shape, "-t", settings.price_seconds, "-w", settings.warm_up,
-                    "-P", PIPELINE, "-F", side.next, mix))
-                side.next = side.rounds[-1]["next"]
-    result = {name: {} for name in names}
-    for side in sides:
-        result[side.name][side.policy] = {
-            "ops": median(r["rps"] for r in side.rounds),
-            **{figure: median(r[figure] for r in side.rounds)
-               for figure in ("cpu_ns", "p50_us", "p999_us", "max_us")}}
-    return result
-
-
-def lost(figures, policy):
-    return 1 - figures[policy]["ops"] / figures["no journal"]["ops"]
-
-
-def tail(figures, policy):
-    return figures[policy]["p999_us"] / figures["no journal"]["p999_us"]
+        for pipeline in PIPELINES:
+            for _ in range(settings.rounds):
+                for side in sides:
+                    side.rounds[pipeline].append(bench.load(
+                        side.server, *shape, "-t", settings.price_seconds, "-w", settings.warm_up,
+                        "-P", pipeline, "-F", side.next, mix))
+                    side.next = side.rounds[pipeline][-1]["next"]
+    without = {side.name: side for side in sides if side.policy == "no journal"}
+    return {pipeline: {name: {side.policy: side.figures(pipeline, without[name])
+                              for side in sides if side.name == name} for name in without}
+            for pipeline in PIPELINES}
 
 
 def price(bench, settings, names, say):
-    """{mix: {server: {policy: figures}}}"""
+    """{mix and pipeline: {server: {policy: figures}}}"""
     result = {}
     for mix in MIXES:
-        result[mix] = price_of(bench, settings, names, mix)
-        for name in names:
-            its = result[mix][name]
-            costs = "; ".join(f"{policy} costs {100 * lost(its, policy):.1f}%, "
-                              f"p99.9 times {tail(its, policy):.2f}" for policy in POLICIES)
-            say(f"durability: {mix}, {name}: {its['no journal']['ops'] / 1e6:.2f} M ops/s; {costs}")
+        for pipeline, found in price_of(bench, settings, names, mix).items():
+            result[f"{mix} P{pipeline}"] = found
+            for name, its in found.items():
+                costs = "; ".join(
+                    f"{policy}: throughput times {its[policy]['ops_ratio']:.2f}, CPU times "
+                    f"{its[policy]['cpu_ratio']:.2f}, p99.9 times {its[policy]['tail_ratio']:.2f}"
+                    for policy in POLICIES)
+                say(f"durability: {mix} P{pipeline}, {name}: {its['no journal']['ops'] / 1e6:.2f} M ops/s; {costs}")
     return result
 
 
@@ -243,7 +248,7 @@ def rewrite_of(bench, settings, name, say):
 
 def measure(bench, settings, say):
     names = [name for name in settings.servers if name != "bare"]
-    shape = f"{settings.rounds} rounds of {settings.price_seconds:g} s at pipeline {PIPELINE}:"
+    shape = f"{settings.rounds} rounds of {settings.price_seconds:g} s; P16 is a pipeline of 16 requests:"
     return {"price": price(bench, settings, names, say), "price_shape": shape,
             "starts": starts(bench, settings, names, say),
             "snapshots": {name: snapshot_of(bench, settings, name, say) for name in names},

@@ -393,20 +393,24 @@ def module_table(results, _names):
 # ---- durability -------------------------------------------------------------------------------
 
 def price_table(results, names):
+    ours, *others = names
     heads = ["work, server", "without a journal: operations/s, p99.9, CPU each"]
     for policy in durability.POLICIES:
-        heads += [f"{policy}: throughput lost", "p99.9", "CPU each"]
+        heads += [f"{policy}: operations/s", "p99.9", "CPU each"]
+        heads += [f"{ours} to it"] if others else []
     rows = []
-    for mix, found in results.items():
-        for name in names:
-            its = found[name]
+    for work, found in results.items():
+        for name, its in found.items():
             bare = its["no journal"]
-            cells = [f"{mix}, {name}",
+            cells = [f"{work}, {name}",
                      f"{count(bare['ops'])}/s, {usec(bare['p999_us'])}, {bare['cpu_ns']:.0f} ns"]
             for policy in durability.POLICIES:
-                lost, tail = durability.lost(its, policy), durability.tail(its, policy)
-                cells += [f"{100 * lost:.1f}%", f"{usec(its[policy]['p999_us'])} ({tail:.2f} x)",
-                          f"{its[policy]['cpu_ns']:.0f} ns"]
+                figures = its[policy]
+                cells += [f"{count(figures['ops'])}/s ({figures['ops_ratio']:.2f} x)",
+                          f"{usec(figures['p999_us'])} ({figures['tail_ratio']:.2f} x)",
+                          f"{figures['cpu_ns']:.0f} ns ({figures['cpu_ratio']:.2f} x)"]
+                if others:
+                    cells.append("" if name == ours else f"{found[ours][policy]['ops'] / figures['ops']:.2f}")
             rows.append(cells)
     return table(heads, rows)
 

@@ -254,7 +254,8 @@ def the_driver_measures_crowds():
 @test
 def the_driver_measures_what_durability_costs():
     shows(output_of("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1"),
-          "| set, expired | ", "| 1,000 strings, journal | ", "| file, not compressed | ")
+          "| set P16, expired | ", "| rede-push P64, expired | ", "| 1,000 strings, journal | ",
+          "| file, not compressed | ")
 
 
 @test
