@@ -56,8 +56,8 @@ struct effect_writer {
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 /* Ignores EFFECT_NONE. Copies everything. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
-/* Call at the end of a record, and before anyone else appends to `out` or consumes it: ends the run,
- * whose command a further effect would take back. */
+/* Call at the end of a record, and before anyone else appends to `out` or consumes it: ends the
+ * run, whose command a further effect would take back. */
 void effect_writer_end(struct effect_writer *writer);
 /* A shortcut that writes the command of an effect to `to` and returns its length. 0, nothing
  * written: the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could be part of
