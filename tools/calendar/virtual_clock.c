@@ -55,8 +55,9 @@ void syslog(int priority, const char *format, ...)
     va_end(values);
 }
 
-void __syslog_chk(int priority, int flag, const char *format, ...);
-void __syslog_chk(int priority, int flag, const char *format, ...)
+/* What programs call that were compiled with _FORTIFY_SOURCE. */
+void checked_syslog(int priority, int flag, const char *format, ...) __asm__("__syslog_chk");
+void checked_syslog(int priority, int flag, const char *format, ...)
 {
     va_list values;
     (void)priority;
