@@ -199,15 +199,6 @@ static void close_socket(struct served *socket)
     post(socket, IO_CLOSED);
 }
 
-static void shut_socket(struct served *socket)
-{
-    char forgotten[FORGOTTEN];
-    if (socket->connection != NULL) tls_close_notify(socket->connection);
-    shutdown(socket->fd, SHUT_WR);
-    for (int i = 0; i < LAST_READS; i++)
-        if (recv(socket->fd, forgotten, sizeof(forgotten), 0) <= 0) return;
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /* Returns how many bytes were sent, 0 if there is no room. The socket may be lost. */
@@ -352,6 +343,7 @@ static bool any_shakes(const struct io_thread *thread)
 static void take_orders(struct io_thread *thread)
 {
     const struct io_order *order;
+    char forgotten[FORGOTTEN];
     size_t len;
     while ((order = byte_ring_take(thread->link->orders, &len)) != NULL) {
         struct served *socket = order->socket;
@@ -362,7 +354,12 @@ static void take_orders(struct io_thread *thread)
             watch(socket);
             break;
         case ORDER_SEND: send_order(socket, order->bytes, len - sizeof(*order)); break;
-        case ORDER_SHUT: shut_socket(socket); break;
+        case ORDER_SHUT:
+            if (socket->connection != NULL) tls_close_notify(socket->connection);
+            shutdown(socket->fd, SHUT_WR);
+            for (int i = 0; i < LAST_READS; i++)
+                if (recv(socket->fd, forgotten, sizeof(forgotten), 0) <= 0) break;
+            break;
         case ORDER_CLOSE: close_socket(socket); break;
         case ORDER_STOP: thread->stops = true; break;
         }

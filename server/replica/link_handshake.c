@@ -79,20 +79,6 @@ static bool begins_with(const char *line, const char *word)
     return strncmp(line, word, strlen(word)) == 0;
 }
 
-static void continue_stream(struct link *link, const char *line)
-{
-    char id[HISTORY_ID + 1] = "";
-    if (!link->has_asked) {
-        link_fail(link, "continues a stream that was not requested ('%s')", line);
-        return;
-    }
-    (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
-    link->state = LINK_STREAM;
-    link->down_usec = -1;
-    log_line(LOG_NOTICE, "Master %s: continues the stream", link->name);
-    link->w.continues(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
-}
-
 static void answer_psync(struct link *link, const char *line)
 {
     if (line[0] == '\0') return; /* it keeps the link alive */
@@ -108,8 +94,15 @@ static void answer_psync(struct link *link, const char *line)
                 (uint64_t)offset + 1; /* the reply has the offset of the last byte */
             link->step = STEP_COPY_HEAD;
         }
+    } else if (begins_with(line, "+CONTINUE") && !link->has_asked) {
+        link_fail(link, "continues a stream that was not requested ('%s')", line);
     } else if (begins_with(line, "+CONTINUE")) {
-        continue_stream(link, line);
+        char id[HISTORY_ID + 1] = "";
+        (void)sscanf(line, "+CONTINUE %40[0-9a-fA-F]", id);
+        link->state = LINK_STREAM;
+        link->down_usec = -1;
+        log_line(LOG_NOTICE, "Master %s: continues the stream", link->name);
+        link->w.continues(link->w.ctx, strlen(id) == HISTORY_ID ? id : NULL);
     } else {
         link_fail(link, "answered PSYNC with '%s'. Trying again", line);
     }

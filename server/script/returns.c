@@ -168,18 +168,6 @@ static bool open_return(struct finder *finder)
     return true;
 }
 
-static void close_return(struct finder *finder)
-{
-    const struct open_return *open = &finder->open[--finder->open_count];
-    bool has_one = open->of_chunk ? !open->has_comma : open->callee == BEHIND_CALL;
-    if (!has_one || finder->last_end == open->begin) return;
-    size_t last = add_paren(finder->returns, finder->last_end);
-    struct return_paren *parens = finder->returns->parens;
-    parens[open->paren].paren = '(';
-    parens[last].paren = ')';
-    parens[open->paren].by_name = parens[last].by_name = !open->of_chunk;
-}
-
 /* A token of the return's expression, outside of brackets in it. */
 static void follow_return(const struct finder *finder, struct open_return *open)
 {
@@ -255,7 +243,17 @@ static bool find_next(struct finder *finder)
 
     bool ends_return =
         finder->kind == END_OF_TEXT || finder->kind == ';' || is_one_of(finder, ends);
-    if (ends_return && open_here(finder) != NULL) close_return(finder);
+    if (ends_return && open_here(finder) != NULL) {
+        const struct open_return *ended = &finder->open[--finder->open_count];
+        bool has_one = ended->of_chunk ? !ended->has_comma : ended->callee == BEHIND_CALL;
+        if (has_one && finder->last_end != ended->begin) {
+            size_t last = add_paren(finder->returns, finder->last_end);
+            struct return_paren *parens = finder->returns->parens;
+            parens[ended->paren].paren = '(';
+            parens[last].paren = ')';
+            parens[ended->paren].by_name = parens[last].by_name = !ended->of_chunk;
+        }
+    }
     if (finder->kind == END_OF_TEXT) return false;
     struct open_return *open = open_here(finder);
     if (open != NULL) follow_return(finder, open);

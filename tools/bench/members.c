@@ -76,17 +76,9 @@ static void usage(FILE *to)
         to);
 }
 
-static enum family family_option(const char *text)
-{
-    static const char *const names[] = { [SET] = "set", [HASH] = "hash", [ZSET] = "zset" };
-    for (int family = SET; family <= ZSET; family++)
-        if (strcmp(text, names[family]) == 0) return (enum family)family;
-    fprintf(stderr, "members: not set, hash or zset: %s\n", text);
-    exit(2);
-}
-
 static struct plan parse_arguments(int argc, char **argv)
 {
+    static const char *const families[] = { [SET] = "set", [HASH] = "hash", [ZSET] = "zset" };
     struct plan plan = {
         .members = 1000000, .keys = 1, .spread_msec = 10000, .lead_msec = 10000, .label = "server"
     };
@@ -94,7 +86,13 @@ static struct plan parse_arguments(int argc, char **argv)
     for (int option; (option = getopt(argc, argv, SERVER_OPTIONS "t:n:k:x:d:w:iql:m")) != -1;) {
         if (server_option(&plan.target, option, optarg)) continue;
         switch (option) {
-        case 't': plan.family = family_option(optarg); break;
+        case 't':
+            plan.family = SET;
+            while (plan.family < ZSET && strcmp(optarg, families[plan.family]) != 0)
+                plan.family++;
+            if (strcmp(optarg, families[plan.family]) == 0) break;
+            fprintf(stderr, "members: not set, hash or zset: %s\n", optarg);
+            exit(2);
         case 'n': plan.members = server_count_option("members", optarg, 1); break;
         case 'k': plan.keys = server_count_option("members", optarg, 1); break;
         case 'x': plan.others = server_count_option("members", optarg, 0); break;

@@ -89,16 +89,6 @@ int command_keys(const struct command *row, int argc, const struct bytes *argv, 
 
 /* ---- flags ---------------------------------------------------------------------------------- */
 
-static bool covers_position(const struct key_spec *spec, int argc, const struct bytes *argv,
-                            int position)
-{
-    int first = first_of(spec, argc, argv);
-    if (first == 0) return false;
-    if (spec->find == KEYS_COUNTED) return position > first;
-    int last = spec->last < 0 ? argc + spec->last : first + spec->last;
-    return position >= first && position <= last;
-}
-
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags)
 {
@@ -109,7 +99,13 @@ void command_key_flags(const struct command *row, int argc, const struct bytes *
         flags[i] = usual_flags(row);
         for (int s = 0; s < spec_count; s++) {
             bool anywhere = specs[s].find == KEYS_ANYWHERE;
-            if (!anywhere && !covers_position(&specs[s], argc, argv, positions[i])) continue;
+            int first = anywhere ? 0 : first_of(&specs[s], argc, argv);
+            if (!anywhere && first == 0) continue;
+            int last = specs[s].last < 0 ? argc + specs[s].last : first + specs[s].last;
+            bool covers = specs[s].find == KEYS_COUNTED
+                              ? positions[i] > first
+                              : positions[i] >= first && positions[i] <= last;
+            if (!anywhere && !covers) continue;
             flags[i] = specs[s].flags;
             if (!anywhere) break;
         }

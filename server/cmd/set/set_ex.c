@@ -17,17 +17,6 @@ struct saddex {
     int first, end;              /* arguments of the members; first 0: none so far */
 };
 
-/* "[KEEPTTL] seconds member ..." */
-static bool parse_saddex_seconds(struct call *call, int seconds, struct saddex *how)
-{
-    how->life.keeps = seconds > 2;
-    how->first = seconds + 1;
-    how->end = call->argc;
-    if (!arg_member_seconds(call, seconds, &how->life)) return false;
-    if (how->first < call->argc) return true;
-    return fail_named(call, ERR_ARITY);
-}
-
 /* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
 static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
@@ -64,8 +53,16 @@ static void cmd_saddex(struct call *call)
     struct saddex how = { .first = 0 };
     struct entry *entry;
     int seconds = arg_is(call, 2, "KEEPTTL") ? 3 : 2;
-    bool parsed = arg_looks_like_number(call, seconds) ? parse_saddex_seconds(call, seconds, &how)
-                                                       : parse_saddex_members(call, &how);
+    bool parsed;
+    if (arg_looks_like_number(call, seconds)) { /* "[KEEPTTL] seconds member ..." */
+        how.life.keeps = seconds > 2;
+        how.first = seconds + 1;
+        how.end = call->argc;
+        parsed = arg_member_seconds(call, seconds, &how.life) &&
+                 (how.first < call->argc || fail_named(call, ERR_ARITY));
+    } else {
+        parsed = parse_saddex_members(call, &how);
+    }
     if (!parsed || !find_typed(call, 1, TYPE_SET, &entry)) return;
     bool is_conditional = how.only_new || how.only_present;
     for (int i = how.first; is_conditional && i < how.end; i++) {

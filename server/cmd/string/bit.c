@@ -72,22 +72,6 @@ static uint64_t load_word(const char *from)
     return word;
 }
 
-/* Counts the set bits in [from, to): single bits up to a whole byte at both ends, between them
- * words and bytes. */
-static size_t count_bits(struct bytes text, size_t from, size_t to)
-{
-    size_t count = 0;
-    for (; from < to && from % 8 != 0; from++)
-        count += has_bit(text, from);
-    for (; from < to && to % 8 != 0; to--)
-        count += has_bit(text, to - 1);
-    for (; from + 64 <= to; from += 64)
-        count += (size_t)__builtin_popcountll(load_word(text.data + from / 8));
-    for (; from < to; from += 8)
-        count += (size_t)__builtin_popcount((unsigned char)text.data[from / 8]);
-    return count;
-}
-
 /* Returns the first bit in [from, to) that is on, or off; `to` if there is none. */
 static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
 {
@@ -152,7 +136,18 @@ static void cmd_bitcount(struct call *call)
         fail(call, ERR_SYNTAX);
         return;
     }
-    resp_integer(call->out, (int64_t)count_bits(text, from, to));
+
+    /* Single bits up to a whole byte at both ends, between them words and bytes. */
+    int64_t count = 0;
+    for (; from < to && from % 8 != 0; from++)
+        count += has_bit(text, from);
+    for (; from < to && to % 8 != 0; to--)
+        count += has_bit(text, to - 1);
+    for (; from + 64 <= to; from += 64)
+        count += __builtin_popcountll(load_word(text.data + from / 8));
+    for (; from < to; from += 8)
+        count += __builtin_popcount((unsigned char)text.data[from / 8]);
+    resp_integer(call->out, count);
 }
 
 static void cmd_bitpos(struct call *call)

@@ -166,18 +166,6 @@ static void reply_sum(struct call *call, const struct increx *how, const struct 
 
 /* ---- INCREX ---------------------------------------------------------------------------------- */
 
-/* Reads the value before the increment; a missing key counts as 0. False: an error was sent. */
-static bool read_old(struct call *call, const struct increx *how, struct entry **entry,
-                     struct sum *sum)
-{
-    if (!find_typed(call, 1, TYPE_STRING, entry)) return false;
-    if (*entry == NULL) return true;
-    struct bytes text = object_text(&(*entry)->object);
-    if (!how->is_float) return parse_whole(call, text, &sum->whole.old, ERR_NOT_INTEGER);
-    if (!parse_real(call, text, &sum->real.old, ERR_NOT_FLOAT)) return false;
-    return !isinf(sum->real.old) || fail(call, ERR_INCREX_INFINITE_VALUE);
-}
-
 static void cmd_increx(struct call *call)
 {
     struct increx how = { .by_arg = 0 };
@@ -199,7 +187,18 @@ static void cmd_increx(struct call *call)
         return;
     }
     if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &at)) return;
-    if (!read_old(call, &how, &entry, &sum)) return;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    if (entry != NULL) { /* a missing key counts as 0 */
+        struct bytes text = object_text(&entry->object);
+        if (!how.is_float) {
+            if (!parse_whole(call, text, &sum.whole.old, ERR_NOT_INTEGER)) return;
+        } else if (!parse_real(call, text, &sum.real.old, ERR_NOT_FLOAT)) {
+            return;
+        } else if (isinf(sum.real.old)) {
+            fail(call, ERR_INCREX_INFINITE_VALUE);
+            return;
+        }
+    }
 
     bool is_refused = entry == NULL ? how.only_present : how.only_new;
     bool is_within = (how.is_float ? add_real : add_whole)(&sum);

@@ -113,14 +113,6 @@ bool acl_user_admits(const struct acl_user *user, struct bytes password)
     return user->on && (user->nopass || same);
 }
 
-static bool is_hash(struct bytes text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!isdigit((unsigned char)text.data[i]) && (text.data[i] < 'a' || text.data[i] > 'f'))
-            return false;
-    return text.len == SHA256_HEX_LEN;
-}
-
 /* ">password", "<password", "#hash" or "!hash". */
 static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 {
@@ -129,8 +121,12 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
     if (word.data[0] == '>' || word.data[0] == '<') {
         sha256_hex(given, hex);
         hash = bytes_of(hex, sizeof(hex));
-    } else if (!is_hash(given)) {
-        return ACL_BAD_HASH;
+    } else {
+        for (size_t i = 0; i < given.len; i++)
+            if (!isdigit((unsigned char)given.data[i]) &&
+                (given.data[i] < 'a' || given.data[i] > 'f'))
+                return ACL_BAD_HASH;
+        if (given.len != SHA256_HEX_LEN) return ACL_BAD_HASH;
     }
     struct acl_item *item = acl_items_find(&user->hashes, hash);
     if (word.data[0] == '<' || word.data[0] == '!') {

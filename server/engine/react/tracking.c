@@ -360,19 +360,6 @@ static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t
     tracked_free(tracked);
 }
 
-/* FLUSHALL sends one message, however many databases it empties. */
-static void all_changed(struct tracking *tracking, uint64_t own)
-{
-    if (tracking->flushed) return;
-    tracking->flushed = true;
-    struct dict_iter iter;
-    const struct tracker *tracker;
-    dict_iter_begin(&iter, &tracking->trackers);
-    while ((tracker = dict_iter_next(&iter)) != NULL)
-        tracking_queue(tracking, tracker->id, bytes_of(NULL, 0), tracker->id == own);
-    forget_keys(tracking);
-}
-
 /* `by`: the session that changed it, or 0. */
 static void key_changed(struct tracking *tracking, struct bytes key, enum event event, uint64_t by)
 {
@@ -384,11 +371,21 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller)
 {
     uint64_t by = caller != NULL ? caller->id : 0;
+    const struct tracker *tracker;
+    struct dict_iter iter;
     switch (effect->kind) {
     case EFFECT_NONE: return;
     case EFFECT_FLUSH:
     /* DIFFERS: Redis sends nothing for SWAPDB, which leaves caches wrong. (doc/differs.md) */
-    case EFFECT_SWAP: all_changed(tracking, by); return;
+    case EFFECT_SWAP:
+        /* FLUSHALL sends one message, however many databases it empties. */
+        if (tracking->flushed) return;
+        tracking->flushed = true;
+        dict_iter_begin(&iter, &tracking->trackers);
+        while ((tracker = dict_iter_next(&iter)) != NULL)
+            tracking_queue(tracking, tracker->id, bytes_of(NULL, 0), tracker->id == by);
+        forget_keys(tracking);
+        return;
     case EFFECT_COPY: key_changed(tracking, effect->a, effect->event, by); return;
     case EFFECT_RENAME:
         key_changed(tracking, effect->key, effect->event, by);

@@ -137,20 +137,6 @@ static const char *type_name_of(int type)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* StringDMA may convert the host's value to its raw form, which clients can see only in OBJECT
- * ENCODING and OBJECT IDLETIME. GET would count a hit. */
-static void copy_string(RedisModuleKey *key, uint64_t most)
-{
-    struct bytes text = { .len = redis.ValueLength(key) };
-    here.draft.left_out = text.len <= most && !has_room(text.len);
-    if (text.len > most || here.draft.left_out) {
-        add_size(text.len);
-        return;
-    }
-    text.data = redis.StringDMA(key, &text.len, KEY_READ);
-    add(LIT("value"), text);
-}
-
 /* A hash that is being copied. */
 struct fields {
     uint64_t len, most;
@@ -223,7 +209,19 @@ static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text,
     if (copies) {
         const char *type_name = type_name_of(type);
         if (type_name != NULL) add(LIT("type"), bytes_of(type_name, strlen(type_name)));
-        if (type == KEYTYPE_STRING) copy_string(key, policy->value_max);
+        if (type == KEYTYPE_STRING) {
+            /* StringDMA may convert the host's value to its raw form, which clients can see only in
+             * OBJECT ENCODING and OBJECT IDLETIME. GET would count a hit. */
+            struct bytes value = { .len = redis.ValueLength(key) };
+            bool fits = value.len <= policy->value_max;
+            here.draft.left_out = fits && !has_room(value.len);
+            if (fits && !here.draft.left_out) {
+                value.data = redis.StringDMA(key, &value.len, KEY_READ);
+                add(LIT("value"), value);
+            } else {
+                add_size(value.len);
+            }
+        }
         if (type == KEYTYPE_HASH) is_copied = copy_hash(key, policy->value_max);
     }
     redis.CloseKey(key);

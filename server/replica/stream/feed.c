@@ -169,20 +169,6 @@ static void append(struct feed *feed, struct bytes text)
     backlog_append(feed->backlog, text.data, text.len);
 }
 
-/* Appends the next `len` bytes of the text. */
-static void append_text(struct feed *feed, size_t len)
-{
-    while (len > 0) {
-        if (feed->piece.iov_len == 0 && !outbuf_next(&feed->text, &feed->copied, &feed->piece))
-            return;
-        size_t part = feed->piece.iov_len < len ? feed->piece.iov_len : len;
-        backlog_append(feed->backlog, feed->piece.iov_base, part);
-        feed->piece.iov_base = (char *)feed->piece.iov_base + part;
-        feed->piece.iov_len -= part;
-        len -= part;
-    }
-}
-
 static void drop_text(struct feed *feed)
 {
     outbuf_drop(&feed->text);
@@ -202,7 +188,15 @@ void feed_commit(struct feed *feed)
         const struct run *run = &feed->runs[i];
         bool multi = run->known && run->commands > 1;
         if (multi) append(feed, MULTI);
-        append_text(feed, run->len);
+        for (size_t left = run->len; left > 0;) {
+            if (feed->piece.iov_len == 0 && !outbuf_next(&feed->text, &feed->copied, &feed->piece))
+                break;
+            size_t part = feed->piece.iov_len < left ? feed->piece.iov_len : left;
+            backlog_append(feed->backlog, feed->piece.iov_base, part);
+            feed->piece.iov_base = (char *)feed->piece.iov_base + part;
+            feed->piece.iov_len -= part;
+            left -= part;
+        }
         if (multi) append(feed, EXEC);
     }
     if (bracket) append(feed, EMPTY_LINE);
