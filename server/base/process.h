@@ -1,5 +1,5 @@
-/* process: the limit on open files, the cores, running in the background, the pid file, random ids, and
- * messages to systemd. */
+/* process: the limit on open files, the cores, running in the background, the pid file, random ids,
+ * and messages to systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
 
