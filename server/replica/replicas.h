@@ -95,14 +95,14 @@ void replicas_second(struct replicas *replicas, bool silent);
  * none is closed. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
-/* Number of replicas that have asked for the stream, */
+/* Counts the replicas that have asked for the stream. */
 size_t replicas_count(const struct replicas *replicas);
-/* that receive the stream and have sent something within `seconds`, */
+/* Counts those that receive the stream and have sent something within `seconds`. */
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
-/* and that have applied (or synced to their disk) all bytes before `offset`. */
+/* Counts those that have applied all bytes before `offset`, or synced them to their disk. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Seconds since the last replica left, or since replicas_close_all; -1: some are connected, or
- * neither has happened. */
+/* Seconds since the last replica left, or since replicas_close_all. Returns -1 while a replica is
+ * connected, and if neither has happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* For INFO and ROLE. */

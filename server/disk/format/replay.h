@@ -41,7 +41,7 @@ struct replay {
     struct journal_end before;    /* the end of the segment that the file continues */
     uint32_t listed;              /* the ID of the segment that the manifest lists */
     msec until;                   /* stop before the first record made after it; NEVER at first */
-    thread_starter *start_thread; /* to read ahead in a thread; NULL: without one */
+    thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
     uint64_t ahead_from;          /* smaller files are read without it. At first 1 MiB */
     /* Tables are made large ahead for at most this many elements. At first a million: that takes 10
      * ms, during which the clients of a replica that loads a copy wait. */
@@ -58,7 +58,7 @@ struct replay {
     bool marked;                            /* the record has the mark of a position */
     uint32_t id;                            /* of the segment */
     struct request_progress carried;        /* of replay_carry's first command */
-    size_t members;                         /* of the next effect's collection; 0: unknown */
+    size_t members;                         /* of the next effect's collection; 0 if unknown */
     size_t command_at;                      /* where the command being read begins in the text */
     unsigned waiting;                       /* effects in the window */
     unsigned looked_from, looked_to;        /* items of the batch that were prefetched */
