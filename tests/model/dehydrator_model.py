@@ -537,7 +537,11 @@ class Model:
     def rede_extend(self, db, name, lease, *pairs):
         end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
         return self.move_all(db, name, [i for i, _ in self.held(db, name, pairs)],
-                             "rede.reschedule", lambda _: True, end)
+                             "rede.reschedule", lambda e: not self.has_lost_claim(db, name, e), end)
+
+    def has_lost_claim(self, db, name, element):
+        """Has its lease ended, and are as many others claimed as may be?"""
+        return element.claimed and element.at <= self.now and self.claims_left(db, name) == 0
 
     def rede_retry(self, db, name, delay, *words):
         at = self.instant(delay, "delay")
@@ -556,7 +560,7 @@ class Model:
         there = self.elements(db, name)
         for element in (there.get(ident) for ident in ids):
             if element is not None and movable(element):
-                if event != "rede.reschedule":
+                if event != "rede.reschedule" or self.has_lost_claim(db, name, element):
                     element.give_back()
                 self.place(element, at)
                 self.tell(db, name, event)

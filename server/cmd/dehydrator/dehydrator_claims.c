@@ -108,7 +108,7 @@ static void give_back(struct call *call, enum naming naming)
 }
 
 /* A claimed element stays claimed until its new instant, even if the lease has just ended and no
- * other worker has claimed it. */
+ * other worker has claimed it. With CLAIMED, another claim may have begun instead. */
 static void move_deadlines(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -122,6 +122,12 @@ static void move_deadlines(struct call *call, enum naming naming)
     for (int i = 3; i < call->argc; i += (int)naming) {
         struct element *element = find_named(call, entry, i, naming, &stage);
         if (element == NULL) continue;
+        bool has_ended = stage.claimed && stage_is_due(&stage, call->txn->now);
+        if (has_ended && claims_left(call, entry) == 0) {
+            if (naming == BY_TOKEN) continue;
+            stage.claimed = false;
+            stage.token = 0;
+        }
         stage.at = claimed_until(call, backoff, at, stage.deliveries);
         txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_RESCHEDULE);
         moved++;

@@ -110,6 +110,25 @@ def a_client_that_polls_does_not_keep_one_that_claims_from_its_turn():
 
 
 @own
+def a_claim_whose_place_was_taken_does_not_come_back():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "d", "CLAIMED", 1)
+        push(de, "a", "b")
+        [[_, _, _, token]] = de.run("REDE.CLAIM", "d", 100, "TOKENS")
+        de.step(100)
+        equal(de.run("REDE.EXTEND", "d", 100, "a", token), 1, "nobody else has a claim")
+        de.step(100)
+        equal(claim(de), ["b"])
+        equal(de.run("REDE.EXTEND", "d", 100, "a", token), 0)
+        equal(de.run("REDE.RESCHEDULE", "d", 50, "a"), 1)
+        equal(de.run("REDE.LEN", "d", "CLAIMED"), 1)
+        de.run("REDE.XACK", "d", "b")
+        equal(claim(de), [])
+        de.step(50)
+        equal(claim(de), ["a"])
+
+
+@own
 def a_smaller_limit_ends_no_claim():
     with Dehydrators() as de:
         push(de, "a", "b", "c", "e")
