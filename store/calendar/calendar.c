@@ -1,5 +1,5 @@
-/* calendar: see calendar.h. Zones are never dropped before calendar_forget: there are as many as
- * files. Schedules are dropped together when there are many, because clients choose their texts. */
+/* calendar: see calendar.h. Clients choose texts and zones, so schedules are dropped together when
+ * there are many, and everything when the zones take much memory. */
 #include "store/calendar/calendar.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
-enum { SCHEDULES_MAX = 1024 };
+enum { SCHEDULES_MAX = 1024, ZONE_BYTES_MAX = 2 << 20 };
 
 struct known_zone {
     struct zone *zone;
@@ -26,6 +26,7 @@ struct schedule {
 
 struct calendar {
     struct dict zones, schedules;
+    size_t zone_bytes;
     zone_reader *read;
 };
 
@@ -69,6 +70,7 @@ void calendar_forget(struct calendar *calendar)
         zone_free(known->zone);
         mem_free(known);
     }
+    calendar->zone_bytes = 0;
     dict_drop(&calendar->zones);
     dict_init(&calendar->zones, &zones_type);
 }
@@ -139,6 +141,8 @@ static const struct zone *find_zone(struct calendar *calendar, struct bytes name
     if (known != NULL) return known->zone;
     struct zone *zone = read_zone(calendar, name, fault);
     if (zone == NULL) return NULL;
+    if (calendar->zone_bytes > ZONE_BYTES_MAX) calendar_forget(calendar);
+    calendar->zone_bytes += zone_bytes(zone);
     known = mem_alloc(sizeof(*known) + name.len);
     *known = (struct known_zone){ .zone = zone, .name_len = name.len };
     memcpy(known->name, name.data, name.len);
@@ -154,8 +158,9 @@ const struct schedule *calendar_find(struct calendar *calendar, struct bytes tex
     char key[ZONE_NAME_MAX + 1 + CRON_TEXT_MAX];
     size_t key_len = zone.len + 1 + text.len;
     struct schedule parsed;
-    if (zone.len <= ZONE_NAME_MAX && text.len <= CRON_TEXT_MAX) {
-        if (zone.len > 0) memcpy(key, zone.data, zone.len);
+    /* A zone's name has no space, so no two pairs have the same key. */
+    if (is_zone_name(zone) && text.len <= CRON_TEXT_MAX) {
+        memcpy(key, zone.data, zone.len);
         key[zone.len] = ' ';
         if (text.len > 0) memcpy(key + zone.len + 1, text.data, text.len);
         struct schedule *known = dict_find(&calendar->schedules, bytes_of(key, key_len));

@@ -111,7 +111,7 @@ static bool parse_item(const struct field *field, struct bytes item, struct valu
         if (!parse_value(field, begin, &low, fault)) return false;
         high = low;
         if (is_range && !parse_value(field, end, &high, fault)) return false;
-        if (is_range && bytes_is_word(end, "SUN")) high = 7; /* FRI-SUN */
+        if (is_range && low > 0 && bytes_is_word(end, "SUN")) high = 7; /* FRI-SUN */
         if (low > high) return refuse(fault, field, item, "is a range that goes backward");
     }
     if (has_step) {

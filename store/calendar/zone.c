@@ -195,7 +195,8 @@ struct zone *zone_parse(struct bytes file, const char **fault)
 {
     struct building building = begin();
     *fault = parse(&building, file);
-    if (*fault == NULL) return building.zone;
+    /* Kept for long, so without the room that is left. */
+    if (*fault == NULL) return mem_realloc(building.zone, size_for(building.zone->count));
     zone_free(building.zone);
     return NULL;
 }

@@ -39,7 +39,7 @@ def values_of(text, index):
             first, _, last = body.partition("-")
             low = number_of(first, index)
             high = number_of(last, index) if last else low
-            high = 7 if last.lower() == "sun" else high
+            high = 7 if last.lower() == "sun" and low > 0 else high
         found.update(range(low, high + 1, int(step or 1)))
     return found
 
