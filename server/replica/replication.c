@@ -40,7 +40,10 @@ void replication_update_role(struct replication *r)
     /* A transaction can change the role between its commands: its writes so far are part of the
      * data, so they are committed to the stream. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
-    r->w.engine->hooks->feed = feeds ? r->feed : NULL;
+    struct commit_hooks *hooks = r->w.engine->hooks;
+    /* The call that runs may have begun without listeners: the stream gets its next effects. */
+    if (feeds && hooks->feed == NULL) r->w.engine->store->event_mask |= LISTEN_CHANGES;
+    hooks->feed = feeds ? r->feed : NULL;
 }
 
 void replication_begin_stream(struct replication *r)

@@ -110,6 +110,15 @@ def a_failover_swaps_the_roles_without_a_full_copy():
 
 
 @own
+def the_tokens_of_a_promoted_server_reach_its_replica():
+    """Without a journal nobody listens to the call that promotes, which leaps over the tokens of the old master."""
+    with pair() as (master, replica):
+        equal(call(master, "FAILOVER"), b"OK")
+        check_swapped(master, replica)
+        equal(call(master, "DEBUG", "DIGEST"), call(replica, "DEBUG", "DIGEST"))
+
+
+@own
 def no_write_is_lost_by_a_failover_under_load():
     with pair() as (master, replica):
         acknowledged, refused = [], threading.Event()
