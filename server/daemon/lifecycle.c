@@ -99,10 +99,12 @@ bool lifecycle_end(struct parts *parts)
     replication_stop(parts->replication);
 
     /* Record that the journal has all leases, so that the next start need not wait until others
-     * have ended. Not while this server waits for that itself. Only for this server: replicas would
-     * have to be sent it. */
+     * have ended. Not while this server waits for that itself, nor while a script runs, whose
+     * changes would become part of the record. Only for this server: replicas would have to be sent
+     * it. */
     struct tokens *tokens = &parts->store->tokens;
-    bool keeps = !parts->engine.role.replica && persist_listens(parts->persist);
+    bool keeps =
+        !parts->engine.role.replica && !parts->engine.busy && persist_listens(parts->persist);
     if (keeps && leases_quiet(&parts->store->leases, clock_now(&parts->clock)) <= 0 &&
         tokens_close(tokens)) {
         struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };

@@ -489,6 +489,7 @@ def lines_end(fsync, end):
     with folder() as dir_:
         with journaled(dir_, fsync) as daemon:
             first, caller, other = daemon.raw(), daemon.raw(), daemon.raw()
+            assert first.call("LEASE.TAKE", "lease", "me", 1).startswith(b"*2")  # so a stop records the token
             daemon.together([(first, encode("SET", "first", 1)),
                              (caller, encode("SET", "a", 1) + encode("EVAL", WRITES, 0))])
             equal(first.reply(), b"+OK\r\n")  # its change is written, although a script runs
