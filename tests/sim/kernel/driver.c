@@ -84,9 +84,12 @@ int sim_start(int number, const char *library, const char *log, char *const argu
 {
     struct node *node = &kernel->nodes[number];
     if (node->process != NONE) return EBUSY;
-    for (int i = 1; i < PROCESSES_MAX; i++)
-        if (kernel->processes[i].state == PROCESS_DEAD && kernel->processes[i].node == number)
-            kernel_await_end(kernel->processes[i].real_pid);
+    for (int i = 1; i < PROCESSES_MAX; i++) {
+        struct process *dead = &kernel->processes[i];
+        if (dead->state != PROCESS_DEAD || dead->node != number) continue;
+        kernel_await_end(dead->real_pid);
+        if (dead->parent != NONE) dead->state = PROCESS_FREE; /* nobody is left to reap it */
+    }
     int process = kernel_process_new(number, NONE);
     node->process = process;
     node->off = false;
