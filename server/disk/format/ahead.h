@@ -33,7 +33,7 @@ struct ahead_part {
 
 struct ahead;
 
-/* From now on the thread uses the file. NULL: no thread could be started. */
+/* From now on the thread uses the file. NULL: no thread could be started, or memory is short. */
 struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start);
 /* Reads a journal of this size from a place on, up to a record that was made after `until`. */
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,

