@@ -59,8 +59,8 @@ void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash)
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
 /* Prefetch for a later dict_find, in steps that never wait for memory. First the bucket: returns
- * the key's hash for the next steps, if it is not known. Then the element with the key's tag, which may have another
- * key; or NULL. The dict must not be empty. */
+ * the key's hash for the next steps, if it is not known. Then the element with the key's tag, which
+ * may have another key; or NULL. The dict must not be empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void dict_hint_hashed(const struct dict *dict, uint64_t hash);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);

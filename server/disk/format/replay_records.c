@@ -1,6 +1,6 @@
 /* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
- * damaged. Without a thread that reads ahead, and behind what that thread has read, one buffer holds
- * each record until its checksum is checked. */
+ * damaged. Without a thread that reads ahead, and behind what that thread has read, one buffer
+ * holds each record until its checksum is checked. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
