@@ -305,6 +305,7 @@ def replica_that_is_ahead_of_the_middle_of_its_chain_waits_for_it():
         last.behind(middle)
         await_base(middle)
         write_units(master, "first")
+        await_caught_up(master, middle)
         saved = Saved(middle)
         write_units(master, "second")
         await_caught_up(master, middle, last)
