@@ -1,11 +1,9 @@
 /* saver: see saver.h. A snapshot and a rewrite are each wanted or not, and run one at a time:
  *
- *                    BGSAVE, save points,               the turn's end, while no task runs
- *     NOT_WANTED --- BGREWRITEAOF, growth --> WANTED_NOW ----------------------------------> runs
- *         ^                                       ^                                           |
- *         |                                       | the delay is over, or there is space      |
- *         |                                  WANTED_AGAIN <---------- it failed --------------|
- *         +-------------------------------------------------------- it succeeded ------------ +
+ *     NOT_WANTED   --- BGSAVE, save points, BGREWRITEAOF, growth --> WANTED_NOW
+ *     WANTED_NOW   --- the turn's end, while no task runs ---------> NOT_WANTED, and it runs
+ *     NOT_WANTED   --- it failed ----------------------------------> WANTED_AGAIN
+ *     WANTED_AGAIN --- the delay is over, or there is space -------> WANTED_NOW
  *
  * A journal without a base wants a rewrite as well, without being asked (waits_for_base), unless
  * one is wanted again. */

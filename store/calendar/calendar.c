@@ -115,7 +115,7 @@ static struct zone *read_zone(const struct calendar *calendar, struct bytes name
     char text[ZONE_NAME_MAX + 1];
     struct buffer file = { 0 };
     const char *reason;
-    if (bytes_equal(name, LIT("UTC"))) return zone_utc();
+    if (bytes_equal(name, ZONE_DEFAULT)) return zone_utc();
     memcpy(text, name.data, name.len);
     text[name.len] = '\0';
     if (calendar->read == NULL || !calendar->read(text, &file)) {

@@ -25,12 +25,14 @@ enum {
  * Returns false if there is none. */
 typedef bool zone_reader(const char *name, struct buffer *file);
 
+#define ZONE_DEFAULT LIT("UTC")
+
 struct calendar;
 struct schedule;
 
 struct calendar *calendar_new(void);
 void calendar_free(struct calendar *calendar);
-/* UTC needs no file. Without a reader it is the only zone. */
+/* The default zone needs no file. Without a reader it is the only one. */
 void calendar_set_reader(struct calendar *calendar, zone_reader *read);
 
 /* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, and

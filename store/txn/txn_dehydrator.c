@@ -289,7 +289,7 @@ static msec next_of_schedule(struct txn *txn, struct bytes cron)
     struct bytes text = bytes_of(space + 1, cron.len - zone.len - 1);
     struct calendar *calendar = txn->store->calendar;
     const struct schedule *schedule = calendar_find(calendar, text, zone, fault);
-    if (schedule == NULL) schedule = calendar_find(calendar, text, LIT("UTC"), fault);
+    if (schedule == NULL) schedule = calendar_find(calendar, text, ZONE_DEFAULT, fault);
     return schedule == NULL ? NEVER : calendar_next(schedule, txn->now);
 }
 

@@ -17,7 +17,6 @@ bool arg_instant(struct call *call, int i, msec *at);
 
 /* Finds the schedule of a text in a zone, and its first instant after `after`. Returns NULL after
  * sending an error. */
-#define ZONE_DEFAULT LIT("UTC")
 const struct schedule *find_schedule(struct call *call, struct bytes text, struct bytes zone,
                                      msec after, msec *at);
 

@@ -1,7 +1,7 @@
-/* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to
- * `filled` belong to the main thread, all others to the reading thread, and both numbers only grow.
- * A thread waits only for the other one, and never both: the main thread if there is no part, the
- * reading thread if there is no room. */
+/* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to `filled` belong to the
+ * main thread, all others to the reading thread, and both numbers only grow. A thread waits only
+ * for the other one, and never both: the main thread if there is no part, the reading thread if
+ * there is no room. */
 #include "server/disk/format/ahead.h"
 
 #include <string.h>
