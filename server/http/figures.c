@@ -105,14 +105,8 @@ static void read_replication(struct figures *figures, const struct server_contex
     figures->refused_syncs = (double)stats->refused_partial_syncs;
 }
 
-void figures_read(struct figures *figures, const struct server_context *context,
-                  const struct figures_http *http)
+static void read_process(struct figures *figures, const struct server_context *context)
 {
-    struct persist_report persist = { 0 };
-    if (context->persist != NULL) persist = persist_report(context->persist);
-    *figures = (struct figures){ .http_requests = (double)http->requests,
-                                 .http_failed_logins = (double)http->failed_logins };
-
     const struct stats *stats = context->stats;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -136,7 +130,16 @@ void figures_read(struct figures *figures, const struct server_context *context,
     figures->commands_rate = stats->commands_per_sec;
     figures->bytes_in_rate = stats->in_per_sec;
     figures->bytes_out_rate = stats->out_per_sec;
+}
 
+void figures_read(struct figures *figures, const struct server_context *context,
+                  const struct figures_http *http)
+{
+    struct persist_report persist = { 0 };
+    if (context->persist != NULL) persist = persist_report(context->persist);
+    *figures = (struct figures){ .http_requests = (double)http->requests,
+                                 .http_failed_logins = (double)http->failed_logins };
+    read_process(figures, context);
     figures->loading = persist.loading;
     if (persist.loading) {
         figures->loading_bytes = (double)persist.load.done;

@@ -56,6 +56,23 @@ static int compare_ranks(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* Draws again for each repeated rank, until all are different. */
+static void reply_distinct_ranks(struct zset_sample *sample)
+{
+    size_t *ranks = mem_alloc(sample->wanted * sizeof(*ranks)), kept = 0;
+    while (kept < sample->wanted) {
+        while (kept < sample->wanted)
+            ranks[kept++] = draw_rank(sample);
+        qsort(ranks, kept, sizeof(*ranks), compare_ranks);
+        kept = 0;
+        for (size_t i = 0; i < sample->wanted; i++)
+            if (kept == 0 || ranks[kept - 1] != ranks[i]) ranks[kept++] = ranks[i];
+    }
+    for (size_t i = 0; i < sample->wanted; i++)
+        reply_at_rank(sample, ranks[i]);
+    mem_free(ranks);
+}
+
 static void reply_random_zset_members(struct call *call, int64_t count, bool with_scores)
 {
     struct entry *entry;
@@ -89,19 +106,7 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
         return;
     }
     if (sample.wanted < all / DENSE_PART) {
-        /* Draw again for each repeated rank, until all are different. */
-        size_t *ranks = mem_alloc(sample.wanted * sizeof(*ranks)), kept = 0;
-        while (kept < sample.wanted) {
-            while (kept < sample.wanted)
-                ranks[kept++] = draw_rank(&sample);
-            qsort(ranks, kept, sizeof(*ranks), compare_ranks);
-            kept = 0;
-            for (size_t i = 0; i < sample.wanted; i++)
-                if (kept == 0 || ranks[kept - 1] != ranks[i]) ranks[kept++] = ranks[i];
-        }
-        for (size_t i = 0; i < sample.wanted; i++)
-            reply_at_rank(&sample, ranks[i]);
-        mem_free(ranks);
+        reply_distinct_ranks(&sample);
         return;
     }
 
