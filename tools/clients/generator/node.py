@@ -155,6 +155,19 @@ def written_block(piece):
     return [f"to.block(options, {names}, () => {{", *(f"    {line}" for line in inside), "});"]
 
 
+def wait(command, values):
+    """The milliseconds for which the server may wait: 0 for ever, undefined if it does not."""
+    if command.wait is None:
+        return ["        takes: true,"]
+    name = camel(command.wait.parameter)
+    if name in values:
+        words, found = ", ".join(values[:values.index(name) + 1]), name
+    else:
+        words, found = ", ".join([*values, "options = {}"]), f"(options.{name} ?? NaN)"
+    found = f"{found} * 1000" if command.wait.unit == 1 else found
+    return ["        takes: true,", f"        wait: ({words}) => {found},"]
+
+
 def code(commands):
     shapes = {command.method: shape(command.replies.always) for command in commands}
     used = [name for name in ("any", "bulk", "double", "integer", "list", "map", "nothing", "oneOf", "record",
@@ -176,6 +189,8 @@ def code(commands):
                       "        },"]
         else:
             lines.append("        write() {},")
+        if command.takes:
+            lines += wait(command, values)
         lines += [f"        reply: {shapes[command.method]},", "    },"]
     return "\n".join([*lines, "};", ""])
 

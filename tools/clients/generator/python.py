@@ -22,6 +22,8 @@ from .arguments import each as _each
 from .arguments import flag as _flag
 from .arguments import flat as _flat
 from .arguments import option as _option
+from .arguments import seconds as _seconds
+from .once import Once
 from .shapes import Bulk
 '''
 
@@ -209,13 +211,23 @@ def docstring(command):
     return ['        """' + lines[0], *(f"        {line}".rstrip() for line in lines[1:]), '        """']
 
 
+def wait(command):
+    """The seconds for which the server may wait: 0 for ever, None if it does not."""
+    if command.wait is None:
+        return "None"
+    return command.wait.parameter if command.wait.unit == 1 else f"_seconds({command.wait.parameter})"
+
+
 def body(command):
     words = [f'"{command.name}"'] + [written(piece) for piece in command.pieces]
-    line = f"        return self.execute_command({', '.join(words)})"
+    call = "execute_command"
+    if command.takes:
+        words, call = [wait(command), *words], "execute_once"
+    line = f"        return self.{call}({', '.join(words)})"
     if len(line) <= WIDTH:
         return [line]
     lines = [line for word in words for line in wrapped(word + ",", "            ")]
-    return ["        return self.execute_command(", *lines, "        )"]
+    return [f"        return self.{call}(", *lines, "        )"]
 
 
 def methods(commands, reply_in):
@@ -231,11 +243,11 @@ def module(commands, title, name, about, reply_in):
     text = "".join(methods(commands, reply_in))
     words = ["Awaitable", "Literal", "Sequence", "overload"]
     typing = ", ".join(["Any", *(word for word in words if word in text)])
-    helpers = "".join(line + "\n" for line in HELPERS.splitlines() if line.split()[-1] in text)
+    helpers = "".join(line + "\n" for line in HELPERS.splitlines() if line.split()[-1] in text + " Once")
     records = [record_name(command) for command in commands if record_of(command.replies.always)]
     names = f"from .replies import (\n{chr(10).join(packed(records, '    '))}\n)\n" if records else ""
     parts = [HEAD.format(title=title, typing=typing), helpers.replace("from .shapes", names + "from .shapes")]
-    parts.append(f'\n\nclass {name}:\n    """{about}"""\n\n    execute_command: Any\n\n')
+    parts.append(f'\n\nclass {name}(Once):\n    """{about}"""\n\n')
     return "".join(parts) + "\n".join(methods(commands, reply_in))
 
 

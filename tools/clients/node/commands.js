@@ -22,6 +22,8 @@ export const commands = {
                 to.flag('BULK', options.bulk);
             });
         },
+        takes: true,
+        wait: (source, destination, mode, mode2, timeout) => timeout * 1000,
         reply: oneOf(list(bulk), nothing),
     },
     bztsmove: {
@@ -34,6 +36,8 @@ export const commands = {
             to.value(count);
             to.value(timeout);
         },
+        takes: true,
+        wait: (key, destination, count, timeout) => timeout * 1000,
         reply: oneOf(list(bulk), nothing),
     },
     bztspop: {
@@ -45,6 +49,8 @@ export const commands = {
             to.value(count);
             to.value(timeout);
         },
+        takes: true,
+        wait: (key, count, timeout) => timeout * 1000,
         reply: oneOf(rows(bulk, double), nothing),
     },
     clThrottle: {
@@ -253,6 +259,8 @@ export const commands = {
             to.option('LEASE', options.lease);
             to.option('WAIT', options.wait);
         },
+        takes: true,
+        wait: (key, options = {}) => (options.wait ?? NaN),
         reply: tuple(oneOf(bulk, nothing), bulk),
     },
     hexpire: {
@@ -313,6 +321,7 @@ export const commands = {
             to.length(fields);
             to.values(fields);
         },
+        takes: true,
         reply: list(oneOf(bulk, nothing)),
     },
     hgetex: {
@@ -513,6 +522,8 @@ export const commands = {
             to.option('PERMITS', options.permits);
             to.option('WAIT', options.wait);
         },
+        takes: true,
+        wait: (key, owner, ttl, options = {}) => (options.wait ?? NaN) * 1000,
         reply: oneOf(tuple(integer, integer), nothing),
     },
     lmovem: {
@@ -532,6 +543,7 @@ export const commands = {
                 to.flag('BULK', options.bulk);
             });
         },
+        takes: true,
         reply: oneOf(list(bulk), nothing),
     },
     msetex: {
@@ -670,6 +682,8 @@ export const commands = {
             to.option('COUNT', options.count);
             to.flag('WITHIDS', options.withids);
         },
+        takes: true,
+        wait: (key, timeout) => timeout * 1000,
         reply: oneOf(list(bulk), list(tuple(bulk, bulk)), nothing),
     },
     redeClaim: {
@@ -684,6 +698,8 @@ export const commands = {
             to.option('BLOCK', options.block);
             to.flag('TOKENS', options.tokens);
         },
+        takes: true,
+        wait: (key, lease, options = {}) => (options.block ?? NaN) * 1000,
         reply: oneOf(list(tuple(bulk, bulk, integer)), list(tuple(bulk, bulk, integer, integer))),
     },
     redeCount: {
@@ -822,6 +838,7 @@ export const commands = {
             to.option('COUNT', options.count);
             to.flag('WITHIDS', options.withids);
         },
+        takes: true,
         reply: oneOf(list(bulk), list(tuple(bulk, bulk))),
     },
     redePull: {
@@ -834,6 +851,7 @@ export const commands = {
             to.value(id);
             to.flag('FORGET', options.forget);
         },
+        takes: true,
         reply: oneOf(bulk, nothing),
     },
     redePush: {
@@ -977,6 +995,7 @@ export const commands = {
             to.key(key);
             to.values(ids);
         },
+        takes: true,
         reply: list(oneOf(bulk, nothing)),
     },
     redeXpoll: {
@@ -1194,6 +1213,8 @@ export const commands = {
             to.value(numreplicas);
             to.value(timeout);
         },
+        takes: true,
+        wait: (numlocal, numreplicas, timeout) => timeout,
         reply: tuple(integer, integer),
     },
     xackdel: {

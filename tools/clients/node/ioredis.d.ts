@@ -6,6 +6,9 @@
  *
  * Those of a pipeline or a `multi()` return it, and its `exec()` returns their replies as the server has
  * sent them. As with `call`, ioredis adds its `keyPrefix` only for commands that it knows itself.
+ *
+ * For commands that wait or take something, the limits of a Redis count from the end of the wait, and a
+ * command that was sent is rejected, not sent again, when its connection is lost.
  */
 import type { Commands } from './commands.js';
 

@@ -1,14 +1,16 @@
 // The commands as methods that call ioredis: see ioredis.d.ts.
 import { commands } from './commands.js';
+import { callOnce, isConnection } from './once.js';
 import { Words, writeCall } from './words.js';
 
 function methodsOf(client, call) {
     const send = (method, command, args) => {
-        const { name, reply } = command;
+        const { name, reply, takes, wait } = command;
         const words = name.split(' ');
         const push = (word) => words.push(word);
         writeCall(method, command, new Words(push, push), args);
-        const sent = client[call](...words);
+        const sent = takes && isConnection(client) ? callOnce(client, call, words, Number(wait?.(...args)))
+            : client[call](...words);
         return sent === client ? client : sent.then((found) => reply.read(found));
     };
     return Object.fromEntries(Object.entries(commands)

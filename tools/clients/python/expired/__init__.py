@@ -7,7 +7,8 @@
 
 `Redis`, `Pipeline` and `RedisCluster` are redis-py's classes with the methods of `Commands`; expired.asyncio
 has those of redis.asyncio. A method that redis-py has itself stays redis-py's. Connections, retries and
-timeouts are redis-py's too. Another class gets the methods as its last base, and their replies by add_replies.
+timeouts are redis-py's too, except for commands that wait or take something: see expired.once. Another class gets the
+methods as its last base, and their replies by add_replies.
 """
 from typing import Any, Optional
 
@@ -16,6 +17,7 @@ import redis.client
 import redis.cluster
 
 from .commands import Commands
+from .once import SyncOnce
 from .replies import SHAPES
 from .shapes import Bulk
 
@@ -36,7 +38,7 @@ class Pipeline(redis.client.Pipeline, Commands):
     """Its methods add a command and return the pipeline; execute() returns the replies."""
 
 
-class Redis(redis.Redis, Commands):
+class Redis(SyncOnce, redis.Redis, Commands):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         add_replies(self)

@@ -26,3 +26,8 @@ def block(needed, others, *words):
     if given and missing:
         raise DataError(f"{given[0]} needs {' and '.join(missing)}")
     return words if given else ()
+
+
+def seconds(milliseconds):
+    """Of an option that may not be given, or may be no number, which the server will say."""
+    return milliseconds / 1000 if isinstance(milliseconds, (int, float)) else None

@@ -12,16 +12,16 @@ from .arguments import block as _block
 from .arguments import flag as _flag
 from .arguments import flat as _flat
 from .arguments import option as _option
+from .arguments import seconds as _seconds
+from .once import Once
 from .replies import (
     ExpiryLagReply, LeaseInfoReply, RedeInfoReply,
 )
 from .shapes import Bulk
 
 
-class AsyncCommands:
+class AsyncCommands(Once):
     """Like expired.commands.Commands, for a client whose execute_command is awaited."""
-
-    execute_command: Any
 
     def blmovem(
         self, source: KeyT, destination: KeyT, mode: Literal["LEFT", "RIGHT"],
@@ -39,7 +39,8 @@ class AsyncCommands:
         - ``[bulk ...]``: the elements, in the order that they have at the destination
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            timeout,
             "BLMOVEM",
             source,
             destination,
@@ -62,7 +63,7 @@ class AsyncCommands:
         - ``[bulk ...]``: the members that were moved
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command("BZTSMOVE", key, destination, count, timeout)
+        return self.execute_once(timeout, "BZTSMOVE", key, destination, count, timeout)
 
     def bztspop(
         self, key: KeyT, count: int, timeout: float,
@@ -76,7 +77,7 @@ class AsyncCommands:
         - ``RESP3 [[bulk double] ...]``: members with their scores
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command("BZTSPOP", key, count, timeout)
+        return self.execute_once(timeout, "BZTSPOP", key, count, timeout)
 
     def cl_throttle(
         self, key: KeyT, max_burst: EncodableT, count: int, period_seconds: EncodableT, *,
@@ -337,7 +338,8 @@ class AsyncCommands:
           'refresh' (the caller should load a new one), 'fill' (there is none, and the caller should
           load it) or 'missing' (there is none, and another client is loading it)
         """
-        return self.execute_command(
+        return self.execute_once(
+            _seconds(wait),
             "GETFRESH",
             key,
             *_option("EARLY", early),
@@ -410,7 +412,7 @@ class AsyncCommands:
 
         - ``[bulk|null ...]``: the values that were removed; null where there is no such field
         """
-        return self.execute_command("HGETDEL", key, "FIELDS", len(fields), *fields)
+        return self.execute_once(None, "HGETDEL", key, "FIELDS", len(fields), *fields)
 
     def hgetex(
         self, key: KeyT, *fields: EncodableT, ex: int | None = None, px: int | None = None,
@@ -676,7 +678,8 @@ class AsyncCommands:
         - ``null-array``: no permit is free or other clients are waiting; with WAIT, the timeout was
           reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            wait,
             "LEASE.TAKE",
             key,
             owner,
@@ -702,7 +705,8 @@ class AsyncCommands:
           there is no such source
         - ``null-array``: the source has fewer elements than EXACTLY asks for
         """
-        return self.execute_command(
+        return self.execute_once(
+            None,
             "LMOVEM",
             source,
             destination,
@@ -882,7 +886,8 @@ class AsyncCommands:
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            timeout,
             "REDE.BPOLL",
             key,
             timeout,
@@ -920,7 +925,8 @@ class AsyncCommands:
           element; empty if none is due, even after the timeout of BLOCK
         - ``[[bulk bulk integer integer] ...]``: with TOKENS: the same, and the token of each claim
         """
-        return self.execute_command(
+        return self.execute_once(
+            block,
             "REDE.CLAIM",
             key,
             lease,
@@ -1090,7 +1096,8 @@ class AsyncCommands:
         - ``[bulk ...]``: the payloads that were due, in order
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
         """
-        return self.execute_command(
+        return self.execute_once(
+            None,
             "REDE.POLL",
             key,
             *_option("COUNT", count),
@@ -1108,7 +1115,7 @@ class AsyncCommands:
         - ``bulk``: the payload
         - ``null``: there is no such key or id
         """
-        return self.execute_command("REDE.PULL", key, id, *_flag("FORGET", forget))
+        return self.execute_once(None, "REDE.PULL", key, id, *_flag("FORGET", forget))
 
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
@@ -1271,7 +1278,7 @@ class AsyncCommands:
         - ``[bulk|null ...]``: the payloads of the elements removed; null for an id that is absent
           or not yet due
         """
-        return self.execute_command("REDE.XACK", key, *ids)
+        return self.execute_once(None, "REDE.XACK", key, *ids)
 
     def rede_xpoll(self, key: KeyT, *, count: int | None = None) -> Awaitable[list[Bulk]]:
         """Returns the ids of the elements that are due, earliest first.
@@ -1546,7 +1553,7 @@ class AsyncCommands:
         - ``[integer integer]``: 1 if the journal here has the client's writes on disk, else 0; and
           the number of replicas whose journals have them
         """
-        return self.execute_command("WAITAOF", numlocal, numreplicas, timeout)
+        return self.execute_once(_seconds(timeout), "WAITAOF", numlocal, numreplicas, timeout)
 
     def xackdel(
         self, key: KeyT, group: EncodableT, *ids: EncodableT, keepref: bool = False,

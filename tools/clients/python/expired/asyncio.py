@@ -7,6 +7,7 @@ import redis.asyncio.cluster
 
 from . import add_replies
 from .async_commands import AsyncCommands
+from .once import AsyncOnce
 
 __all__ = ["AsyncCommands", "Pipeline", "Redis", "RedisCluster"]
 
@@ -15,7 +16,7 @@ class Pipeline(redis.asyncio.client.Pipeline, AsyncCommands):
     """Its methods add a command and return the pipeline; execute() returns the replies."""
 
 
-class Redis(redis.asyncio.Redis, AsyncCommands):
+class Redis(AsyncOnce, redis.asyncio.Redis, AsyncCommands):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         add_replies(self)

@@ -12,16 +12,16 @@ from .arguments import block as _block
 from .arguments import flag as _flag
 from .arguments import flat as _flat
 from .arguments import option as _option
+from .arguments import seconds as _seconds
+from .once import Once
 from .replies import (
     ExpiryLagReply, LeaseInfoReply, RedeInfoReply,
 )
 from .shapes import Bulk
 
 
-class Commands:
+class Commands(Once):
     """Methods for a class that has execute_command. In a pipeline they return the pipeline."""
-
-    execute_command: Any
 
     def blmovem(
         self, source: KeyT, destination: KeyT, mode: Literal["LEFT", "RIGHT"],
@@ -39,7 +39,8 @@ class Commands:
         - ``[bulk ...]``: the elements, in the order that they have at the destination
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            timeout,
             "BLMOVEM",
             source,
             destination,
@@ -62,7 +63,7 @@ class Commands:
         - ``[bulk ...]``: the members that were moved
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command("BZTSMOVE", key, destination, count, timeout)
+        return self.execute_once(timeout, "BZTSMOVE", key, destination, count, timeout)
 
     def bztspop(self, key: KeyT, count: int, timeout: float) -> list[tuple[Bulk, float]] | None:
         """Removes and returns the members whose scores are at most the current Unix time in
@@ -74,7 +75,7 @@ class Commands:
         - ``RESP3 [[bulk double] ...]``: members with their scores
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command("BZTSPOP", key, count, timeout)
+        return self.execute_once(timeout, "BZTSPOP", key, count, timeout)
 
     def cl_throttle(
         self, key: KeyT, max_burst: EncodableT, count: int, period_seconds: EncodableT, *,
@@ -333,7 +334,8 @@ class Commands:
           'refresh' (the caller should load a new one), 'fill' (there is none, and the caller should
           load it) or 'missing' (there is none, and another client is loading it)
         """
-        return self.execute_command(
+        return self.execute_once(
+            _seconds(wait),
             "GETFRESH",
             key,
             *_option("EARLY", early),
@@ -406,7 +408,7 @@ class Commands:
 
         - ``[bulk|null ...]``: the values that were removed; null where there is no such field
         """
-        return self.execute_command("HGETDEL", key, "FIELDS", len(fields), *fields)
+        return self.execute_once(None, "HGETDEL", key, "FIELDS", len(fields), *fields)
 
     def hgetex(
         self, key: KeyT, *fields: EncodableT, ex: int | None = None, px: int | None = None,
@@ -672,7 +674,8 @@ class Commands:
         - ``null-array``: no permit is free or other clients are waiting; with WAIT, the timeout was
           reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            wait,
             "LEASE.TAKE",
             key,
             owner,
@@ -698,7 +701,8 @@ class Commands:
           there is no such source
         - ``null-array``: the source has fewer elements than EXACTLY asks for
         """
-        return self.execute_command(
+        return self.execute_once(
+            None,
             "LMOVEM",
             source,
             destination,
@@ -876,7 +880,8 @@ class Commands:
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
         - ``null-array``: the timeout was reached
         """
-        return self.execute_command(
+        return self.execute_once(
+            timeout,
             "REDE.BPOLL",
             key,
             timeout,
@@ -914,7 +919,8 @@ class Commands:
           element; empty if none is due, even after the timeout of BLOCK
         - ``[[bulk bulk integer integer] ...]``: with TOKENS: the same, and the token of each claim
         """
-        return self.execute_command(
+        return self.execute_once(
+            block,
             "REDE.CLAIM",
             key,
             lease,
@@ -1082,7 +1088,8 @@ class Commands:
         - ``[bulk ...]``: the payloads that were due, in order
         - ``[[bulk bulk] ...]``: with WITHIDS: ids and payloads
         """
-        return self.execute_command(
+        return self.execute_once(
+            None,
             "REDE.POLL",
             key,
             *_option("COUNT", count),
@@ -1098,7 +1105,7 @@ class Commands:
         - ``bulk``: the payload
         - ``null``: there is no such key or id
         """
-        return self.execute_command("REDE.PULL", key, id, *_flag("FORGET", forget))
+        return self.execute_once(None, "REDE.PULL", key, id, *_flag("FORGET", forget))
 
     def rede_push(
         self, key: KeyT, ttl: int, element: EncodableT, id: EncodableT, *, keep: bool = False,
@@ -1261,7 +1268,7 @@ class Commands:
         - ``[bulk|null ...]``: the payloads of the elements removed; null for an id that is absent
           or not yet due
         """
-        return self.execute_command("REDE.XACK", key, *ids)
+        return self.execute_once(None, "REDE.XACK", key, *ids)
 
     def rede_xpoll(self, key: KeyT, *, count: int | None = None) -> list[Bulk]:
         """Returns the ids of the elements that are due, earliest first.
@@ -1532,7 +1539,7 @@ class Commands:
         - ``[integer integer]``: 1 if the journal here has the client's writes on disk, else 0; and
           the number of replicas whose journals have them
         """
-        return self.execute_command("WAITAOF", numlocal, numreplicas, timeout)
+        return self.execute_once(_seconds(timeout), "WAITAOF", numlocal, numreplicas, timeout)
 
     def xackdel(
         self, key: KeyT, group: EncodableT, *ids: EncodableT, keepref: bool = False,

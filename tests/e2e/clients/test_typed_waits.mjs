@@ -1,0 +1,220 @@
+#!/usr/bin/env node
+// tools/clients/node/once.js: functions of ioredis and iovalkey that wait are not cut by the client's limits, and none
+// that takes something is sent twice. What node-redis, ioredis and iovalkey do by themselves is in doc/waiting.md.
+import assert from 'node:assert/strict';
+import { expired as callBy } from 'expired-clients/ioredis';
+import { expired } from 'expired-clients/node-redis';
+import { Redis as IoRedis } from 'ioredis';
+import { Redis as IoValkey } from 'iovalkey';
+import { createClient } from 'redis';
+
+import { Daemon, main, stepped, until } from './daemon.mjs';
+
+const SHORT = 200; // milliseconds
+const LONG = 30; // seconds
+
+const CLIENTS = [['ioredis', IoRedis], ['iovalkey', IoValkey]];
+
+function each(name, run) {
+    for (const [label, Client] of CLIENTS) {
+        stepped(`${name} (${label})`, async () => {
+            const daemon = await Daemon.start();
+            const made = [];
+            const connect = (options = {}) => {
+                made.push(new Client({ path: daemon.path, retryStrategy: () => 20, ...options }));
+                return made.at(-1).on('error', () => {});
+            };
+            const by = connect();
+            try {
+                await run({ daemon, by, db: callBy(by), connect });
+            } finally {
+                made.forEach((client) => client.disconnect());
+                await daemon.stop();
+            }
+        });
+    }
+}
+
+const blocked = async (by, count) => assert.ok(
+    await until(async () => (await by.info('clients')).includes(`blocked_clients:${count}\r\n`), 10));
+
+const calls = async (by, command) => Number(
+    (await by.info('commandstats')).match(new RegExp(`cmdstat_${command}:calls=(\\d+)`))?.[1] ?? 0);
+
+const WAITING = [
+    [(db) => db.redeBpoll('q', LONG), (db) => db.redePush('q', 0, 'p', 'i'), ['p']],
+    [(db) => db.redeClaim('q', 5000, { block: LONG }), (db) => db.redePush('q', 0, 'p', 'i'), [['i', 'p', 1]]],
+    [(db) => db.bztspop('z', 1, LONG), (db, by) => by.zadd('z', 1, 'm'), [['m', 1]]],
+    [(db) => db.bztsmove('z', 'l', 1, LONG), (db, by) => by.zadd('z', 1, 'm'), ['m']],
+    [(db) => db.blmovem('a', 'b', 'LEFT', 'RIGHT', LONG), (db, by) => by.rpush('a', 'm'), ['m']],
+    [(db) => db.getfresh('s', { wait: LONG * 1000 }), (db, by) => by.set('s', 'v'), ['v', 'fresh']],
+];
+
+for (const limit of ['commandTimeout', 'socketTimeout']) {
+    each(`no function that waits is cut by ${limit}`, async ({ by, db, connect }) => {
+        for (const [wait, give, wanted] of WAITING) {
+            await by.flushall();
+            await db.getfresh('s'); // another client is loading it
+            const client = connect({ [limit]: SHORT });
+            const typed = wait(callBy(client));
+            await blocked(by, 1);
+            // This one waits later, so when it is cut the other one's time is over too.
+            const plain = connect({ [limit]: SHORT, maxRetriesPerRequest: 0 });
+            await assert.rejects(plain.blpop('never', LONG), /timed out|max retries/);
+            plain.disconnect();
+            await blocked(by, 1);
+            await give(db, by);
+            assert.deepEqual(await typed, wanted);
+            client.disconnect();
+        }
+    });
+}
+
+each('a lease is awaited beyond commandTimeout', async ({ by, db, connect }) => {
+    const [token] = await db.leaseTake('l', 'ann', 30_000);
+    const other = callBy(connect({ commandTimeout: SHORT })).leaseTake('l', 'bob', 30_000, { wait: LONG });
+    await blocked(by, 1);
+    await assert.rejects(connect({ commandTimeout: SHORT }).blpop('never', 1), /timed out/);
+    await db.leaseDrop('l', token);
+    assert.ok((await other)[0] > token);
+});
+
+each('a wait without end is not cut', async ({ by, db, connect }) => {
+    const client = connect({ commandTimeout: SHORT, socketTimeout: SHORT });
+    const typed = callBy(client).redeBpoll('q', 0);
+    await blocked(by, 1);
+    await assert.rejects(connect({ commandTimeout: SHORT }).blpop('never', 1), /timed out/);
+    await db.redePush('q', 0, 'p', 'i');
+    assert.deepEqual(await typed, ['p']);
+});
+
+each('the connection keeps its own limit afterwards', async ({ db, connect }) => {
+    const client = connect({ socketTimeout: SHORT, maxRetriesPerRequest: 0 });
+    await db.redePush('q', 0, 'p', 'i');
+    assert.deepEqual(await callBy(client).redeBpoll('q', LONG), ['p']);
+    assert.equal(client.options.socketTimeout, SHORT);
+    await assert.rejects(client.blpop('never', LONG), /max retries/);
+});
+
+each('two that wait at once have the longer limit', async ({ daemon, connect }) => {
+    const client = connect({ socketTimeout: SHORT });
+    const first = callBy(client).redeBpoll('q', 0.01);
+    const second = callBy(client).redeBpoll('q', LONG);
+    assert.equal(client.options.socketTimeout, LONG * 1000 + 1000);
+    assert.equal(await first, null);
+    assert.equal(client.options.socketTimeout, LONG * 1000 + 1000);
+    await daemon.command('REDE.PUSH q 0 p i');
+    assert.deepEqual(await second, ['p']);
+    assert.equal(client.options.socketTimeout, SHORT);
+});
+
+each('a command that takes is not sent again', async ({ daemon, by, db, connect }) => {
+    const client = connect();
+    const lost = assert.rejects(callBy(client).redeBpoll('q', LONG), /aborted due to connection close/);
+    const plain = client.blpop('l', LONG);
+    await blocked(by, 1);
+    await by.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await lost;
+    await blocked(by, 1); // ioredis sends the plain one again
+    assert.equal(await calls(by, 'rede.bpoll'), 1);
+    await daemon.command('RPUSH l a');
+    assert.deepEqual(await plain, ['l', 'a']);
+    await db.redePush('q', 0, 'p', 'i');
+    assert.deepEqual(await callBy(client).redePoll('q'), ['p']);
+});
+
+each('the client itself sends a command again', async ({ by, connect }) => {
+    const client = connect();
+    const plain = client.call('REDE.BPOLL', 'q', LONG);
+    plain.catch(() => {});
+    await blocked(by, 1);
+    await by.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    assert.ok(await until(async () => await calls(by, 'rede.bpoll') === 2, 10));
+});
+
+each('a command that is given up is not sent later', async ({ db, connect }) => {
+    const client = connect({ commandTimeout: SHORT, lazyConnect: true, maxRetriesPerRequest: null });
+    await db.redePush('q', 0, 'p', 'i');
+    const { path } = client.options;
+    client.options.path = `${path}.missing`;
+    await assert.rejects(callBy(client).redeBpoll('q', 0.01), /timed out/);
+    client.options.path = path;
+    assert.equal(await client.ping(), 'PONG');
+    assert.deepEqual(await db.redePoll('q'), ['p']);
+    assert.equal(client.offlineQueue.length, 0);
+});
+
+each('a dead server is noticed a second after the wait', async ({ daemon, by, connect }) => {
+    const client = connect({ commandTimeout: SHORT });
+    await client.ping();
+    daemon.process.kill('SIGSTOP');
+    try {
+        await assert.rejects(callBy(client).redeBpoll('q', 0.1), /timed out/);
+    } finally {
+        daemon.process.kill('SIGCONT');
+    }
+    assert.equal(await by.ping(), 'PONG');
+});
+
+each('autopipelining does not hold a command that waits', async ({ by, db, connect }) => {
+    const client = connect({ enableAutoPipelining: true });
+    const typed = callBy(client).redeBpoll('q', LONG);
+    await blocked(by, 1);
+    await db.redePush('q', 0, 'p', 'i');
+    assert.deepEqual(await typed, ['p']);
+});
+
+// node-redis gives a module no way to its socket, so these show what its users have to set.
+function ofNodeRedis(name, run) {
+    stepped(name, async () => {
+        const daemon = await Daemon.start();
+        const by = await createClient({ socket: { path: daemon.path } }).connect();
+        const made = [];
+        const connect = (socket = {}) => {
+            const client = createClient({ socket: { path: daemon.path, ...socket }, modules: { expired } });
+            made.push(client.on('error', () => {}));
+            return client.connect();
+        };
+        try {
+            await run({ daemon, by, connect });
+        } finally {
+            [by, ...made].filter((client) => client.isOpen).forEach((client) => client.destroy());
+            await daemon.stop();
+        }
+    });
+}
+
+ofNodeRedis('node-redis waits by default, and socketTimeout closes the client', async ({ by, connect }) => {
+    const client = await connect();
+    const typed = client.expired.redeBpoll('q', LONG);
+    await blocked(by, 1);
+    const cut = await connect({ socketTimeout: SHORT });
+    await assert.rejects(cut.expired.redeBpoll('q', LONG), /[Ss]ocket ?[Tt]imeout/);
+    await blocked(by, 1);
+    await assert.rejects(cut.ping(), /The client is closed/); // it does not connect again
+    await by.sendCommand(['REDE.PUSH', 'q', '0', 'p', 'i']);
+    assert.deepEqual(await typed, ['p']);
+    assert.equal(await calls(by, 'rede.bpoll'), 2);
+});
+
+ofNodeRedis('node-redis sends nothing again when a connection is lost', async ({ by, connect }) => {
+    const client = await connect();
+    const lost = assert.rejects(client.expired.redeBpoll('q', LONG), /Socket closed unexpectedly/);
+    await blocked(by, 1);
+    await by.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+    await lost;
+    assert.equal(await client.ping(), 'PONG');
+    await blocked(by, 0);
+});
+
+ofNodeRedis('an abort of node-redis that comes after the command was sent does nothing', async ({ by, connect }) => {
+    const client = await connect();
+    const abort = new AbortController();
+    const typed = client.withAbortSignal(abort.signal).blPop('l', LONG);
+    await blocked(by, 1);
+    abort.abort();
+    await by.sendCommand(['RPUSH', 'l', 'a']);
+    assert.deepEqual({ ...await typed }, { key: 'l', element: 'a' });
+});
+
+await main();
