@@ -2,7 +2,7 @@
 
 EXPIRED names the binary. It may be a redis-server, to see whether a test agrees with Redis; tests of
 features that only the daemon has, such as its stepped clock, are skipped then. IO_THREADS=n runs all
-daemons with io-threads n; with 2 for the programs in tests/in_order.
+daemons with io-threads n; with 2 for the programs in tests/in_order. RESP=3 makes connections speak RESP3.
 """
 import functools
 import os
@@ -13,7 +13,7 @@ from oracle import ORACLE, Skipped, closing_line, oracle, version_of  # noqa: F4
 from process import (  # noqa: F401
     check_killed, die_with_parent, folder, fork, free_port, kill_child, wait_for)
 from resp import encode, plain, read_reply  # noqa: F401
-from server import REPLY_SECONDS, Raw, Server  # noqa: F401
+from server import IN_RESP3, REPLY_SECONDS, Raw, Server  # noqa: F401
 from testing import equal, main, random_seed, test  # noqa: F401
 # pylint: enable=unused-import
 
@@ -125,6 +125,16 @@ def own(function):
 
 
 stepped = own  # a test that steps the daemon's clock
+
+
+def in_resp2(function):
+    """A test of RESP2's bytes, or one that chooses the protocol itself; skipped with RESP=3. Stands below `own`."""
+    @functools.wraps(function)
+    def run():
+        if IN_RESP3:
+            raise Skipped("this is about RESP2, or chooses the protocol itself")
+        function()
+    return run
 
 
 def beside_redis(function):

@@ -2,6 +2,8 @@
 
 A value is (type character, payload): bytes, None, or a list of values (a map's is flat).
 """
+import re
+
 LINES = frozenset(b"+-:_#,(")
 BULKS = frozenset(b"$=!")
 LISTS = {ord("*"): 1, ord("~"): 1, ord(">"): 1, ord("%"): 2}
@@ -75,6 +77,52 @@ def plain(value, encoding=None):
     if kind == b":":
         return int(payload)
     return payload.decode(encoding) if encoding else payload
+
+
+class EitherNull(bytes):
+    """A reply with nulls of RESP3, which may stand for either of RESP2's."""
+
+    def __eq__(self, other):
+        return isinstance(other, bytes) and bytes(self) == other.replace(b"*-1\r\n", b"$-1\r\n")
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = bytes.__hash__
+
+
+ENTRY = re.compile(rb"\*\d+\r\n\*2\r\n\$\d+\r\n\d+-\d+\r\n")
+SCORED = re.compile(rb"\*2\r\n[$+].*\r\n,[^\r]*\r\n\Z", re.S)
+
+
+def resp2_of(data):
+    """A reply of RESP3 as RESP2 writes the same value: flat lists for maps and scored members, pairs for streams and
+    their entries, bulks for doubles, integers for booleans."""
+    written = rewritten(data)
+    return EitherNull(written) if b"_\r\n" in data and b"$-1\r\n" in written else written
+
+
+def rewritten(data):
+    kind, line = data[:1], data.find(b"\r\n")
+    if kind in b"+-:$":
+        return data
+    if kind == b"_":
+        return b"$-1\r\n"
+    if kind == b"#":
+        return b":%d\r\n" % (data[1:2] == b"t")
+    if kind in b",(":
+        return b"$%d\r\n%s\r\n" % (line - 1, data[1:line])
+    if kind in b"=!":
+        text = data[line + 2:-2]
+        return b"-%s\r\n" % text if kind == b"!" else b"$%d\r\n%s\r\n" % (len(text) - 4, text[4:])
+    items = children_of(data)
+    if items is None:
+        return data
+    if kind == b"%" and items and all(map(ENTRY.match, items[1::2])):
+        items = [b"*2\r\n" + name + entries for name, entries in zip(items[::2], items[1::2])]
+    elif items and all(map(SCORED.match, items)):
+        items = [part for item in items for part in children_of(item)]
+    return b"*%d\r\n" % len(items) + b"".join(map(rewritten, items))
 
 
 def children_of(data):

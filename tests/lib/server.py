@@ -8,19 +8,26 @@ import tempfile
 from contextlib import contextmanager
 
 from process import FOLDER_PREFIX, PATIENCE, cpu_seconds, die_with_parent, kill_and_wait, wait_for
-from resp import encode, end_of
+from resp import encode, end_of, resp2_of
 
 REPLY_SECONDS = 20 * PATIENCE
 
 
+IN_RESP3 = os.environ.get("RESP") == "3"
+
+
 class Raw:
-    """A connection whose replies are bytes. `pending` has been received and not returned yet."""
+    """A connection whose replies are bytes. `pending` has been received and not returned yet.
+
+    With RESP=3 in the environment it speaks RESP3, which HELLO before the first request asks for, and returns replies as
+    RESP2 would write them. What a test reads from `pending`, `heard` or `rest` is as it came."""
 
     NOTHING_YET = BlockingIOError  # take ends with it
 
     def __init__(self, address, timeout=REPLY_SECONDS):
         self.socket = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
         self.timeout, self.pending, self.closed = timeout, b"", False
+        self.says_hello, self.hello_comes = IN_RESP3, False
         self.socket.connect(address)  # without a time limit: it waits while the backlog is full
         self.socket.settimeout(timeout)
 
@@ -34,14 +41,22 @@ class Raw:
         self.socket.close()
 
     def send(self, data):
+        if self.says_hello:
+            self.says_hello, self.hello_comes = False, True
+            data = encode("HELLO", 3) + data
         self.socket.sendall(data)
+
+    def receive(self, data):
+        self.pending += data
+        if self.hello_comes and (end := end_of(self.pending, 0)) >= 0:
+            self.pending, self.hello_comes = self.pending[end:], False
 
     def more(self):
         """Waits for further bytes. ConnectionError if the server closes instead."""
         data = self.socket.recv(1 << 18)
         if not data:
             raise ConnectionError(f"closed by the server after {self.pending[:200]!r}")
-        self.pending += data
+        self.receive(data)
 
     def replies(self, count):
         """The bytes of each of the next replies."""
@@ -55,7 +70,7 @@ class Raw:
             found.append(self.pending[at:end])
             at = end
         self.pending = self.pending[at:]
-        return found
+        return [resp2_of(reply) for reply in found] if IN_RESP3 else found
 
     def reply(self):
         return self.replies(1)[0]
@@ -74,7 +89,7 @@ class Raw:
         self.socket.setblocking(False)
         try:
             while data := self.socket.recv(1 << 18):
-                self.pending += data
+                self.receive(data)
             self.closed = True
         except self.NOTHING_YET:
             pass

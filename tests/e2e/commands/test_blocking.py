@@ -12,8 +12,8 @@ import shlex
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import (BINARY, Daemon, Raw, Skipped, encode, equal, main, oracle, own, random_seed,
-                    stepped, test, wait_for)
+from daemon import (BINARY, Daemon, Raw, Skipped, encode, equal, in_resp2, main, oracle, own, random_seed, stepped,
+                    test, wait_for)
 
 PROGRAMS = int(os.environ.get("PROGRAMS", "60"))
 STEPS = 50
@@ -373,6 +373,7 @@ WAITS = ["BLPOP k {}", "BRPOP j k {}", "BLMOVE k j LEFT RIGHT {}", "BRPOPLPUSH k
 
 
 @stepped
+@in_resp2
 def a_wait_ends_at_its_deadline_and_not_a_millisecond_earlier():
     with Daemon() as daemon:
         daemon.hold()
@@ -401,6 +402,7 @@ def those_who_wait_for_ever_are_not_late():
 
 
 @stepped
+@in_resp2
 def who_was_late_is_no_longer_served():
     with Daemon() as daemon:
         daemon.hold()

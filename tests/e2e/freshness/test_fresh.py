@@ -5,7 +5,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, Daemon, encode, equal, main, own, plain, read_reply, wait_for
+from daemon import NOON, Daemon, encode, equal, in_resp2, main, own, plain, read_reply, wait_for
 from followers import await_caught_up
 from replicas import check_same, group
 
@@ -92,6 +92,7 @@ def a_client_that_waits_at_a_replica_may_make_the_value_after_its_promotion():
 
 
 @own
+@in_resp2
 def a_value_that_was_waited_for_is_tracked():
     with world(1) as (_, raw, (other,)):
         other.call("HELLO", "3")

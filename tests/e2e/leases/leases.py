@@ -20,8 +20,8 @@ def take(raw, owner, ttl=1000, *options, key=KEY):
 
 
 def granted(reply):
-    assert reply.startswith(b"*"), reply
     found = parsed(reply)
+    assert found is None or isinstance(found, list), reply
     return tuple(found) if found is not None else None
 
 

@@ -2,7 +2,7 @@
 """The commands of leases: replies, errors, permits, tokens, events, and what other commands do with a
 key that is a lease. The clock is stepped."""
 from leases import KEY, info, parsed, take
-from daemon import NOON, Daemon, equal, main, own
+from daemon import NOON, Daemon, equal, in_resp2, main, own
 
 WRONGTYPE = b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"
 
@@ -254,6 +254,7 @@ def eviction_spares_leases():
 
 
 @own
+@in_resp2
 def resp3_has_a_map_and_nulls():
     with World() as (_, raw):
         raw.call("HELLO", 3)

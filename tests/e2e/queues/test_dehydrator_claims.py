@@ -3,7 +3,7 @@
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import encode, equal, main, own
+from daemon import encode, equal, in_resp2, main, own
 from dehydrators import fields, Dehydrators, wait
 
 
@@ -239,6 +239,7 @@ def a_scan_meets_every_element():
 
 
 @own
+@in_resp2
 def info_is_a_map_in_resp3():
     with Dehydrators() as de:
         zeros = (b"length", b"due", b"claimed", b"redelivered", b"distinct-ttls", b"bytes", b"pushed", b"delivered",

@@ -3,7 +3,7 @@
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import equal, main, own
+from daemon import equal, in_resp2, main, own
 from dehydrators import BAD_TTL, DEHYDRATING, WRONGTYPE, Dehydrators
 from replicas import check_same, group
 
@@ -307,6 +307,7 @@ def wrong_arity_is_named():
 
 
 @own
+@in_resp2
 def nulls_are_those_of_the_connection_s_protocol():
     with Dehydrators() as de:
         de.run("REDE.PUSH", "d", 10, "p", "id")
