@@ -21,7 +21,7 @@ sys.path.insert(1, PYTHON)
 import expired
 import redis
 PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
-         "timers", "expiry-log", "locks")
+         "timers", "expiry-log", "locks", "from-rabbitmq")
 PROGRAM_SECONDS = 60
 # Read from stdin, a module finds its packages from the working directory on.
 RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=module", "-"]}
@@ -121,7 +121,7 @@ def every_page_is_tested_and_in_the_map():
 @own
 def every_link_has_a_file_and_a_heading():
     for page in (*PAGES, "testing", "recipes", "point-in-time", "README"):
-        for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+        for target in re.findall(r"\]\(((?!https:)[^)]+)\)", text_of(page)):
             path, _, anchor = target.partition("#")
             with open(os.path.join(GUIDE, path or page + ".md"), encoding="utf-8") as file:
                 headings = re.findall(r"^#+ (.*)$", file.read(), re.M)
