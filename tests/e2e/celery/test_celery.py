@@ -1,0 +1,326 @@
+#!/usr/bin/python3 -B
+"""Celery unchanged, with workers whose broker is the transport expired.kombu: its canvas, retries, tasks with an ETA,
+rate limits, beat, remote control, events, and workers and servers that are killed."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(1, sys.path[0])
+import kombu
+from brokers import CLIENTS, TRANSPORT, Broker, publish, queue_of
+from daemon import equal, main, test, wait_for
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = 40
+
+
+class Shop(Broker):
+    """A broker, its workers, and the application in this process."""
+
+    def __init__(self, *options):
+        super().__init__(*options)
+        self.workers = []
+
+    def __enter__(self):
+        super().__enter__()
+        self.env_of_workers = {
+            **os.environ, "BROKER": self.url, "TRANSPORT": TRANSPORT, "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": os.pathsep.join((CLIENTS, HERE)), "C_FORCE_ROOT": "1"}
+        os.environ.update({name: self.env_of_workers[name] for name in ("BROKER", "TRANSPORT")})
+        sys.modules.pop("tasks", None)
+        import tasks  # pylint: disable=import-outside-toplevel # it reads the environment
+        self.tasks, self.app = tasks, tasks.app
+        self.client = self.redis(decode_responses=True)
+        return self
+
+    def celery(self, *arguments, prefetch=1):
+        log = open(os.path.join(self.dir, f"celery-{len(self.workers)}.log"), "wb")
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "celery", "-A", "tasks", *arguments], stdout=log, stderr=subprocess.STDOUT,
+            env={**self.env_of_workers, "PREFETCH": str(prefetch)}, cwd=self.dir, preexec_fn=self.prepare,
+            start_new_session=True)
+        worker.log = log
+        self.workers.append(worker)
+        return worker
+
+    def work(self, name="one", *options, prefetch=1, concurrency=2):
+        """Starts a worker; returns when it takes tasks."""
+        worker = self.celery("worker", "-n", f"{name}@test", "-c", str(concurrency), "-l", "INFO", "--without-gossip",
+                             "--without-mingle", *options, prefetch=prefetch)
+        worker.name = f"{name}@test"
+        assert wait_for(lambda: "ready." in self.log_of(worker) or worker.poll() is not None, SECONDS)
+        assert worker.poll() is None, self.log_of(worker)
+        return worker
+
+    @staticmethod
+    def log_of(worker):
+        with open(worker.log.name, encoding="utf-8") as log:
+            return log.read()
+
+    def kill_worker(self, worker):
+        """With its children, as when its machine fails."""
+        self.workers.remove(worker)
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+        worker.log.close()
+
+    def end_worker(self, worker):
+        self.workers.remove(worker)
+        worker.send_signal(signal.SIGTERM)
+        status = worker.wait(SECONDS)
+        worker.log.close()
+        equal(status, 0, self.log_of(worker))
+
+    def __exit__(self, kind, *error):
+        for worker in list(self.workers):
+            if kind is not None:
+                print(self.log_of(worker)[-3000:])
+            self.kill_worker(worker)
+        gc.collect()  # results talk to the server when they are forgotten
+        self.app.backend.result_consumer.stop()
+        self.app.close()
+        self.client.close()
+        super().__exit__(kind, *error)
+
+
+def with_shop(function):
+    def run():
+        with Shop("--appendonly", "yes") as shop:
+            function(shop)
+    run.__name__ = function.__name__
+    return test(run)
+
+
+def get(result):
+    return result.get(timeout=SECONDS)
+
+
+# ---- canvas ------------------------------------------------------------------------------------
+
+
+@with_shop
+def canvas_works(shop):
+    import celery  # pylint: disable=import-outside-toplevel
+    tasks = shop.tasks
+    shop.work()
+    shop.work("two")
+    equal(get(tasks.add.delay(1, 2)), 3)
+    equal(get(celery.chain(tasks.add.s(1, 2), tasks.add.s(3), tasks.add.s(4))()), 10)
+    equal(get(celery.group(tasks.add.s(n, n) for n in range(10))()), [2 * n for n in range(10)])
+    equal(get(celery.chord((tasks.add.s(n, n) for n in range(10)), tasks.total.s())()), 90)
+    equal(get(celery.chain(celery.group(tasks.add.s(n, 1) for n in range(3)), tasks.total.s(), tasks.add.s(10))()), 16)
+    equal(get(tasks.add.chunks(zip(range(10), range(10)), 5)()), [[0, 2, 4, 6, 8], [10, 12, 14, 16, 18]])
+    equal(get(tasks.add.starmap([(1, 2), (3, 4)]).delay()), [3, 7])
+    equal(get(tasks.retry.delay(2, 0.05)), 2)
+    tasks.fail.apply_async(link_error=tasks.note_failure.s())
+    assert wait_for(lambda: shop.client.lrange("failures", 0, -1) == ["as asked"], SECONDS)
+    get(tasks.refuse.delay("refused"))
+    equal(shop.client.get("refused"), "3")
+    tasks.kill_child.delay("killed")
+    assert wait_for(lambda: shop.client.get("killed") == "2", SECONDS)
+    assert wait_for(lambda: not shop.client.exists("celery"), SECONDS)
+
+
+@with_shop
+def many_tasks_run_once_each(shop):
+    for name in ("one", "two"):
+        shop.work(name, prefetch=4)
+    for number in range(300):
+        shop.tasks.count.apply_async(["count"], countdown=number % 3 / 10)
+    assert wait_for(lambda: shop.client.get("count") == "300", SECONDS)
+    assert wait_for(lambda: shop.client.exists("celery") == 0, SECONDS)
+    equal(shop.client.get("count"), "300")
+
+
+@with_shop
+def task_with_an_eta_waits_in_the_server(shop):
+    worker = shop.work(prefetch=4)
+    shop.tasks.count.apply_async(["later"], countdown=3600)
+    get(shop.tasks.add.delay(1, 2))
+    equal(shop.app.control.inspect(timeout=SECONDS, destination=[worker.name]).scheduled(), {worker.name: []})
+    equal(shop.client.execute_command("REDE.LEN", "celery", "CLAIMED"), 0)
+    equal(shop.client.execute_command("REDE.LEN", "celery"), 1)
+    shop.tasks.note_time.apply_async(["times"], countdown=0.2)
+    start = time.time()
+    assert wait_for(lambda: shop.client.llen("times"), SECONDS)
+    late = float(shop.client.lindex("times", 0)) - start - 0.2
+    assert -0.01 < late < 1, late
+
+
+@with_shop
+def rate_limits_hold(shop):
+    shop.work(prefetch=4)
+    for _ in range(6):
+        shop.tasks.limited.delay("limited")
+    assert wait_for(lambda: shop.client.llen("limited") == 6, SECONDS)
+    times = [float(text) for text in shop.client.lrange("limited", 0, -1)]
+    assert times[-1] - times[0] > 0.25, times  # a few milliseconds without a limit
+
+
+@with_shop
+def beat_sends_tasks(shop):
+    shop.work("one", "--beat", "--schedule", os.path.join(shop.dir, "schedule"))
+    assert wait_for(lambda: int(shop.client.get("beats") or 0) >= 3, SECONDS)
+
+
+@with_shop
+def broadcasts_reach_every_worker(shop):
+    for name in ("one", "two"):
+        shop.work(name)
+    # As with Redis, a producer has to declare the exchange: Celery declares no queues of broadcasts.
+    shop.tasks.fan.apply_async(["heard"], exchange="everyone", routing_key="all",
+                               declare=[kombu.Exchange("everyone", type="fanout")])
+    assert wait_for(lambda: shop.client.llen("heard") == 2, SECONDS)
+    equal(len(set(shop.client.lrange("heard", 0, -1))), 2)
+
+
+# ---- remote control ----------------------------------------------------------------------------
+
+
+@with_shop
+def control_inspect_revoke_and_purge_work(shop):
+    tasks, control = shop.tasks, shop.app.control
+    worker = shop.work(concurrency=1, prefetch=2)
+    name = worker.name
+    inspect = control.inspect(timeout=SECONDS, destination=[name])
+    equal(control.ping(timeout=SECONDS, destination=[name]), [{name: {"ok": "pong"}}])
+
+    def consumes():
+        return "celery" in [queue["name"] for queue in inspect.active_queues()[name]]
+    assert consumes()
+    assert "tasks.add" in inspect.registered()[name]
+    running = tasks.hold.delay("held", "released")
+    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    waiting = tasks.add.delay(1, 1)
+    assert wait_for(lambda: len(inspect.reserved()[name]) == 1, SECONDS)
+    equal([task["id"] for task in inspect.active()[name]], [running.id])
+    waiting.revoke()
+    assert wait_for(lambda: waiting.id in inspect.revoked()[name], SECONDS)
+    for number in range(5):
+        tasks.add.apply_async([number, 1], countdown=600)
+    equal(control.purge(), 5)
+    shop.client.set("released", 1)
+    get(running)
+    assert wait_for(lambda: waiting.state == "REVOKED", SECONDS)
+    equal(control.pool_grow(1, reply=True, timeout=SECONDS, destination=[name])[0][name]["ok"], "pool will grow")
+    control.cancel_consumer("celery", reply=True, timeout=SECONDS, destination=[name])
+    assert wait_for(lambda: not consumes(), SECONDS)
+    control.add_consumer("celery", reply=True, timeout=SECONDS, destination=[name])
+    equal(get(tasks.add.delay(2, 2)), 4)
+    stats = inspect.stats()[name]
+    assert stats["total"]["tasks.add"] >= 1, stats
+    control.shutdown(destination=[name])
+    equal(worker.wait(SECONDS), 0)
+
+
+@with_shop
+def running_task_is_terminated(shop):
+    shop.work(concurrency=1)
+    running = shop.tasks.hold.delay("held", "released")
+    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    running.revoke(terminate=True, signal="SIGKILL")
+    assert wait_for(lambda: running.state == "REVOKED", SECONDS)
+    equal(get(shop.tasks.add.delay(1, 1)), 2)
+
+
+@with_shop
+def events_arrive(shop):
+    seen = []
+    shop.work("one", "-E")
+    with shop.app.connection() as connection:
+        receiver = shop.app.events.Receiver(connection, handlers={"*": seen.append})
+        with receiver.consumer_context(wakeup=False) as (drained, _, _):
+            shop.tasks.add.delay(1, 2)
+            wanted = {"task-received", "task-started", "task-succeeded", "worker-heartbeat"}
+
+            def all_seen():
+                try:
+                    drained.drain_events(timeout=0.1)
+                except OSError:
+                    pass
+                return wanted <= {event["type"] for event in seen}
+            assert wait_for(all_seen, SECONDS), seen
+
+
+# ---- failures ----------------------------------------------------------------------------------
+
+
+@with_shop
+def task_of_killed_worker_runs_elsewhere(shop):
+    first = shop.work()
+    result = shop.tasks.hold.delay("held", "released")
+    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    shop.work("two")
+    shop.kill_worker(first)
+    assert wait_for(lambda: shop.client.llen("held") == 2, SECONDS)
+    shop.client.set("released", 1)
+    get(result)
+    equal(shop.client.lrange("held", 0, -1), ["0", "1"])
+
+
+@with_shop
+def long_task_keeps_its_lease(shop):
+    """Its child computes for several leases, in the parent's thread with the pool solo."""
+    for pool in ("prefork", "solo", "threads"):
+        worker = shop.work(pool, "-P", pool, concurrency=1)
+        result = shop.tasks.hold.delay(pool, f"{pool}-released")
+        assert wait_for(lambda pool=pool: shop.client.llen(pool) == 1, SECONDS)
+
+        def lease_end():
+            return shop.client.execute_command("REDE.RANGE", "celery", "-", "+")[0][1]
+        for _ in range(5):
+            end = lease_end()
+            assert wait_for(lambda end=end: lease_end() > end, SECONDS)
+        shop.client.set(f"{pool}-released", 1)
+        get(result)
+        equal(shop.client.lrange(pool, 0, -1), ["0"])
+        shop.end_worker(worker)
+
+
+@with_shop
+def ended_worker_gives_its_prefetched_tasks_back(shop):
+    worker = shop.work(concurrency=1, prefetch=3)
+    running = shop.tasks.hold.delay("held", "released")
+    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    waiting = [shop.tasks.hold.delay("waiting", "released") for _ in range(2)]
+    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 3, SECONDS)
+    worker.send_signal(signal.SIGTERM)
+    assert wait_for(lambda: "Warm shutdown" in shop.log_of(worker), SECONDS)
+    shop.client.set("released", 1)
+    equal(worker.wait(SECONDS), 0)
+    shop.work("two")
+    for result in (running, *waiting):
+        get(result)
+    equal(shop.client.lrange("waiting", 0, -1), ["0", "0"])
+
+
+@with_shop
+def restart_of_the_server_loses_no_task(shop):
+    shop.work("one", prefetch=4)
+    results = [shop.tasks.count.apply_async(["count"], countdown=0.01 * number) for number in range(100)]
+    assert wait_for(lambda: int(shop.client.get("count") or 0) > 20, SECONDS)
+    shop.kill()
+    shop.launch()
+    assert shop.is_ready()
+    for result in results:
+        assert wait_for(lambda result=result: shop.client.exists(f"celery-task-meta-{result.id}"), SECONDS)
+    assert wait_for(lambda: shop.client.exists("celery") == 0, SECONDS)
+    assert int(shop.client.get("count")) >= 100
+
+
+@with_shop
+def foreign_messages_do_not_stop_a_worker(shop):
+    worker = shop.work()
+    shop.client.execute_command("REDE.PUSH", "celery", 0, "no json", "a")
+    publish(shop.connect(), {"no": "task"}, queue=queue_of("celery"))
+    equal(get(shop.tasks.add.delay(1, 2)), 3)
+    assert wait_for(lambda: "no message of kombu" in shop.log_of(worker), SECONDS), shop.log_of(worker)
+    equal(shop.client.execute_command("REDE.LEN", "celery"), 1)
+
+
+if __name__ == "__main__":
+    main()

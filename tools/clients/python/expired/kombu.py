@@ -1,0 +1,853 @@
+"""A transport for kombu, and so a broker for Celery, whose queues are dehydrators.
+
+    app = Celery("shop", broker="redis://localhost:6379/0")
+    app.conf.broker_transport = "expired.kombu:Transport"
+
+A message with the header `eta` or `countdown` is stored with that deadline, so no worker holds it before it is
+due. A consumer claims messages under a short lease, which a thread of this module renews while the process lives:
+a long task keeps its message, and the message of a killed worker is due again when the lease ends.
+
+A queue has one key for each step of priority, as in kombu's Redis transport: the queue's name, and for steps after
+the first one the name, `sep` and the step. A claim names one key, so a consumer has one connection for each key, on
+which it waits in the server. Claims follow the order of priorities:
+
+    is anything due?      the connection of the key       what happens
+    perhaps               idle                            the command connection claims what there is room for
+    no                    idle                            a claim is sent that blocks
+    no, the claim waits   waiting                         the server answers when an element is due
+    no room (prefetch)    waiting                         CLIENT UNBLOCK ends the wait; what came meanwhile goes back
+
+Fanout exchanges use pub/sub, and tables of bindings are sets, both as in the Redis transport.
+Needs redis-py 4.3 and kombu 5.2, or later versions, and is written against kombu.transport.virtual.
+"""
+import os
+import socket
+import threading
+from bisect import bisect
+from datetime import datetime, timedelta, timezone
+from math import ceil
+from queue import Empty
+from time import monotonic
+from typing import NamedTuple
+
+import redis
+from kombu.exceptions import ChannelError, InconsistencyError, VersionMismatch
+from kombu.log import get_logger
+from kombu.transport import virtual
+from kombu.utils.compat import register_after_fork
+from kombu.utils.encoding import bytes_to_str
+from kombu.utils.eventio import ERR, READ, poll
+from kombu.utils.json import dumps, loads
+from kombu.utils.scheduling import cycle_by_name
+from kombu.utils.url import parse_ssl_cert_reqs, url_to_parts
+
+from . import Redis
+
+__all__ = ["Channel", "Transport"]
+
+logger = get_logger(__name__)
+
+BATCH = 50  # the most messages that one claim takes
+FOREIGN_DELAY = 3_600_000  # milliseconds after which a message that is not kombu's is looked at again
+NEEDED = ("REDE.PUSH", "REDE.CLAIM", "REDE.ACK", "REDE.EXTEND", "REDE.RETRY", "REDE.LEN")
+
+# Options of this transport and their defaults: in transport_options, and the first two in the URL too.
+OPTIONS = {
+    "lease": 10.0,  # seconds after which a killed worker's messages are due again
+    "global_keyprefix": "",
+    "priority_steps": (0, 3, 6, 9),
+    "queue_order_strategy": "round_robin",
+    "sep": "\x06\x16",
+    "fanout_prefix": True,
+    "fanout_patterns": True,
+    "max_connections": None,
+    "socket_timeout": None,
+    "socket_connect_timeout": None,
+    "socket_keepalive": True,
+    "socket_keepalive_options": None,
+    "health_check_interval": 25,
+    "client_name": None,
+}
+URL_OPTIONS = ("lease", "global_keyprefix")
+KOMBU_OPTIONS = {"max_retries", "interval_start", "interval_step", "interval_max", "connect_retries_timeout", "errback",
+                 "callback", "body_encoding", "deadletter_queue", "polling_interval"}
+# Options of the Redis transport that have no meaning here, so that only its URL has to change.
+REDIS_OPTIONS = {"visibility_timeout", "ack_emulation", "unacked_key", "unacked_index_key", "unacked_mutex_key",
+                 "unacked_mutex_expire", "unacked_restore_limit", "retry_on_timeout"}
+
+
+def read_options(given):
+    unknown = sorted(set(given) - set(OPTIONS) - KOMBU_OPTIONS - REDIS_OPTIONS)
+    if unknown:
+        raise ValueError(f"unknown transport options: {', '.join(unknown)}; known are {', '.join(sorted(OPTIONS))}")
+    options = {**OPTIONS, **{name: given[name] for name in given if name in OPTIONS}}
+    options["lease"] = float(options["lease"])
+    if not options["lease"] >= 0.1:
+        raise ValueError(f"lease is {options['lease']} seconds; it must be at least 0.1")
+    if not options["priority_steps"]:
+        raise ValueError("priority_steps must name at least one step")
+    return options
+
+
+def read_url(client):
+    """Moves what the URL says into the fields of the client; returns its options."""
+    if "://" not in (client.hostname or ""):
+        return {}
+    url = url_to_parts(client.hostname)
+    if url.scheme not in ("redis", "rediss", "unix", "expired", "expireds"):
+        raise ValueError(f"{url.scheme}:// is no URL for this transport; use redis://, rediss:// or unix://")
+    path, query = url.path, dict(url.query)
+    client.hostname = url.hostname or "localhost"
+    if url.scheme == "unix":
+        client.hostname, path = f"/{url.path or ''}", query.pop("db", None)
+    client.port = url.port or client.port
+    client.userid = url.username or client.userid
+    client.password = url.password or client.password
+    client.virtual_host = path or client.virtual_host
+    tls = {name: query.pop(name) for name in list(query) if name.startswith("ssl_")}
+    if "ssl_cert_reqs" in tls:
+        tls["ssl_cert_reqs"] = parse_ssl_cert_reqs(tls["ssl_cert_reqs"])
+    if tls or url.scheme in ("rediss", "expireds"):
+        client.ssl = {**(client.ssl if isinstance(client.ssl, dict) else {}), **tls} or True
+    unknown = sorted(set(query) - set(URL_OPTIONS))
+    if unknown:
+        raise ValueError(f"unknown options in the broker's URL: {', '.join(unknown)}; "
+                         f"known are {', '.join(URL_OPTIONS)} and ssl_*")
+    return query
+
+
+def read_eta(text):
+    """The time of an ISO 8601 text, which is in UTC if it names no zone, as Celery reads it; None if it is none."""
+    try:
+        eta = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+    except (AttributeError, ValueError):
+        return None
+    return eta if eta.tzinfo is not None else eta.replace(tzinfo=timezone.utc)
+
+
+def delay_of(message):
+    """Milliseconds until the message is due. They are relative, so clocks of producers need not agree."""
+    headers = message.get("headers") or {}
+    eta = read_eta(headers.get("eta"))
+    if eta is not None:
+        return max(0, ceil((eta - datetime.now(timezone.utc)) / timedelta(milliseconds=1)))
+    try:
+        return max(0, ceil(float(headers.get("countdown") or 0) * 1000))
+    except (OverflowError, TypeError, ValueError):
+        return 0
+
+
+def make_due(message):
+    """The server's clock has decided. A worker whose clock is slow would wait for the ETA once more."""
+    headers = message.get("headers") or {}
+    eta = read_eta(headers.get("eta"))
+    now = datetime.now(timezone.utc)
+    if eta is not None and eta > now:
+        headers["eta"] = now.isoformat()
+
+
+# ---- claims ----------------------------------------------------------------------------------------------------
+
+
+class Claim(NamedTuple):
+    key: str
+    id: bytes
+    token: int
+
+
+class Claims:
+    """The claims of a transport by delivery tag, and the thread that renews their leases.
+
+    A thread, because a worker may be busy for longer than a lease: with the pool `solo`, tasks run in the thread
+    of the event loop.
+    """
+
+    def __init__(self, client, lease):
+        self.client, self.lease = client, lease
+        self.lock, self.ended = threading.Lock(), threading.Event()
+        self.held, self.thread = {}, None
+
+    def add(self, tag, claim):
+        with self.lock:
+            self.held[tag] = claim
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._renew, name="expired-leases", daemon=True)
+                self.thread.start()
+
+    def take(self, tag):
+        with self.lock:
+            return self.held.pop(tag, None)
+
+    def end(self):
+        self.ended.set()
+
+    def _renew(self):
+        while not self.ended.wait(self.lease / 3):
+            with self.lock:
+                held = dict(self.held)
+            by_key = {}
+            for tag, claim in held.items():
+                by_key.setdefault(claim.key, []).append((tag, claim))
+            try:
+                for key, claims in by_key.items():
+                    for first in range(0, len(claims), BATCH):
+                        self._extend(key, claims[first:first + BATCH])
+            except redis.RedisError as error:  # the connections that wait report it to the consumer
+                logger.warning("Can't renew the leases of %d messages: %s", len(held), error)
+
+    def _extend(self, key, claims):
+        if self._count_extended(key, claims) == len(claims):
+            return
+        for tag, claim in claims:
+            if self._count_extended(key, [(tag, claim)]) == 0 and self.take(tag) is not None:
+                logger.warning("Lost the lease of message %s in %s, which is delivered again", claim.id, key)
+
+    def _count_extended(self, key, claims):
+        return self.client.rede_extend(key, int(self.lease * 1000), *((claim.id, claim.token) for _, claim in claims))
+
+
+# ---- connections that wait -------------------------------------------------------------------------------------
+
+
+class Wire:
+    """A connection that the event loop watches. Its owner sends a request and reads when something has arrived."""
+
+    def __init__(self, channel):
+        self.channel, self.transport = channel, channel.transport
+        self.connection = self.transport.connect()
+        self.fd = self.connection._sock.fileno()
+        self.transport.watch(self.fd, self)
+
+    def read(self):
+        try:
+            return self.connection.read_response()
+        except redis.ResponseError as error:
+            if not str(error).startswith(("UNBLOCKED", "READONLY", "MASTERDOWN")):
+                raise
+            self.transport.is_lost = True
+            raise redis.ConnectionError(str(error)) from error
+        except self.transport.connection_errors:
+            self.transport.is_lost = True
+            raise
+
+    def close(self):
+        if self.fd is not None:
+            self.transport.unwatch(self.fd)
+            self.fd = None
+            self.connection.disconnect()
+
+
+class Line(Wire):
+    """Waits for the elements of one key."""
+
+    def __init__(self, channel, queue, key):
+        super().__init__(channel)
+        self.queue, self.key = queue, key
+        self.may_have, self.waits, self.unblocks = True, False, False
+        self.connection.send_command("CLIENT", "ID")
+        self.id = self.read()
+
+    def wait(self):
+        self.connection.send_command("REDE.CLAIM", self.key, self.channel.lease, "COUNT", 1, "BLOCK", 0, "TOKENS")
+        self.waits, self.unblocks = True, False
+
+    def unblock(self):
+        if self.waits and not self.unblocks:
+            self.unblocks = True
+            self.transport.commands.client_unblock(self.id)
+
+    def take(self):
+        """The elements of the reply that has arrived."""
+        entries = self.read()
+        self.waits, self.may_have = False, True
+        return entries
+
+    def stop(self):
+        """Ends the wait and closes. An element that arrives meanwhile goes back at once."""
+        try:
+            if self.waits and not self.transport.is_lost:
+                self.unblock()
+                self.channel.give_back(self.key, self.take())
+        except (redis.RedisError, OSError):
+            pass  # its lease ends
+        finally:
+            self.close()
+
+    def on_readable(self):
+        return self.channel.on_entries(self.queue, self.key, self.take())
+
+
+class Subscription(Wire):
+    """Receives the messages of fanout exchanges."""
+
+    def __init__(self, channel):
+        super().__init__(channel)
+        self.queues, self.arrived = {}, []
+
+    def add(self, pattern, queue):
+        queues = self.queues.setdefault(pattern, [])
+        if queue not in queues:
+            queues.append(queue)
+        self.connection.send_command("PSUBSCRIBE", pattern)
+        reply = self.read()
+        while bytes_to_str(reply[0]) != "psubscribe":
+            self.arrived.append(reply)
+            reply = self.read()
+        self.read_rest()
+
+    def remove(self, queue):
+        for pattern, queues in list(self.queues.items()):
+            if queue in queues:
+                queues.remove(queue)
+                if not queues:
+                    del self.queues[pattern]
+                    self.connection.send_command("PUNSUBSCRIBE", pattern)
+
+    def read_rest(self):
+        """redis-py has buffered more than one reply perhaps, for which the socket is not readable any more."""
+        while self.connection.can_read(timeout=0):
+            self.arrived.append(self.read())
+
+    def on_readable(self):
+        self.arrived.append(self.read())
+        self.read_rest()
+        return False  # the channel delivers them
+
+    def deliver(self, reply):
+        if bytes_to_str(reply[0]) != "pmessage":
+            return False
+        delivered = False
+        for queue in list(self.queues.get(bytes_to_str(reply[1]), ())):
+            try:
+                message = loads(bytes_to_str(reply[3]))
+                self.channel.check(message)
+            except Exception as error:  # pylint: disable=broad-except # any text can be published
+                logger.error("Dropped what is no message of kombu in channel %s: %s (%r)", bytes_to_str(reply[2]),
+                             error, reply[3][:200])
+                return delivered
+            self.transport.deliver(message, queue)
+            delivered = True
+        return delivered
+
+
+class Bell:
+    """Keeps the loop from sleeping in its next turn, for example when an acknowledgement has made room."""
+
+    def __init__(self):
+        self.fd, self.other = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self.other, False)
+
+    def ring(self):
+        try:
+            os.write(self.other, b"!")
+        except (BlockingIOError, OSError):
+            pass  # it rings already, or is closed
+
+    def on_readable(self):
+        try:
+            os.read(self.fd, 4096)
+        except BlockingIOError:
+            pass
+        return False
+
+    def close(self):
+        os.close(self.fd)
+        os.close(self.other)
+
+
+# ---- channels --------------------------------------------------------------------------------------------------
+
+
+class QoS(virtual.QoS):
+    """Acknowledges claims. Messages of fanout exchanges have none, and need no acknowledgement."""
+
+    def ack(self, delivery_tag):
+        self.channel.settle(delivery_tag, lambda client, claim: client.rede_ack(claim.key, claim[1:]))
+        super().ack(delivery_tag)
+        self.channel.made_room()
+
+    def reject(self, delivery_tag, requeue=False):
+        if requeue:
+            self.channel.settle(delivery_tag, lambda client, claim: client.rede_retry(claim.key, 0, claim[1:]))
+        self.ack(delivery_tag)
+
+    def restore_unacked(self):
+        """Gives back what the consumer has not begun, so it does not count as a delivery."""
+        self._flush()
+        for tag in list(self._delivered):
+            self.channel.settle(
+                tag, lambda client, claim: client.rede_retry(claim.key, 0, claim[1:], nocount=True))
+        self._delivered.clear()
+        return []
+
+    def restore_unacked_once(self, stderr=None):
+        """When the connection was lost, tasks may still run: their leases decide, and an ACK still counts."""
+        self._on_collect.cancel()
+        if self.restore_at_shutdown and self.channel.do_restore and not self.channel.transport.is_lost:
+            self.restore_unacked()
+
+
+class Channel(virtual.Channel):
+    QoS = QoS
+    supports_fanout = True
+
+    def __init__(self, connection, **kwargs):
+        super().__init__(connection, **kwargs)
+        self.transport = connection  # self.connection is None after close()
+        self.lease = int(connection.options["lease"] * 1000)
+        self.order = cycle_by_name(connection.options["queue_order_strategy"])()
+        self.lines, self.subscription = {}, None
+        self.without_ack, self.lacks_room = set(), False
+
+    @property
+    def client(self):
+        return self.transport.commands
+
+    # ---- keys ----
+
+    def key_of(self, queue, step):
+        options = self.transport.options
+        name = f"{queue}{options['sep']}{step}" if step else queue
+        return options["global_keyprefix"] + name
+
+    def keys_of(self, queue):
+        return [self.key_of(queue, step) for step in self.transport.options["priority_steps"]]
+
+    def table_of(self, exchange):
+        return f"{self.transport.options['global_keyprefix']}_kombu.binding.{exchange}"
+
+    def refuse_type(self, queue, key):
+        kind = bytes_to_str(self.client.type(key))
+        return ChannelError(
+            f"PRECONDITION_FAILED - queue {queue!r} needs the key {key!r}, which is a {kind} and no dehydrator; if it "
+            "is a queue of the Redis transport, let its workers empty it first, or use another database",
+            (50, 10), "Channel.queue_declare", "406")
+
+    # ---- publishing ----
+
+    def _put(self, queue, message, **kwargs):
+        steps = self.transport.options["priority_steps"]
+        priority = self._get_message_priority(message)
+        key = self.key_of(queue, steps[max(bisect(steps, priority) - 1, 0)])
+        try:
+            # A push that redis-py repeats after a timeout must not fail.
+            self.client.rede_push(key, delay_of(message), dumps(message), message["properties"]["delivery_tag"],
+                                  keep=True)
+        except redis.ResponseError as error:
+            raise self.refuse_type(queue, key) if str(error).startswith("WRONGTYPE") else error
+
+    def topic_of(self, exchange, routing_key):
+        prefix = self.transport.options["fanout_prefix"]
+        if prefix is True:
+            prefix = "/{db}."
+        start = (prefix or "").format(db=self.transport.db) + self.transport.options["global_keyprefix"] + exchange
+        with_key = routing_key and self.transport.options["fanout_patterns"]
+        return f"{start}/{routing_key}" if with_key else start
+
+    def _put_fanout(self, exchange, message, routing_key, **kwargs):
+        self.client.publish(self.topic_of(exchange, routing_key), dumps(message))
+
+    # ---- queues and bindings ----
+
+    def _new_queue(self, queue, **kwargs):
+        with self.client.pipeline(transaction=False) as pipe:
+            for key in self.keys_of(queue):
+                pipe.type(key)
+            for key, kind in zip(self.keys_of(queue), pipe.execute()):
+                if bytes_to_str(kind) not in ("none", "dehydrator"):
+                    raise self.refuse_type(queue, key)
+
+    def _has_queue(self, queue, **kwargs):
+        return self.client.exists(*self.keys_of(queue)) > 0
+
+    def _size(self, queue):
+        """Messages that no consumer has, those that are not yet due included."""
+        with self.client.pipeline(transaction=True) as pipe:
+            for key in self.keys_of(queue):
+                pipe.rede_len(key)
+                pipe.rede_len(key, claimed=True)
+            sizes = pipe.execute()
+        return sum(sizes[::2]) - sum(sizes[1::2])
+
+    def _purge(self, queue):
+        with self.client.pipeline(transaction=True) as pipe:
+            for key in self.keys_of(queue):
+                pipe.rede_len(key)
+                pipe.rede_len(key, claimed=True)
+                pipe.delete(key)
+            replies = pipe.execute()
+        return sum(replies[::3]) - sum(replies[1::3])
+
+    def _queue_bind(self, exchange, routing_key, pattern, queue):
+        if self.typeof(exchange).type == "fanout":
+            self.transport.fanouts[queue] = exchange, (routing_key or "").replace("#", "*")
+            return
+        binding = self.transport.options["sep"].join((routing_key or "", pattern or "", queue or ""))
+        self.client.sadd(self.table_of(exchange), binding)
+
+    def _delete(self, queue, exchange, routing_key, pattern, *args, **kwargs):
+        self.transport.fanouts.pop(queue, None)
+        binding = self.transport.options["sep"].join((routing_key or "", pattern or "", queue or ""))
+        with self.client.pipeline(transaction=True) as pipe:
+            pipe.srem(self.table_of(exchange), binding)
+            pipe.delete(*self.keys_of(queue))
+            pipe.execute()
+
+    def get_table(self, exchange):
+        sep = self.transport.options["sep"]
+        return [tuple(bytes_to_str(binding).split(sep)) for binding in self.client.smembers(self.table_of(exchange))]
+
+    # ---- consuming ----
+
+    def basic_qos(self, prefetch_size=0, prefetch_count=0, apply_global=False):
+        super().basic_qos(prefetch_size, prefetch_count, apply_global)
+        self.made_room()
+
+    def basic_consume(self, queue, no_ack, callback, consumer_tag, **kwargs):
+        super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
+        (self.without_ack.add if no_ack else self.without_ack.discard)(queue)
+        if queue in self.transport.fanouts:
+            if self.subscription is None:
+                self.subscription = Subscription(self)
+            topic = self.topic_of(*self.transport.fanouts[queue])
+            pattern = "".join("\\" + char if char in "?[]\\" else char for char in topic)
+            self.subscription.add(pattern, queue)
+        self.order.update(self.own_queues())
+
+    def basic_cancel(self, consumer_tag):
+        queue = self._tag_to_queue.get(consumer_tag)
+        super().basic_cancel(consumer_tag)
+        if queue is None or queue in self._active_queues:
+            return
+        self.order.update(self.own_queues())
+        for key, line in list(self.lines.items()):
+            if line.queue == queue:
+                del self.lines[key]
+                line.stop()
+        if self.subscription is not None and not self.transport.is_lost:
+            self.subscription.remove(queue)
+
+    def own_queues(self):
+        """The queues that are dehydrators, each once."""
+        return [queue for queue in dict.fromkeys(self._active_queues) if queue not in self.transport.fanouts]
+
+    def find_lines(self):
+        """The lines in the order of claims: by priority, and in each by the strategy for queues."""
+        queues = self.order.consume(len(self.own_queues()))
+        for step in self.transport.options["priority_steps"]:
+            for queue in queues:
+                key = self.key_of(queue, step)
+                if key not in self.lines:
+                    self.lines[key] = Line(self, queue, key)
+                yield self.lines[key]
+
+    def room(self):
+        room = self.qos.can_consume_max_estimate()
+        return BATCH if room is None else min(room, BATCH)
+
+    def claim(self, most=BATCH):
+        """Delivers what was published, claims and delivers what is due, up to `most` messages, and waits for more.
+        Returns how many it delivered."""
+        delivered = 0
+        while self.subscription is not None and self.subscription.arrived and delivered < most:
+            delivered += self.subscription.deliver(self.subscription.arrived.pop(0))
+        lines = list(self.find_lines())
+        for line in lines:
+            room = min(self.room(), most - delivered)
+            if room <= 0 or self.closed:
+                break
+            if line.waits or not line.may_have:
+                continue
+            entries = self.client.rede_claim(line.key, self.lease, count=room, tokens=True)
+            line.may_have = len(entries) == room
+            delivered += self.on_entries(line.queue, line.key, entries)
+        self.lacks_room = self.room() <= 0
+        for line in lines:
+            if self.lines.get(line.key) is not line:
+                continue  # cancelled meanwhile
+            if self.lacks_room:
+                line.unblock()
+            elif line.may_have and not line.waits:
+                self.transport.bell.ring()  # the loop must not sleep
+            elif not line.waits:
+                line.wait()
+        return delivered
+
+    def on_entries(self, queue, key, entries):
+        """Delivers claimed elements; gives back those that come too late. Returns how many it delivered."""
+        delivered = 0
+        for entry in entries:
+            if self.closed or queue not in self._active_queues or self.room() <= 0:
+                self.give_back(key, [entry])
+                continue
+            message = self.accept(key, entry)
+            if message is None:
+                continue
+            if queue in self.without_ack:
+                self.settle(message["properties"]["delivery_tag"],
+                            lambda client, claim: client.rede_ack(claim.key, claim[1:]))
+            self.order.rotate(queue)
+            self.transport.deliver(message, queue)
+            delivered += 1
+        return delivered
+
+    def check(self, message):
+        """Raises an exception if it is no message of kombu."""
+        properties = message["properties"]
+        self.decode_body(message["body"], properties.get("body_encoding"))
+        properties["delivery_info"].get("routing_key")
+        (message.get("headers") or {}).get("eta")
+
+    def accept(self, key, entry):
+        """The message of a claimed element, under a tag of its own. None if it is not kombu's."""
+        id_, payload, deliveries, token = entry
+        try:
+            message = loads(bytes_to_str(payload))
+            self.check(message)
+        except Exception as error:  # pylint: disable=broad-except # any client can push anything
+            logger.error("Element %s of %s is no message of kombu: %s (%r). It is delivered again in an hour; REDE.PULL "
+                         "removes it.", id_, key, error, payload[:200])
+            self.client.rede_retry(key, FOREIGN_DELAY, (id_, token))
+            return None
+        properties = message["properties"]
+        tag = properties["delivery_tag"] = f"{bytes_to_str(id_)}.{token}"
+        if deliveries > 1:
+            properties["delivery_info"]["redelivered"] = True
+        make_due(message)
+        self.transport.claims.add(tag, Claim(key, id_, token))
+        return message
+
+    def give_back(self, key, entries):
+        if entries:
+            self.client.rede_retry(key, 0, *((id_, token) for id_, _, _, token in entries), nocount=True)
+
+    def settle(self, tag, how):
+        """Ends a claim. A claim whose lease was lost is no longer ours: another consumer has its message."""
+        claim = self.transport.claims.take(tag)
+        if claim is not None and how(self.client, claim) == 0:
+            logger.warning("Message %s of %s was no longer claimed by this consumer", claim.id, claim.key)
+
+    def made_room(self):
+        if self.lacks_room:
+            self.transport.bell.ring()
+
+    def _get(self, queue, timeout=None):
+        for key in self.keys_of(queue):
+            for entry in self.client.rede_claim(key, self.lease, count=1, tokens=True):
+                message = self.accept(key, entry)
+                if message is not None:
+                    return message
+        raise Empty()
+
+    def basic_get(self, queue, no_ack=False, **kwargs):
+        message = super().basic_get(queue, no_ack=no_ack, **kwargs)
+        if message is not None and no_ack:
+            self.settle(message.delivery_tag, lambda client, claim: client.rede_ack(claim.key, claim[1:]))
+        return message
+
+    def close(self):
+        if not self.closed:
+            for line in list(self.lines.values()):
+                line.stop()
+            self.lines.clear()
+            if self.subscription is not None:
+                self.subscription.close()
+                self.subscription = None
+        super().close()
+
+    def forget(self):
+        """In a forked child: closes its copies of the sockets, and claims nothing."""
+        for line in self.lines.values():
+            line.connection.disconnect()
+        if self.subscription is not None:
+            self.subscription.connection.disconnect()
+        self.lines, self.subscription = {}, None
+
+
+# ---- transport -------------------------------------------------------------------------------------------------
+
+
+class Transport(virtual.Transport):
+    Channel = Channel
+    can_parse_url = True
+    default_port = 6379
+    driver_type, driver_name = "redis", "expired"  # Celery sends its events by fanout if the type is redis
+    implements = virtual.Transport.implements.extend(
+        asynchronous=True, exchange_type=frozenset(["direct", "topic", "fanout"]))
+    connection_errors = virtual.Transport.connection_errors + (
+        InconsistencyError, OSError, redis.ConnectionError, redis.TimeoutError, redis.ReadOnlyError)
+    channel_errors = virtual.Transport.channel_errors + (
+        redis.DataError, redis.InvalidResponse, redis.ResponseError)
+
+    def __init__(self, client, **kwargs):
+        self.options = read_options({**(client.transport_options or {}), **read_url(client)})
+        super().__init__(client, **kwargs)
+        self.fanouts = {}  # queues that are bound to fanout exchanges
+        self.is_lost = False
+        self.db = self.read_db(client.virtual_host)
+        self.pool = redis.ConnectionPool(**self.connection_parameters(client))
+        self.commands = Redis(connection_pool=self.pool)
+        self.claims = Claims(self.commands, self.options["lease"])
+        self.watched, self.poller, self.loop, self.bell = {}, None, None, Bell()
+        self.watch(self.bell.fd, self.bell)
+        if register_after_fork is not None:
+            register_after_fork(self, Transport.after_fork)
+
+    @staticmethod
+    def read_db(path):
+        text = str(path or "0").strip("/") or "0"
+        if not text.isdigit():
+            raise ValueError(f"the database in the broker's URL must be a number, not {text!r}")
+        return int(text)
+
+    def connection_parameters(self, client):
+        options = self.options
+        parameters = {name: options[name] for name in (
+            "socket_timeout", "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options",
+            "health_check_interval", "client_name")}
+        parameters.update(db=self.db, username=client.userid, password=client.password)
+        if int(redis.__version__.split(".", maxsplit=1)[0]) >= 5:
+            parameters["protocol"] = 2  # subscriptions are read as replies
+        if options["max_connections"]:
+            parameters["max_connections"] = options["max_connections"]
+        if (client.hostname or "").startswith("/"):
+            for name in "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options":
+                del parameters[name]
+            return {**parameters, "path": client.hostname, "connection_class": redis.UnixDomainSocketConnection}
+        parameters.update(host=client.hostname or "localhost", port=client.port or self.default_port)
+        if client.ssl:
+            parameters.update(client.ssl if isinstance(client.ssl, dict) else {},
+                              connection_class=redis.SSLConnection)
+        return parameters
+
+    def driver_version(self):
+        return redis.__version__
+
+    def as_uri(self, uri, include_password=False, mask="**"):
+        client = self.client
+        user = client.userid or ""
+        if client.password:
+            user += f":{client.password if include_password else mask}"
+        if (client.hostname or "").startswith("/"):
+            return f"unix://{user}{'@' if user else ''}{client.hostname}?db={self.db}"
+        return (f"{'rediss' if client.ssl else 'redis'}://{user}{'@' if user else ''}{client.hostname or 'localhost'}:"
+                f"{client.port or self.default_port}/{self.db}")
+
+    @property
+    def default_connection_params(self):
+        return {"hostname": "localhost", "port": self.default_port}
+
+    # ---- connecting ----
+
+    def connect(self):
+        """A connection of its own, for a request that waits or a subscription."""
+        parameters = {**self.pool.connection_kwargs, "health_check_interval": 0, "socket_timeout": None}
+        connection = self.pool.connection_class(**parameters)
+        connection.connect()
+        return connection
+
+    def establish_connection(self):
+        self.check_server()
+        return super().establish_connection()
+
+    def check_server(self):
+        """Fails at once, and with names, where claims would fail later."""
+        connection = self.connect()
+        try:
+            connection.send_command("COMMAND", "INFO", *NEEDED)
+            missing = [name for name, row in zip(NEEDED, connection.read_response()) if not row]
+            connection.send_command("INFO", "server")
+            has_tokens = "expired_version:" in bytes_to_str(connection.read_response())
+        finally:
+            connection.disconnect()
+        where = self.as_uri(None)
+        if missing:
+            raise VersionMismatch(f"The server at {where} does not have {', '.join(missing)}. "
+                                  "The transport expired.kombu needs the server expired.")
+        if not has_tokens:
+            raise VersionMismatch(f"The server at {where} runs expired as a module, where REDE.CLAIM gives no TOKENS. "
+                                  "The transport expired.kombu needs the server expired.")
+
+    def close_connection(self, connection):
+        try:
+            super().close_connection(connection)
+        finally:
+            self.claims.end()
+            if self.loop is not None:
+                self.unregister_from_event_loop(connection, self.loop)
+            for fd in list(self.watched):
+                self.unwatch(fd)
+            if self.poller is not None:
+                self.poller.close()
+                self.poller = None
+            self.bell.close()
+            self.pool.disconnect()
+
+    def after_fork(self):
+        self.claims = Claims(self.commands, self.options["lease"])
+        self.watched, self.poller, self.loop = {}, None, None
+        for channel in self.channels:
+            channel.forget()
+
+    # ---- waiting ----
+
+    def watch(self, fd, wire):
+        self.watched[fd] = wire
+        if self.poller is not None:
+            self.poller.register(fd, READ | ERR)
+        if self.loop is not None:
+            self.loop.add_reader(fd, self.on_readable, fd)
+
+    def unwatch(self, fd):
+        self.watched.pop(fd, None)
+        if self.poller is not None:
+            self.poller.unregister(fd)
+        if self.loop is not None:
+            self.loop.remove(fd)
+
+    def deliver(self, message, queue):
+        self._deliver(message, queue)
+
+    def on_readable(self, fileno):
+        wire = self.watched.get(fileno)
+        delivered = wire.on_readable() if wire is not None else False
+        if delivered and self.loop is not None:
+            self.bell.ring()
+        return delivered
+
+    def drain_events(self, connection, timeout=None):
+        """Delivers one message, or raises socket.timeout."""
+        end = None if timeout is None else monotonic() + timeout
+        if self.poller is None:
+            self.poller = poll()
+            for fd in self.watched:
+                self.poller.register(fd, READ | ERR)
+        while True:
+            for channel in list(self.channels):
+                if channel.claim(1):
+                    return
+            left = None if end is None else max(0, end - monotonic())
+            for fd, _ in self.poller.poll(left) or ():
+                if self.on_readable(fd):
+                    return
+            if end is not None and monotonic() >= end:
+                raise socket.timeout()
+
+    def register_with_event_loop(self, connection, loop):
+        self.loop = loop
+        for fd in self.watched:
+            loop.add_reader(fd, self.on_readable, fd)
+        loop.on_tick.add(self.on_tick)
+
+    def unregister_from_event_loop(self, connection, loop):
+        loop.on_tick.discard(self.on_tick)
+        for fd in self.watched:
+            loop.remove(fd)
+        self.loop = None
+
+    def on_tick(self):
+        """Rings for a delivery, and so does on_readable: Celery hands a task to its pool in the turn of the loop after
+        the one that delivered it, and a task with an ETA in the turn after that, and would sleep before each."""
+        if sum(channel.claim() for channel in list(self.channels)):
+            self.bell.ring()
