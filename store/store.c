@@ -36,6 +36,7 @@ void store_free(struct store *store)
     libraries_drop(&store->libraries);
     policy_progress_free(store->policy_progress);
     calendar_free(store->calendar);
+    fair_free(store->fair);
     mem_free(store->databases);
     mem_free(store);
 }
@@ -55,6 +56,7 @@ void store_replace(struct store *store, struct store *other)
     libraries_replace(&store->libraries, &other->libraries);
     tokens_replace(&store->tokens, &other->tokens);
     store->leases.until = other->leases.until;
+    fair_replaced(store);
     store_free(other);
 }
 
@@ -139,4 +141,5 @@ void store_check(const struct store *store)
     }
     policies_check(&store->policies);
     libraries_check(&store->libraries);
+    fair_check(store);
 }

@@ -13,8 +13,10 @@
  * the changes that can be recorded, event.h the keyspace events; walk visits the effects that
  * rebuild a value, walk_store those that rebuild everything. lookahead prefetches the keys and
  * members of a few requests or effects at once. rewind handles a clock that is set back, reclaim
- * frees large values in slices, guest lends one value that another program keeps, digest compares
- * stores. Start here, then keyspace.h and effect.h; changes are made by store/txn only.
+ * frees large values in slices, delivery says when a
+ * dehydrator may deliver, fair whose turn it is among those of a prefix, guest lends one value that
+ * another program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes
+ * are made by store/txn only.
  *
  * May use: store/base store/calendar store/mem store/policy store/struct store/type/. */
 #ifndef STORE_STORE_H
@@ -27,6 +29,7 @@
 #include "store/base/histogram.h"
 #include "store/base/random.h"
 #include "store/effect.h"
+#include "store/fair.h"
 #include "store/keyspace.h"
 #include "store/leases.h"
 #include "store/library.h"
@@ -70,6 +73,8 @@ struct store {
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct calendar *calendar; /* of CRON: zones and schedules, which are no data; owned */
     struct rewind rewind;
+    struct fair *fair; /* whose turn it is (REDE.FAIRCLAIM); NULL before the first use; owned */
+    struct fair_hooks fair_hooks;
     bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; with 0 it

@@ -14,8 +14,8 @@ static size_t parts_of(const struct memory_figures *figures)
 {
     const struct script_report *scripts = &figures->scripts;
     return figures->keys.tables + figures->keys.deadlines + figures->clients + figures->journal +
-           figures->replicas + figures->backlog + figures->copies + scripts->lua_bytes +
-           scripts->script_bytes + scripts->function_bytes;
+           figures->replicas + figures->backlog + figures->copies + figures->fair +
+           scripts->lua_bytes + scripts->script_bytes + scripts->function_bytes;
 }
 
 static void add_replica(void *ctx, const struct replica_info *replica)
@@ -38,6 +38,7 @@ static void measure_parts(const struct memory_context *context, struct memory_fi
     figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
     if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
     if (context->scripting != NULL) figures->scripts = script_report(context->scripting);
+    figures->fair = fair_bytes(context->store);
     figures->keys = (struct memory_of_keys){ 0 };
     for (unsigned db = 0; db < context->store->database_count; db++) {
         struct memory_of_keys one = memory_of_keys(store_database(context->store, db));

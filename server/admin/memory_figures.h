@@ -20,6 +20,7 @@ struct memory_figures {
     size_t replicas;        /* their connections */
     size_t backlog, copies; /* bytes of the replication stream, and of full copies being sent */
     size_t journal;         /* records that wait to be written */
+    size_t fair;            /* the indexes of REDE.FAIRCLAIM */
     struct script_report scripts;
     struct memory_of_keys keys; /* of all databases */
     size_t overhead; /* `startup`, plus the growth since then of the parts from clients to keys */

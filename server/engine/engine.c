@@ -20,6 +20,26 @@ static size_t count_waiting(void *ctx, unsigned db, struct bytes key, size_t mos
     return blocked_waiting(ctx, db, key, TYPE_LEASE, most);
 }
 
+static bool make_fair_ready(void *ctx, unsigned db, struct bytes prefix, struct bytes key)
+{
+    return blocked_ready_under(ctx, db, prefix, key);
+}
+
+static void wake_prefix_at(void *ctx, unsigned db, struct bytes prefix, msec at)
+{
+    blocked_wake_prefix_at(ctx, db, prefix, at);
+}
+
+static bool waits_for_prefix(void *ctx, unsigned db, struct bytes prefix)
+{
+    return blocked_waits_for_prefix(ctx, db, prefix);
+}
+
+static void make_prefix_ready(void *ctx, unsigned db, struct bytes prefix)
+{
+    blocked_ready_prefix(ctx, db, prefix);
+}
+
 void engine_configure(struct engine *engine)
 {
     const struct conf *conf = engine->conf;
@@ -30,6 +50,11 @@ void engine_configure(struct engine *engine)
     store->leases.max_ttl = conf->lease_max_ttl;
     store->leases.waiting = count_waiting;
     store->leases.ctx = engine->blocked;
+    store->fair_hooks = (struct fair_hooks){ .ready = make_fair_ready,
+                                             .ready_at = wake_prefix_at,
+                                             .waits = waits_for_prefix,
+                                             .done = make_prefix_ready,
+                                             .ctx = engine->blocked };
     encoding_limits = (struct encoding_limits){
         .hash_fields = (size_t)conf->hash_max_entries,
         .hash_len = (size_t)conf->hash_max_value,

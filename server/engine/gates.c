@@ -146,7 +146,8 @@ bool gates_refuse(struct engine *engine, struct call *call)
      * for reads. */
     unsigned flags = multi_flags(call); /* for EXEC with those of its queue */
     if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
-        return refuse_plainly(engine, call, ERR_CROSSSLOT, NULL);
+        return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
+                              NULL);
     if (session->redirects && engine->role.replica &&
         ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica)))
         return refuse_by_reference(engine, call);

@@ -216,6 +216,12 @@ static bool refresh_slice(void *ctx, size_t amount)
     return refreshers_run(work->engine->store, clock_now(work->clock), amount) > 0;
 }
 
+static bool fair_slice(void *ctx, size_t amount)
+{
+    struct store_work *work = ctx;
+    return !work->engine->loading && fair_run(work->engine->store, clock_now(work->clock), amount);
+}
+
 static bool tracking_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
@@ -337,6 +343,7 @@ struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct
         { .run = evict_slice, .most = 64 },
         { .run = tracking_slice, .most = 64 },
         { .run = refresh_slice, .most = 64 },
+        { .run = fair_slice, .most = 64 },
     };
     int fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0) return NULL;

@@ -51,6 +51,7 @@ static bool has_gone(struct session *session)
 
 void unblock_ready(struct engine *engine)
 {
+    enum { CATCH_UP = 64 }; /* keys under a prefix */
     struct blocked_try try;
     bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
     if (paused && !engine->role.replica) return;
@@ -59,6 +60,11 @@ void unblock_ready(struct engine *engine)
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
+        if (try.is_prefix &&
+            fair_catch_up(engine->store, try.db, try.key, clock_now(engine->clock), CATCH_UP)) {
+            blocked_defer_prefix(engine->blocked, &try);
+            continue;
+        }
         if (lacks_replicas || settle_postpones(engine, &try)) {
             blocked_skip_key(engine->blocked);
             continue;
@@ -71,10 +77,11 @@ void unblock_ready(struct engine *engine)
         txn.no_expiry = txn.no_purge = engine->role.replica && reads;
         /* A run can answer the client if the key has the right type, or if the client wants an
          * error if it has not. */
-        const struct entry *entry = txn_find(&txn, try.key);
-        if (entry == NULL) blocked_skip_missing(engine->blocked);
+        const struct entry *entry = try.is_prefix ? NULL : txn_find(&txn, try.key);
+        if (entry == NULL && !try.is_prefix) blocked_skip_missing(engine->blocked);
         bool has_type = entry != NULL && entry->object.type == try.type;
-        bool answered = (try.or_gone || has_type) && is_answered(engine, &txn, &try);
+        bool answered =
+            (try.is_prefix || try.or_gone || has_type) && is_answered(engine, &txn, &try);
         txn_commit(&txn);
         if (answered) unblock_answered(try.session);
     }

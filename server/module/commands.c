@@ -37,9 +37,11 @@ static const struct command_group *const collection_groups[] = {
     &geo_commands,           &geo_search_commands,
 };
 
-/* BZTSMOVE pushes to a list, and lists belong to the host; the keys of the other two cannot be
- * found by position alone. */
-static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER" };
+/* BZTSMOVE pushes to a list, and lists belong to the host; the keys of the next two cannot be found
+ * by position alone, and those of the last two not at all: the host lets a command open only the
+ * keys that it names. */
+static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER",
+                                        "REDE.FAIRCLAIM", "REDE.FAIRINFO" };
 
 enum { FEW = 16, LEFT_OUT = sizeof(left_out) / sizeof(left_out[0]) };
 

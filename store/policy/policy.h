@@ -38,6 +38,7 @@
     X(BACKOFF, " first-delay max-delay [JITTER percent]")                                          \
     X(RATE, " count PER duration")                                                                 \
     X(CLAIMED, " count")                                                                           \
+    X(FAIR, "")                                                                                    \
     X(EXPIRED, " TO log-key [VALUE [MAX bytes]]")
 
 #define POLICY_OPTION_NUMBER(name, syntax) POLICY_##name,
@@ -60,6 +61,7 @@ struct policy {
     uint64_t rate;             /* at most this many deliveries of a dehydrator ... */
     msec rate_span;            /* ... in any such span, or 0 for no limit */
     uint64_t max_claimed;      /* elements of a dehydrator at once, or 0 for no limit */
+    bool fair;                 /* keep the index of the prefix (store/fair.h) */
     struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* log the value too */

@@ -108,6 +108,10 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
         .parts = { { .shown = "CLAIMED", NUMBER(max_claimed, INT64_MAX) } }, .inside = true,
         .types = "dehydrator", .help = "How many elements of a dehydrator may be claimed at once."),
 
+    ROW(FAIR, .part_count = 1, .parts = { { .shown = "FAIR", FLAG(fair) } }, .types = "dehydrator",
+        .help = "Keeps in memory which dehydrators of the prefix are due, so that REDE.FAIRCLAIM\n"
+                "never has to look for them first."),
+
     ROW(EXPIRED, .part_count = 3,
         .parts = { { .shown = "EXPIRED TO", TO(expired_to) },
                    { .word = "VALUE", .optional = true, FLAG(log_value) },

@@ -31,6 +31,14 @@ void txn_write_expiry_log(struct txn *txn)
     if (txn->expiry_log != NULL) expiry_log_write(txn);
 }
 
+void txn_drop_all_emptied(struct txn *txn)
+{
+    while (txn->emptied_count > 0) {
+        struct entry *entry = txn->emptied[--txn->emptied_count];
+        if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry);
+    }
+}
+
 /* A separate function, so that most calls pay only for one test. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
@@ -39,16 +47,14 @@ __attribute__((noinline)) static void finish_call(struct txn *txn)
     if (txn->expiry_log != NULL && (txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log)))
         expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
-    while (txn->emptied_count > 0) {
-        struct entry *entry = txn->emptied[--txn->emptied_count];
-        if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry);
-    }
+    txn_drop_all_emptied(txn);
+    fair_settle(txn->store, txn->now);
 }
 
 static inline void end_call(struct txn *txn)
 {
     if (txn->note_count > 0 || txn->emptied_count > 0 || txn->withheld != NULL ||
-        txn->expiry_log != NULL)
+        txn->expiry_log != NULL || txn->store->fair != NULL)
         finish_call(txn);
     if (!txn->one_command) txn->recorded_entry = NULL;
 }
@@ -107,6 +113,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, key);
     if (txn->ks->refreshers != NULL) txn_refresh_note(txn, effect);
+    if (txn->store->fair != NULL) fair_note(txn->store, effect);
     unsigned wants = txn->store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
     txn->store->listener.effect(txn->store->listener.ctx, txn, effect);

@@ -99,6 +99,9 @@ void txn_call(struct txn *txn, unsigned db);
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
 /* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS). */
 void txn_call_failed(struct txn *txn);
+/* Drops the keys that the call has emptied so far. For calls that may empty more than
+ * TXN_EMPTIED_MAX; no entry of such a key may be used afterwards. */
+void txn_drop_all_emptied(struct txn *txn);
 void txn_commit(struct txn *txn);
 
 /* ---- keys: txn_key.c ---- */

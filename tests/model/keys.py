@@ -450,7 +450,7 @@ def _(data, a, __):
         raise Refused(b"ERR KEEP requires MAXLEN")
     if not options:
         raise Refused(b"ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, "
-                      b"BACKOFF, RATE, CLAIMED and EXPIRED. POLICY DEL removes it")
+                      b"BACKOFF, RATE, CLAIMED, FAIR and EXPIRED. POLICY DEL removes it")
     figure = lambda option: int(options.get(option, b"0"))
     data.set_policy(a[2], ds.Policy(
         figure(b"TTL"), figure(b"MAXTTL"), options.get(b"REFRESH", b"NEVER").decode(),

@@ -43,6 +43,7 @@ static const char long_text[] = "a value that is too long for whatever packs sma
 
 static const struct pool keys = POOL(9, "string", "list", "set", "hash", "sorted-set", "dehydrator",
                                      "stream", "lease", "k", "");
+static const struct pool prefixes = POOL(3, "*", "d*", "dehydrator*", "k", "**", "");
 static const struct pool texts =
     POOL(12, "a", "b", "c", "1", "", "d", "10", "-1", "3.5", "a\r\nb", "\xff\x01", long_text);
 static const struct pool integers =
@@ -112,6 +113,7 @@ static const struct kind kinds[] = {
     { "duration", &durations }, { "dead-key", &keys },     { "log-key", &keys },
     { "lowerbound", &scores },  { "upperbound", &scores }, { "comparison-digest", &digests },
     { "token", &tokens },       { "spec", &schedules },    { "zone", &zones },
+    { "prefix", &prefixes },
 };
 
 static unsigned below(const struct maker *maker, unsigned limit)

@@ -34,6 +34,7 @@ void reply_no_answer(struct resp_writer *out, enum no_answer answer);
  */
 struct block_request {
     int first, count; /* the arguments that are the keys; with count 0, do not block */
+    bool is_prefix;   /* the argument is a prefix of keys, with '*': see store/fair.h */
     enum type type;
     msec until; /* instant of the timeout; NEVER without one */
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
@@ -48,8 +49,10 @@ struct block_request {
      * same command and argument do. With 0, all with the same command do, but those that read
      * streams are tried one by one. */
     int group;
+    /* Run again even if a key is gone or changes its type, to reply with an error; for a prefix,
+     * even if a client before this one has found nothing. */
+    bool or_gone;
     /* For streams: */
-    bool or_gone; /* run again even if a key is gone or changes its type, to reply with an error */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command
      * frees the array. NULL for the call's own arguments. */

@@ -182,6 +182,9 @@ struct command {
      * their number, or -1 if the arguments are invalid. Called by command_keys, which has checked
      * that argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
+    /* The argument that is a prefix of keys, with '*', or 0. A user needs permission for all keys
+     * with the prefix. */
+    int prefix;
     /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;
     /* How the keys are used. If empty, one spec is derived from `keys` and `flags`, with

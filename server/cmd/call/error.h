@@ -307,6 +307,7 @@
     E(ERR_SLOT, "ERR Invalid slot")                                                                \
     E(ERR_SLOT_OR_COUNT, "ERR Invalid slot or number of keys")                                     \
     E(ERR_CROSSSLOT, "CROSSSLOT Keys in request don't hash to the same slot")                      \
+    E(ERR_PREFIX_SLOT, "CROSSSLOT The prefix needs a hash tag, as in {tag}:*")                     \
     E(ERR_NO_SUCH_CLIENT, "ERR No such client")                                                    \
     E(ERR_MISCONF, "MISCONF %s")                                                                   \
     E(ERR_NO_MASTER_LINK, "NOMASTERLINK Can't SYNC while not connected with my master")            \
@@ -368,6 +369,7 @@
     E(ERR_NO_ELEMENT, "ERROR: No Such Element.")                                                   \
     E(ERR_BAD_MSEC, "ERR %s is not an integer or out of range")                                    \
     E(ERR_PAUSE_PAST, "ERR unix-ms is in the past")                                                \
+    E(ERR_PREFIX, "ERR the prefix must end with '*', and have no other")                           \
     E(ERR_FULL, "ERR the dehydrator is full")                                                      \
     E(ERR_CRON, "ERR CRON: %s")                                                                    \
     E(ERR_CRON_NEVER, "ERR CRON: the schedule does not run within 100 years")                      \

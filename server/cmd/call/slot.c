@@ -18,16 +18,19 @@ static uint16_t crc_step(uint16_t crc, unsigned nibble)
     return (uint16_t)((crc << 4) ^ table[(crc >> 12) ^ nibble]);
 }
 
+/* The tag in braces, which determines the slot; without bytes if there is none. */
+static struct bytes tag_of(struct bytes key)
+{
+    const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
+    const char *end = key.data + key.len;
+    const char *close = open != NULL ? memchr(open + 1, '}', (size_t)(end - open - 1)) : NULL;
+    return close != NULL ? bytes_of(open + 1, (size_t)(close - open - 1)) : bytes_of(NULL, 0);
+}
+
 int slot_of(struct bytes key)
 {
-    /* A tag in braces determines the slot, if there is one. */
-    struct bytes tag = key;
-    const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;
-    if (open != NULL) {
-        const char *from = open + 1;
-        const char *close = memchr(from, '}', (size_t)(key.data + key.len - from));
-        if (close != NULL && close != from) tag = bytes_of(from, (size_t)(close - from));
-    }
+    struct bytes tag = tag_of(key);
+    if (tag.len == 0) tag = key;
     uint16_t crc = 0;
     for (size_t i = 0; i < tag.len; i++) {
         unsigned byte = (unsigned char)tag.data[i];
@@ -43,6 +46,11 @@ bool slot_is_one(const struct call *call, int *slot)
     if (call->argc > KEYS_ON_STACK) positions = mem_alloc((size_t)call->argc * sizeof(*positions));
     int count = command_keys(call->command.row, call->argc, call->argv, positions);
     bool one = true;
+    int prefix = call->command.row->prefix;
+    if (prefix > 0) {
+        one = tag_of(call->argv[prefix]).len > 0;
+        positions[count++] = prefix;
+    }
     for (int i = 0; i < count && one; i++) {
         int found = slot_of(call->argv[positions[i]]);
         one = *slot == SLOT_NONE || *slot == found;

@@ -28,6 +28,14 @@ bool arg_lease(struct call *call, int i, msec *at)
     return instant_after(call->txn->now, lease, at) || refuse(call, "lease");
 }
 
+bool arg_prefix(struct call *call, int i, struct bytes *prefix)
+{
+    struct bytes name = call->argv[i];
+    if (!fair_prefix_ok(name)) return fail(call, ERR_PREFIX);
+    *prefix = bytes_of(name.data, name.len - 1);
+    return true;
+}
+
 bool arg_instant(struct call *call, int i, msec *at)
 {
     if (arg_msec(call, i, at) && *at >= 0 && *at <= INSTANT_MAX) return true;
@@ -47,30 +55,17 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
 }
 
 /* The policy of the key, if any policy has the option. */
-static const struct policy *find_policy(const struct call *call, enum policy_option option)
+static const struct policy *find_policy(const struct call *call, struct bytes key,
+                                        enum policy_option option)
 {
     const struct policies *policies = &call->txn->store->policies;
-    return policies->with[option] == 0 ? NULL : policies_of(policies, call->argv[1], NULL);
+    return policies->with[option] == 0 ? NULL : policies_of(policies, key, NULL);
 }
 
-const struct policy *find_rate(const struct call *call)
+const struct policy *find_backoff(const struct call *call, struct bytes key)
 {
-    const struct policy *policy = find_policy(call, POLICY_RATE);
-    return policy != NULL && policy->rate > 0 ? policy : NULL;
-}
-
-const struct policy *find_backoff(const struct call *call)
-{
-    const struct policy *policy = find_policy(call, POLICY_BACKOFF);
+    const struct policy *policy = find_policy(call, key, POLICY_BACKOFF);
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
-}
-
-uint64_t claims_left(const struct call *call, const struct entry *entry)
-{
-    const struct policy *policy = find_policy(call, POLICY_CLAIMED);
-    if (policy == NULL || policy->max_claimed == 0 || entry == NULL) return UINT64_MAX;
-    uint64_t claimed = dehydrator_count_claimed(entry->object.dehydrator, call->txn->now);
-    return claimed < policy->max_claimed ? policy->max_claimed - claimed : 0;
 }
 
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
@@ -83,7 +78,7 @@ msec claimed_until(struct call *call, const struct policy *backoff, msec lease_e
 
 bool is_full(const struct call *call, const struct entry *entry, size_t added)
 {
-    const struct policy *policy = find_policy(call, POLICY_MAXLEN);
+    const struct policy *policy = find_policy(call, call->argv[1], POLICY_MAXLEN);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
     /* It may have more already, if the limit is new. */
     return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;

@@ -12,6 +12,8 @@
 bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 /* Parses the lease at argument i, at least 1 ms; *at is its end. */
 bool arg_lease(struct call *call, int i, msec *at);
+/* Parses the prefix of keys at argument i, which ends with '*'; *prefix is without it. */
+bool arg_prefix(struct call *call, int i, struct bytes *prefix);
 /* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
 bool arg_instant(struct call *call, int i, msec *at);
 
@@ -26,12 +28,8 @@ struct element *find_element(const struct entry *entry, struct bytes id);
  * acknowledged: the end of its lease plus the back-off of the policy (NULL for none). */
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries);
-/* The policy with a RATE, or with a BACKOFF, that applies to the key of argument 1, or NULL. */
-const struct policy *find_rate(const struct call *call);
-const struct policy *find_backoff(const struct call *call);
-/* How many more elements may be claimed by the CLAIMED of that key; `entry` may be NULL. O(log n)
- */
-uint64_t claims_left(const struct call *call, const struct entry *entry);
+/* The policy with a BACKOFF that applies to the key, or NULL. */
+const struct policy *find_backoff(const struct call *call, struct bytes key);
 /* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */
 bool is_full(const struct call *call, const struct entry *entry, size_t added);
 /* Counts the elements that are due now, up to a limit; 0 if entry is NULL or paused. O(log n) */

@@ -9,6 +9,7 @@
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/base/number.h"
+#include "store/delivery.h"
 #include "store/tokens.h"
 #include "store/txn/txn_dehydrator.h"
 
@@ -84,7 +85,7 @@ static void give_back(struct call *call, enum naming naming)
         naming == BY_TOKEN && (call->argc - 3) % BY_TOKEN != 0 && arg_is(call, 3, "NOCOUNT");
     int first = 3 + uncounted;
     if (naming == BY_TOKEN && arg_is(call, 2, "AUTO")) {
-        backoff = find_backoff(call);
+        backoff = find_backoff(call, call->argv[1]);
         if (backoff == NULL) {
             fail(call, ERR_NO_BACKOFF);
             return;
@@ -115,7 +116,7 @@ static void move_deadlines(struct call *call, enum naming naming)
     struct stage stage;
     msec at;
     int64_t moved = 0;
-    const struct policy *backoff = naming == BY_TOKEN ? find_backoff(call) : NULL;
+    const struct policy *backoff = naming == BY_TOKEN ? find_backoff(call, call->argv[1]) : NULL;
     if (!(naming == BY_TOKEN ? arg_lease(call, 2, &at) : arg_from_now(call, 2, "ttl", &at))) return;
     if (!find_key(call, 3, naming, &entry)) return;
 
@@ -123,7 +124,7 @@ static void move_deadlines(struct call *call, enum naming naming)
         struct element *element = find_named(call, entry, i, naming, &stage);
         if (element == NULL) continue;
         bool has_ended = stage.claimed && stage_is_due(&stage, call->txn->now);
-        if (has_ended && claims_left(call, entry) == 0) {
+        if (has_ended && delivery_claims_left(call->txn->store, entry, call->txn->now) == 0) {
             if (naming == BY_TOKEN) continue;
             stage.claimed = false;
             stage.token = 0;

@@ -5,6 +5,7 @@
 #include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
+#include "store/delivery.h"
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_token.h"
 
@@ -52,65 +53,35 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 
 /* ---- when and how many ----------------------------------------------------------------------- */
 
-/* What a RATE allows now, and the microsecond of the next delivery. Without one: any number. */
-static uint64_t rate_allows(const struct call *call, const struct entry *entry, int64_t *next)
-{
-    const struct policy *policy = find_rate(call);
-    const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
-    *next = extras == NULL ? 0 : extras_next_usec(extras);
-    return policy == NULL ? UINT64_MAX : policy_rate_allows(policy, next, call->txn->now);
-}
-
 /* How many due elements may be delivered now, at most `limit`. */
 static size_t count_deliverable(const struct call *call, const struct entry *entry, int64_t limit)
 {
-    int64_t next;
-    size_t due = count_due(call, entry, limit);
-    uint64_t allowed = due == 0 ? 0 : rate_allows(call, entry, &next);
-    return allowed < due ? (size_t)allowed : due;
+    return delivery_count(call->txn->store, entry, call->txn->now, limit, false);
+}
+
+/* The same, but no more than may be claimed. */
+static size_t count_claimable(const struct call *call, const struct entry *entry, int64_t limit)
+{
+    return delivery_count(call->txn->store, entry, call->txn->now, limit, true);
 }
 
 /* Counts deliveries for the RATE, before they take place. */
 static void note_deliveries(struct call *call, struct entry *entry, size_t count)
 {
     int64_t next;
-    const struct policy *policy = find_rate(call);
-    if (policy == NULL || count == 0) return;
-    rate_allows(call, entry, &next);
-    txn_rede_set_next_delivery(call->txn, entry, policy_rate_after(policy, next, count));
-}
-
-/* As count_deliverable, but no more than may be claimed. */
-static size_t count_claimable(const struct call *call, const struct entry *entry, int64_t limit)
-{
-    size_t due = count_deliverable(call, entry, limit);
-    uint64_t left = due == 0 ? 0 : claims_left(call, entry);
-    return left < due ? (size_t)left : due;
+    if (count > 0 && delivery_rate_after(call->txn->store, entry, call->txn->now, count, &next))
+        txn_rede_set_next_delivery(call->txn, entry, next);
 }
 
 /* Blocks until an element of the key of argument 1 may be taken, or claimed. */
 static void block_until_due(struct call *call, const struct entry *entry, msec until, bool claims)
 {
-    msec again = 0; /* when an element may be delivered; 0: not before a change of the key */
-    if (entry != NULL) {
-        const struct dehydrator *dehydrator = entry->object.dehydrator;
-        int64_t next;
-        again = dehydrator_next(dehydrator);
-        msec paused = dehydrator_paused(dehydrator, call->txn->now);
-        if (paused > again) again = paused;
-        if (rate_allows(call, entry, &next) == 0 && next / USEC_PER_MSEC > again)
-            again = next / USEC_PER_MSEC;
-        if (claims && claims_left(call, entry) == 0) {
-            msec end = dehydrator_next_lease_end(dehydrator, call->txn->now);
-            if (end > again) again = end;
-        }
-    }
     block_on(call, &(struct block_request){
                        .first = 1,
                        .count = 1,
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
-                       .again = again,
+                       .again = delivery_next_at(call->txn->store, entry, call->txn->now, claims),
                        .no_answer = claims ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
@@ -202,12 +173,13 @@ static void cmd_rede_xpoll(struct call *call)
 struct grant {
     msec lease_end;
     const struct policy *backoff; /* NULL: there is none */
-    bool with_tokens;
+    bool with_tokens, with_key;
+    bool no_tokens; /* none are left */
 };
 
-/* Claims the first element and replies [id, payload, deliveries], this delivery included, and the
- * token if there is one. The element moves to the end of its lease, so the next one becomes the
- * first. */
+/* Claims the first element and replies [id, payload, deliveries], this delivery included, with the
+ * key in front if the call names a prefix, and with the token if there is one. The element moves to
+ * the end of its lease, so the next one becomes the first. */
 static void claim_first(struct call *call, struct entry *entry, const struct grant *grant)
 {
     int64_t token = grant->with_tokens ? txn_token_next(call->txn) : 0;
@@ -218,12 +190,20 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     stage.at = claimed_until(call, grant->backoff, grant->lease_end, stage.deliveries);
     stage.claimed = true;
     stage.token = token;
-    resp_array(call->out, token != 0 ? 4 : 3);
+    resp_array(call->out, 3u + (token != 0) + grant->with_key);
+    if (grant->with_key) reply_bytes(call, entry_key(entry));
     reply_bytes(call, element_id(element));
     reply_bytes(call, element_payload(element));
     resp_integer(call->out, stage.deliveries);
     if (token != 0) resp_integer(call->out, token);
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
+}
+
+/* A replica whose clients may write does not grant tokens. */
+static bool may_grant(struct call *call, const struct take *take)
+{
+    return !take->with_tokens || !call->txn->store->leases.granted_elsewhere ||
+           fail(call, ERR_READONLY);
 }
 
 static void cmd_rede_claim(struct call *call)
@@ -233,10 +213,7 @@ static void cmd_rede_claim(struct call *call)
     msec lease_end;
     if (!arg_lease(call, 2, &lease_end)) return;
     if (!parse_take(call, 3, BLOCK | TOKENS, &take)) return;
-    if (take.with_tokens && call->txn->store->leases.granted_elsewhere) {
-        fail(call, ERR_READONLY);
-        return;
-    }
+    if (!may_grant(call, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_claimable(call, source.entry, take.limit);
     /* First move those that were delivered too often. */
@@ -250,11 +227,109 @@ static void cmd_rede_claim(struct call *call)
         fail(call, ERR_NO_TOKENS);
         return;
     }
-    const struct grant grant = { lease_end, find_backoff(call), take.with_tokens };
+    const struct grant grant = { .lease_end = lease_end,
+                                 .backoff = find_backoff(call, source.key),
+                                 .with_tokens = take.with_tokens };
     resp_array(call->out, due);
     note_deliveries(call, source.entry, due);
     while (due-- > 0)
         claim_first(call, source.entry, &grant);
+}
+
+/* ---- fair claim ------------------------------------------------------------------------------ */
+
+enum {
+    BUCKETS_AT_ONCE = FAIR_AT_ONCE / 8, /* of a scan, before other clients get their turn */
+    MISSES_AT_ONCE = 1000,              /* turns of keys that deliver nothing after all */
+};
+
+/* Claims one element of the key whose turn it is. Returns false if it delivers none: it has
+ * expired, a policy has changed, or its elements were delivered too often. */
+static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant)
+{
+    struct txn *txn = call->txn;
+    struct entry *entry = txn_find(txn, key);
+    if (entry == NULL || entry->object.type != TYPE_DEHYDRATOR) return false;
+    if (count_claimable(call, entry, 1) == 0) return false;
+    if (dead_letter_limit(txn, entry) > 0 && dead_letter_move_elements(txn, entry, 1) == 0) {
+        txn_drop_all_emptied(txn);
+        return false;
+    }
+    grant->no_tokens = grant->with_tokens && !txn_token_reserve(txn, 1);
+    if (grant->no_tokens) return false;
+    grant->backoff = find_backoff(call, key);
+    note_deliveries(call, entry, 1);
+    claim_first(call, entry, grant);
+    return true;
+}
+
+/* Claims up to `limit` elements in turn. Returns how many. */
+static size_t claim_round(struct call *call, struct fair_index *index, size_t limit,
+                          struct grant *grant)
+{
+    struct store *store = call->txn->store;
+    msec now = call->txn->now;
+    struct bytes key;
+    size_t done = 0, misses = 0;
+    while (done < limit && misses < MISSES_AT_ONCE && !grant->no_tokens &&
+           fair_next(store, index, now, &key)) {
+        bool claimed = claim_in_turn(call, key, grant);
+        fair_turned(store, index, now);
+        done += claimed;
+        misses += !claimed;
+    }
+    return done;
+}
+
+/* Blocks until an element of a key with the prefix may be claimed, or until the index is complete:
+ * then a call without BLOCK replies, whatever it finds. */
+static void block_until_turn(struct call *call, const struct take *take, msec again)
+{
+    block_on(call, &(struct block_request){
+                       .first = 1,
+                       .count = 1,
+                       .is_prefix = true,
+                       .type = TYPE_DEHYDRATOR,
+                       .until = take->waits ? take->until : NEVER,
+                       .again = again,
+                       .no_answer = ANSWER_EMPTY,
+                       .or_gone = !take->waits,
+                   });
+}
+
+static void cmd_rede_fairclaim(struct call *call)
+{
+    struct take take = { 0 };
+    struct bytes prefix;
+    struct grant grant = { .with_key = true };
+    struct txn *txn = call->txn;
+    if (!arg_prefix(call, 1, &prefix)) return;
+    if (!arg_lease(call, 2, &grant.lease_end)) return;
+    if (!parse_take(call, 3, BLOCK | TOKENS, &take) || !may_grant(call, &take)) return;
+    grant.with_tokens = take.with_tokens;
+    size_t limit = take.limit == INT64_MAX ? 1 : (size_t)take.limit;
+
+    struct fair_index *index = fair_use(txn->store, txn->ks->db, prefix, txn->now);
+    if (!fair_build(txn->store, index, txn->now, call->block ? BUCKETS_AT_ONCE : SIZE_MAX)) {
+        block_until_turn(call, &take, 0);
+        return;
+    }
+
+    struct resp_writer *out = call->out;
+    struct outbuf elements;
+    outbuf_init(&elements);
+    struct resp_writer writer = resp_writer_to(out, &elements);
+    call->out = &writer;
+    size_t done = claim_round(call, index, limit, &grant);
+    call->out = out;
+    if (done == 0 && grant.no_tokens) {
+        fail(call, ERR_NO_TOKENS);
+    } else if (done == 0 && take.waits) {
+        block_until_turn(call, &take, fair_next_at(index));
+    } else {
+        resp_array(out, done);
+        resp_splice(out, &elements);
+    }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -324,6 +399,24 @@ static const struct command rows[] = {
                     "the dehydrator.",
       .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",
       .summary = "Returns the elements that are due and hides them for lease milliseconds." },
+    { .name = "REDE.FAIRCLAIM",
+      .run = cmd_rede_fairclaim,
+      .arity = -3,
+      .flags = WRITE | BLOCKING,
+      .prefix = 1,
+      .since = "0.2.0",
+      .replies = REPLIES(
+          "[[bulk bulk bulk integer] ...]: key, id, payload and number of deliveries of each "
+          "claimed element; empty if none is due, even after the timeout of BLOCK",
+          "[[bulk bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
+          "each claim"),
+      .errors =
+          ERRORS(ERR_PREFIX, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
+                 ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
+      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number of "
+                    "dehydrators and of their elements.",
+      .syntax = "prefix lease [COUNT count] [BLOCK timeout] [TOKENS]",
+      .summary = "Claims due elements of the dehydrators with a prefix, one of each in turn." },
 };
 
 const struct command_group dehydrator_due_commands = COMMAND_GROUP("dehydrator", rows);

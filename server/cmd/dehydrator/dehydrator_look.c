@@ -1,5 +1,6 @@
 /* dehydrator_look: commands that read dehydrators without changing them: counts, deadlines, ranges
  * and scans. */
+#include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
@@ -89,6 +90,37 @@ static void cmd_rede_info(struct call *call)
     reply_named_or_null(call, "lateness-p50", delivers, histogram_percentile(&lateness, 50));
     reply_named_or_null(call, "lateness-p99", delivers, histogram_percentile(&lateness, 99));
     if (empty != NULL) dehydrator_free(empty);
+}
+
+/* ---- figures of a prefix --------------------------------------------------------------------- */
+
+/* Counts in slices while the client is blocked. In MULTI and scripts at once. */
+static void cmd_rede_fairinfo(struct call *call)
+{
+    struct bytes prefix;
+    struct fair_figures figures;
+    struct store *store = call->txn->store;
+    msec now = call->txn->now;
+    if (!arg_prefix(call, 1, &prefix)) return;
+    struct fair_index *index = fair_use(store, call->txn->ks->db, prefix, now);
+    size_t budget = call->block != NULL ? FAIR_AT_ONCE / 8 : SIZE_MAX;
+    if (!fair_survey(store, index, call->ready != NULL, now, budget, &figures)) {
+        block_on(call, &(struct block_request){ .first = 1,
+                                                .count = 1,
+                                                .is_prefix = true,
+                                                .type = TYPE_DEHYDRATOR,
+                                                .until = NEVER,
+                                                .or_gone = true });
+        return;
+    }
+    resp_map(call->out, 6);
+    reply_named_count(call, "keys", figures.keys);
+    reply_named_count(call, "due-keys", figures.due);
+    reply_named_count(call, "due", figures.due_elements);
+    reply_named_count(call, "claimed", figures.claimed);
+    reply_named_count(call, "other-types", figures.other_types);
+    bool waits = instant_due(figures.oldest, now);
+    reply_named_or_null(call, "oldest-due-ms", waits, now - figures.oldest);
 }
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
@@ -265,6 +297,19 @@ static const struct command rows[] = {
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
       .summary = "Returns some elements with their ids and the cursor for the next call. The first "
                  "call takes cursor 0." },
+    { .name = "REDE.FAIRINFO",
+      .run = cmd_rede_fairinfo,
+      .arity = 2,
+      .flags = READONLY | BLOCKING,
+      .prefix = 1,
+      .since = "0.2.0",
+      .replies = REPLIES(
+          "map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types' "
+          "integer 'oldest-due-ms' integer|null]: figures of the dehydrators with the prefix"),
+      .errors = ERRORS(ERR_PREFIX),
+      .complexity = "O(N) where N is the number of keys in the database, in slices.",
+      .syntax = "prefix",
+      .summary = "Returns figures of all dehydrators with a prefix." },
     { .name = "REDE.INFO",
       .run = cmd_rede_info,
       .arity = 2,

@@ -84,6 +84,22 @@ static int refused_key(const struct acl_selector *selector, struct question *que
     return 0;
 }
 
+/* Does one rule allow this access to every key that begins with the prefix? */
+static bool allows_prefix(const struct acl_selector *selector, struct bytes prefix, unsigned access)
+{
+    if (selector->all_keys) return true;
+    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
+        struct bytes rule = blob_view(item->text);
+        size_t plain = 0;
+        while (plain < rule.len && memchr("*?[\\", rule.data[plain], 4) == NULL)
+            plain++;
+        bool covers = plain + 1 == rule.len && rule.data[plain] == '*' && plain <= prefix.len &&
+                      memcmp(rule.data, prefix.data, plain) == 0;
+        if ((item->tag & access) == access && (covers || bytes_equal(rule, LIT("*")))) return true;
+    }
+    return false;
+}
+
 /* A pattern must equal that of a rule, because it might match further channels. */
 static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
 {
@@ -101,9 +117,19 @@ static enum acl_verdict check_selector(const struct acl_selector *selector,
     *at = 0;
     if (!allows_command(selector, question)) return ACL_NO_COMMAND;
     if ((*at = refused_key(selector, question)) != 0) return ACL_NO_KEY;
-    unsigned acl = question->command.row->acl;
+    const struct command *row = question->command.row;
+    if (row->prefix > 0 && question->argc > row->prefix) {
+        struct bytes name = question->argv[row->prefix];
+        unsigned access = row->flags & WRITE ? ACL_READ | ACL_WRITE : ACL_READ;
+        *at = row->prefix;
+        /* Without the '*'. A name without one is refused by the command. */
+        if (name.len > 0 && !allows_prefix(selector, bytes_of(name.data, name.len - 1), access))
+            return ACL_NO_KEY;
+        *at = 0;
+    }
+    unsigned acl = row->acl;
     if (!(acl & (ACL_CHANNEL_FIRST | ACL_CHANNEL_ALL | ACL_PATTERN_ALL))) return ACL_ALLOWED;
-    if (!command_fits_arity(question->command.row, question->argc)) return ACL_ALLOWED;
+    if (!command_fits_arity(row, question->argc)) return ACL_ALLOWED;
     int end = acl & ACL_CHANNEL_FIRST ? 2 : question->argc;
     for (int i = 1; i < end; i++) {
         if (allows_channel(selector, question->argv[i], acl & ACL_PATTERN_ALL)) continue;
@@ -136,25 +162,10 @@ enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref 
     return worst;
 }
 
-static bool reads_prefix(const struct acl_selector *selector, struct bytes prefix)
-{
-    if (selector->all_keys) return true;
-    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
-        struct bytes rule = blob_view(item->text);
-        size_t plain = 0;
-        while (plain < rule.len && memchr("*?[\\", rule.data[plain], 4) == NULL)
-            plain++;
-        bool covers = plain + 1 == rule.len && rule.data[plain] == '*' && plain <= prefix.len &&
-                      memcmp(rule.data, prefix.data, plain) == 0;
-        if ((item->tag & ACL_READ) && (covers || bytes_equal(rule, LIT("*")))) return true;
-    }
-    return false;
-}
-
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix)
 {
     for (size_t i = 0; i < user->selector_count; i++)
-        if (reads_prefix(&user->selectors[i], prefix)) return true;
+        if (allows_prefix(&user->selectors[i], prefix, ACL_READ)) return true;
     return false;
 }
 
@@ -167,7 +178,7 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
     begin_question(&question, command, argc, argv);
     for (size_t i = 0; i < user->selector_count && !found; i++)
         found = check_selector(&user->selectors[i], &question, &at) == ACL_ALLOWED &&
-                reads_prefix(&user->selectors[i], LIT(""));
+                allows_prefix(&user->selectors[i], LIT(""), ACL_READ);
     end_question(&question);
     return found;
 }

@@ -22,9 +22,12 @@ struct blocked *blocked_new(void)
 void blocked_free(struct blocked *blocked)
 {
     ensure(blocked->count == 0, "%zu sessions wait", blocked->count);
-    for (unsigned db = 0; db < blocked->table_count; db++)
+    for (unsigned db = 0; db < blocked->table_count; db++) {
         dict_drop(&blocked->tables[db]);
+        dict_drop(&blocked->prefixes[db]);
+    }
     mem_free(blocked->tables);
+    mem_free(blocked->prefixes);
     agenda_drop(&blocked->wakes);
     agenda_drop(&blocked->deadlines);
     mem_free(blocked);
@@ -44,7 +47,7 @@ size_t blocked_keys(const struct blocked *blocked)
 {
     size_t keys = 0;
     for (unsigned db = 0; db < blocked->table_count; db++)
-        keys += dict_count(&blocked->tables[db]);
+        keys += dict_count(&blocked->tables[db]) + dict_count(&blocked->prefixes[db]);
     return keys;
 }
 
@@ -56,6 +59,7 @@ static void count_flags(struct blocked_client *client, int by)
     blocked->by_type[client->type] += (size_t)by;
     blocked->or_gone += (size_t)(client->or_gone ? by : 0);
     blocked->or_claims += (size_t)(client->or_claims ? by : 0);
+    blocked->of_prefix += (size_t)(client->is_prefix ? by : 0);
 }
 
 static void forget_client(struct session *session)
@@ -70,7 +74,7 @@ static void forget_client(struct session *session)
         if (!TAILQ_EMPTY(&queue->clients)) continue;
         if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
         agenda_cancel(&blocked->wakes, &queue->wake);
-        dict_remove(&blocked->tables[queue->db], blocked_queue_key(queue));
+        dict_remove(blocked_table_of(blocked, queue), blocked_queue_key(queue));
         mem_free(queue);
     }
     agenda_cancel(&blocked->deadlines, &client->deadline);
@@ -87,23 +91,27 @@ static void forget_client(struct session *session)
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-static void join_queue(struct blocked_client *client, struct bytes key, msec again)
+static void join_queue(struct blocked_client *client, struct bytes key, bool is_prefix, msec again)
 {
     unsigned db = client->session->db;
 
     if (db >= client->all->table_count) {
-        client->all->tables =
-            mem_realloc(client->all->tables, (db + 1) * sizeof(*client->all->tables));
-        while (client->all->table_count <= db)
-            dict_init(&client->all->tables[client->all->table_count++], &queue_type);
+        struct blocked *all = client->all;
+        all->tables = mem_realloc(all->tables, (db + 1) * sizeof(*all->tables));
+        all->prefixes = mem_realloc(all->prefixes, (db + 1) * sizeof(*all->prefixes));
+        for (; all->table_count <= db; all->table_count++) {
+            dict_init(&all->tables[all->table_count], &queue_type);
+            dict_init(&all->prefixes[all->table_count], &queue_type);
+        }
     }
-    struct dict *table = &client->all->tables[db];
+    struct dict *table = is_prefix ? &client->all->prefixes[db] : &client->all->tables[db];
 
     struct key_queue *queue = dict_find(table, key);
     const struct command *row = client->call->command.row;
     if (queue == NULL) {
         queue = mem_alloc(sizeof(*queue) + key.len);
-        *queue = (struct key_queue){ .row = row, .db = db, .key_len = key.len };
+        *queue =
+            (struct key_queue){ .row = row, .db = db, .is_prefix = is_prefix, .key_len = key.len };
         TAILQ_INIT(&queue->clients);
         deadline_init(&queue->wake);
         if (key.len > 0) memcpy(queue->key, key.data, key.len);
@@ -142,10 +150,15 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .no_answer = request->no_answer,
         .or_gone = request->or_gone,
         .or_claims = request->or_claims,
+        .is_prefix = request->is_prefix,
         .group = request->group,
+        .arrival = blocked->arrivals++,
     };
-    for (int i = 0; i < request->count; i++)
-        join_queue(client, call->argv[request->first + i], request->again);
+    for (int i = 0; i < request->count; i++) {
+        struct bytes key = call->argv[request->first + i];
+        if (request->is_prefix) key.len--; /* without the '*' */
+        join_queue(client, key, request->is_prefix, request->again);
+    }
     deadline_init(&client->deadline);
     if (request->until != NEVER) agenda_add(&blocked->deadlines, &client->deadline, request->until);
     session->blocked = client;
@@ -196,17 +209,49 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
 
-/* Skips clients whose command has already found nothing in this key, and those that an entry to
- * claim does not concern. */
+/* Has a client found nothing under this prefix, in the turn of the current key? */
+static bool has_nothing(const struct blocked *blocked, const struct key_queue *queue)
+{
+    return queue->is_prefix && queue->nothing_since == blocked->turn;
+}
+
+/* Skips clients whose command has already found nothing in this key or under this prefix, and those
+ * that an entry to claim does not concern. */
 static void find_next(struct blocked *blocked)
 {
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {
         const struct blocked_client *client = blocked->next->client;
         bool is_left_out = blocked->for_claims && client->type == TYPE_STREAM && !client->or_claims;
+        is_left_out |= has_nothing(blocked, blocked->next->queue) && !client->or_gone;
         for (unsigned i = 0; i < blocked->skipped_count && !is_left_out; i++)
             is_left_out = want_the_same(blocked->skipped[i], client);
         if (!is_left_out) return;
     }
+}
+
+/* Of the prefixes that cover the key of the next client, the first client that blocked earlier; or
+ * NULL. */
+static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
+{
+    const struct queued_client *next = blocked->next, *first = NULL;
+    if (next->queue->is_prefix || next->client->type != TYPE_DEHYDRATOR) return NULL;
+    uint64_t before = next->client->arrival;
+    struct bytes key = blocked_queue_key(next->queue);
+    struct dict_iter iter;
+    const struct key_queue *queue;
+    dict_iter_begin(&iter, &blocked->prefixes[next->queue->db]);
+    while ((queue = dict_iter_next(&iter)) != NULL) {
+        struct bytes prefix = blocked_queue_key(queue);
+        if (has_nothing(blocked, queue) || key.len < prefix.len) continue;
+        if (prefix.len > 0 && memcmp(key.data, prefix.data, prefix.len) != 0) continue;
+        const struct queued_client *queued = TAILQ_FIRST(&queue->clients);
+        while (queued != NULL && queued->client->or_gone) /* it waits for something else */
+            queued = TAILQ_NEXT(queued, of_key);
+        if (queued == NULL || queued->client->arrival >= before) continue;
+        before = queued->client->arrival;
+        first = queued;
+    }
+    return first;
 }
 
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
@@ -219,18 +264,23 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
         queue->ready = false; /* before its clients run, which may make it ready again */
         blocked->for_claims = queue->for_claims;
         blocked->skipped_count = 0;
+        blocked->turn++;
         blocked->next = TAILQ_FIRST(&queue->clients);
         find_next(blocked);
     }
-    const struct queued_client *queued = blocked->next;
+    const struct queued_client *queued = blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;
+    if (queued == NULL) {
+        queued = blocked->next;
+        blocked->next = TAILQ_NEXT(queued, of_key);
+    }
     *try = (struct blocked_try){ .session = queued->client->session,
                                  .call = queued->client->call,
                                  .type = queued->client->type,
                                  .or_gone = queued->client->or_gone,
                                  .db = queued->queue->db,
                                  .key = blocked_queue_key(queued->queue),
+                                 .is_prefix = queued->queue->is_prefix,
                                  .time = &queued->client->time };
-    blocked->next = TAILQ_NEXT(queued, of_key);
     return true;
 }
 
@@ -245,8 +295,27 @@ void blocked_skip_missing(struct blocked *blocked)
         blocked->next = TAILQ_NEXT(blocked->next, of_key);
 }
 
+/* All clients of a prefix want the same, apart from those that get a reply in any case. */
+static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, msec again)
+{
+    struct key_queue *queue = blocked_find_prefix(blocked, try->db, try->key);
+    ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
+    if (!try->or_gone) queue->nothing_since = blocked->turn;
+    blocked_wake_queue(blocked, queue, again);
+}
+
+void blocked_defer_prefix(struct blocked *blocked, const struct blocked_try *try)
+{
+    blocked_ready_prefix(blocked, try->db, try->key);
+    if (blocked->next == NULL || blocked->next->queue->is_prefix) blocked_skip_key(blocked);
+}
+
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
+    if (try->is_prefix) {
+        skip_prefix(blocked, try, again);
+        return;
+    }
     struct key_queue *queue = blocked_find_queue(blocked, try->db, try->key);
     ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
     blocked_wake_queue(blocked, queue, again);

@@ -54,6 +54,14 @@ size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
+/* An element of this dehydrator under the prefix may be claimed: makes key and prefix ready.
+ * Returns whether a client waits for the key. */
+bool blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
+                         struct bytes key);
+void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix);
+/* Makes the prefix ready at this time (not 0), or earlier. */
+void blocked_wake_prefix_at(struct blocked *blocked, unsigned db, struct bytes prefix, msec at);
+bool blocked_waits_for_prefix(const struct blocked *blocked, unsigned db, struct bytes prefix);
 /* Makes all keys ready if clients wait for a value of this type. O(keys) */
 void blocked_ready_type(struct blocked *blocked, enum type type);
 /* Counts clients that wait for a value of this type at the key, up to `most`. O(clients) */
@@ -76,7 +84,8 @@ struct blocked_try {
     enum type type; /* that the client waits for */
     bool or_gone;   /* run it even if the key is gone or has another type */
     unsigned db;
-    struct bytes key;
+    struct bytes key; /* or a prefix of keys, without '*' */
+    bool is_prefix;
     struct call_time *time;
 };
 
@@ -85,6 +94,9 @@ struct blocked_try {
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* Call when the key of the last try has nothing more: skips its other clients. */
 void blocked_skip_key(struct blocked *blocked);
+/* Call before a client of a prefix is tried if keys under it have become ready: their clients may
+ * have blocked earlier. The prefix stays ready. */
+void blocked_defer_prefix(struct blocked *blocked, const struct blocked_try *try);
 /* Call when the key of the last try is missing: skips its other clients without `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Call when the key has nothing for the command of this try. Skips other clients that want the same

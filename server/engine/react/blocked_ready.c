@@ -37,6 +37,39 @@ void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
     if (queue != NULL) make_ready(blocked, queue, false);
 }
 
+struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db,
+                                      struct bytes prefix)
+{
+    if (blocked->of_prefix == 0 || db >= blocked->table_count) return NULL;
+    return dict_find(&blocked->prefixes[db], prefix);
+}
+
+bool blocked_waits_for_prefix(const struct blocked *blocked, unsigned db, struct bytes prefix)
+{
+    return blocked_find_prefix(blocked, db, prefix) != NULL;
+}
+
+void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix)
+{
+    struct key_queue *queue = blocked_find_prefix(blocked, db, prefix);
+    if (queue != NULL) make_ready(blocked, queue, false);
+}
+
+void blocked_wake_prefix_at(struct blocked *blocked, unsigned db, struct bytes prefix, msec at)
+{
+    struct key_queue *queue = blocked_find_prefix(blocked, db, prefix);
+    if (queue != NULL) blocked_wake_queue(blocked, queue, at);
+}
+
+bool blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
+                         struct bytes key)
+{
+    struct key_queue *queue = blocked_find_queue(blocked, db, key);
+    if (queue != NULL) make_ready(blocked, queue, false);
+    blocked_ready_prefix(blocked, db, prefix);
+    return queue != NULL;
+}
+
 /* After SWAPDB any key may have a value. */
 static void ready_all(struct blocked *blocked, int64_t db)
 {
@@ -190,13 +223,17 @@ static void check_queue(const struct blocked *blocked, const struct key_queue *q
 void blocked_check(const struct blocked *blocked)
 {
     struct tally tally = { 0 };
-    for (unsigned db = 0; db < blocked->table_count; db++) {
+    for (unsigned db = 0; db < 2 * blocked->table_count; db++) {
+        const struct dict *table =
+            db % 2 == 0 ? &blocked->tables[db / 2] : &blocked->prefixes[db / 2];
         struct dict_iter iter;
         const struct key_queue *queue;
-        dict_check(&blocked->tables[db]);
-        dict_iter_begin(&iter, &blocked->tables[db]);
-        while ((queue = dict_iter_next(&iter)) != NULL)
+        dict_check(table);
+        dict_iter_begin(&iter, table);
+        while ((queue = dict_iter_next(&iter)) != NULL) {
+            ensure(blocked_table_of(blocked, queue) == table, "a queue is in the wrong table");
             check_queue(blocked, queue, &tally);
+        }
     }
     const struct key_queue *ready;
     size_t queued = 0;

@@ -5,7 +5,13 @@
  * in the order in which they blocked. A blocked session has one entry (struct queued_client) for
  * each of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys
  * that become ready at a time. Invariants: a key is in its table exactly while a client waits for
- * it, and in the ready queue exactly while `ready` is set. */
+ * it, and in the ready queue exactly while `ready` is set.
+ *
+ * A client may wait for a prefix of keys (REDE.FAIRCLAIM). The prefix has a queue like a key, in a
+ * table of its own, and becomes ready when a key under it does (store/fair.h). Clients of the key
+ * and of the prefixes that cover it are one queue, in order of arrival: before a client of a
+ * dehydrator, those of such prefixes are tried that blocked earlier; and when a key under a prefix
+ * becomes ready, so do the clients of the key, before those of the prefix. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
@@ -25,6 +31,8 @@ struct key_queue {
     struct deadline wake;      /* idle: only effects make it ready */
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
+    bool is_prefix;         /* `key` is a prefix of keys */
+    uint64_t nothing_since; /* the turn in which a client of the prefix found nothing */
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
     bool wakes_all;  /* `wake` makes it ready for all its clients */
@@ -48,14 +56,16 @@ struct blocked_client {
     enum type type;
     struct call_time time;    /* of the call */
     enum no_answer no_answer; /* this and the next as in struct block_request */
-    bool or_gone, or_claims;
+    bool or_gone, or_claims, is_prefix;
     int group;
+    uint64_t arrival; /* grows from client to client */
     size_t count;
     struct queued_client queued[]; /* one for each distinct key */
 };
 
 struct blocked {
-    struct dict *tables; /* by database, of struct key_queue */
+    struct dict *tables;   /* by database, of struct key_queue */
+    struct dict *prefixes; /* the same for prefixes of keys */
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
     struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
@@ -68,6 +78,9 @@ struct blocked {
     size_t count;
     size_t by_type[TYPE_COUNT]; /* number of clients that wait for a key of each type */
     size_t or_gone, or_claims;  /* clients with these flags */
+    size_t of_prefix;           /* clients that wait for a prefix */
+    uint64_t arrivals;
+    uint64_t turn; /* number of ready keys served so far */
 };
 
 static inline struct bytes blocked_queue_key(const void *element)
@@ -76,7 +89,15 @@ static inline struct bytes blocked_queue_key(const void *element)
     return bytes_of(queue->key, queue->key_len);
 }
 
+static inline struct dict *blocked_table_of(const struct blocked *blocked,
+                                            const struct key_queue *queue)
+{
+    return queue->is_prefix ? &blocked->prefixes[queue->db] : &blocked->tables[queue->db];
+}
+
 /* blocked_ready.c */
+struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db,
+                                      struct bytes prefix); /* or NULL */
 /* The clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
 /* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */

@@ -66,7 +66,7 @@ def the_digest_covers_back_off():
 @own
 def what_would_be_left_is_checked_as_a_whole():
     empty = (b"-ERR a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, "
-             b"BACKOFF, RATE, CLAIMED and EXPIRED. POLICY DEL removes it\r\n")
+             b"BACKOFF, RATE, CLAIMED, FAIR and EXPIRED. POLICY DEL removes it\r\n")
     with Policies() as po:
         po.rule("k", "TTL", 500, "REFRESH", "WRITE")
         for words, wanted in ((["TTL", "NONE"], b"-ERR REFRESH requires TTL\r\n"),
@@ -183,7 +183,7 @@ def bad_words_are_named_and_nothing_changes():
         (("",), f"invalid policy name '': {name}"),
         (("a*b", "TTL", 5), f"invalid policy name 'a*b': {name}"),
         (("**", "TTL", 5), f"invalid policy name '**': {name}"),
-        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, BACKOFF, RATE, CLAIMED and EXPIRED. "
+        (("k",), "a policy needs one of TTL, MAXTTL, MEMBERTTL, MAXLEN, RETAIN, MAXDELIVERIES, BACKOFF, RATE, CLAIMED, FAIR and EXPIRED. "
          "POLICY DEL removes it"),
         (("k", "TTL"), "TTL needs a value"),
         (("k", "TTL", 5, "KEEP"), "KEEP needs a value"),

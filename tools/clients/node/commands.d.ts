@@ -622,8 +622,8 @@ export interface Commands<T> {
      *     POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER | WRITE
      *     | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN duration]
      *     [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER percent]] [RATE
-     *     count PER duration] [CLAIMED count] [EXPIRED TO log-key [VALUE [MAX bytes]]] [option
-     *     NONE]
+     *     count PER duration] [CLAIMED count] [FAIR] [EXPIRED TO log-key [VALUE [MAX bytes]]]
+     *     [option NONE]
      *
      * - `OK`: the policy was set
      */
@@ -646,6 +646,7 @@ export interface Commands<T> {
             rate?: number;
             ratePer?: Argument;
             claimed?: number;
+            fair?: boolean;
             expiredTo?: Argument;
             expiredValue?: boolean;
             expiredValueMax?: Argument;
@@ -734,6 +735,42 @@ export interface Commands<T> {
         lease: number,
         items: readonly (readonly [id: Argument, token: Argument])[],
     ): Promise<number>;
+    /**
+     * Claims due elements of the dehydrators with a prefix, one of each in turn.
+     *
+     *     REDE.FAIRCLAIM prefix lease [COUNT count] [BLOCK timeout] [TOKENS]
+     *
+     * - `[[bulk bulk bulk integer] ...]`: key, id, payload and number of deliveries of each claimed
+     *   element; empty if none is due, even after the timeout of BLOCK
+     * - `[[bulk bulk bulk integer integer] ...]`: with TOKENS: the same, and the token of each
+     *   claim
+     */
+    redeFairclaim(
+        prefix: Argument,
+        lease: number,
+        options?: { count?: number; block?: number; tokens?: false },
+    ): Promise<Array<readonly [T, T, T, number]>>;
+    redeFairclaim(
+        prefix: Argument,
+        lease: number,
+        options: { count?: number; block?: number; tokens: true },
+    ): Promise<Array<readonly [T, T, T, number, number]>>;
+    redeFairclaim(
+        prefix: Argument,
+        lease: number,
+        options?: { count?: number; block?: number; tokens?: boolean },
+    ): Promise<Array<readonly [T, T, T, number]> | Array<readonly [T, T, T, number, number]>>;
+    /**
+     * Returns figures of all dehydrators with a prefix.
+     *
+     *     REDE.FAIRINFO prefix
+     *
+     * - `map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types'
+     *   integer 'oldest-due-ms' integer|null]`: figures of the dehydrators with the prefix
+     */
+    redeFairinfo(
+        prefix: Argument,
+    ): Promise<{ 'keys': number; 'due-keys': number; 'due': number; 'claimed': number; 'other-types': number; 'oldest-due-ms': number | null }>;
     /**
      * Adds an element to a dehydrator under a generated id and returns the id.
      *

@@ -615,7 +615,8 @@ export const commands = {
         values: 1,
         options: ['ttl', 'maxttl', 'jitter', 'refresh', 'memberttl', 'maxlen', 'keep', 'retain',
             'maxdeliveries', 'maxdeliveriesTo', 'backoff', 'backoffMaxDelay', 'backoffJitter',
-            'rate', 'ratePer', 'claimed', 'expiredTo', 'expiredValue', 'expiredValueMax', 'option'],
+            'rate', 'ratePer', 'claimed', 'fair', 'expiredTo', 'expiredValue', 'expiredValueMax',
+            'option'],
         write(to, name, options = {}) {
             to.value(name);
             to.option('TTL', options.ttl);
@@ -645,6 +646,7 @@ export const commands = {
                 to.value(options.ratePer);
             });
             to.option('CLAIMED', options.claimed);
+            to.flag('FAIR', options.fair);
             to.block(options, ['expiredTo'], ['expiredValue', 'expiredValueMax'], () => {
                 to.token('EXPIRED');
                 to.token('TO');
@@ -723,6 +725,31 @@ export const commands = {
             to.tuples(items, 'value', 'value');
         },
         reply: integer,
+    },
+    redeFairclaim: {
+        name: 'REDE.FAIRCLAIM',
+        readonly: false,
+        values: 2,
+        options: ['count', 'block', 'tokens'],
+        write(to, prefix, lease, options = {}) {
+            to.value(prefix);
+            to.value(lease);
+            to.option('COUNT', options.count);
+            to.option('BLOCK', options.block);
+            to.flag('TOKENS', options.tokens);
+        },
+        takes: true,
+        wait: (prefix, lease, options = {}) => (options.block ?? NaN) * 1000,
+        reply: oneOf(list(tuple(bulk, bulk, bulk, integer)), list(tuple(bulk, bulk, bulk, integer, integer))),
+    },
+    redeFairinfo: {
+        name: 'REDE.FAIRINFO',
+        readonly: true,
+        values: 1,
+        write(to, prefix) {
+            to.value(prefix);
+        },
+        reply: record({ 'keys': integer, 'due-keys': integer, 'due': integer, 'claimed': integer, 'other-types': integer, 'oldest-due-ms': oneOf(integer, nothing) }),
     },
     redeGidpush: {
         name: 'REDE.GIDPUSH',

@@ -15,7 +15,7 @@ from .arguments import option as _option
 from .arguments import seconds as _seconds
 from .once import Once
 from .replies import (
-    ExpiryLagReply, LeaseInfoReply, RedeInfoReply,
+    ExpiryLagReply, LeaseInfoReply, RedeFairinfoReply, RedeInfoReply,
 )
 from .shapes import Bulk
 
@@ -799,7 +799,7 @@ class Commands(Once):
         maxdeliveries: int | None = None, maxdeliveries_to: EncodableT | None = None,
         backoff: EncodableT | None = None, backoff_max_delay: EncodableT | None = None,
         backoff_jitter: int | None = None, rate: int | None = None,
-        rate_per: EncodableT | None = None, claimed: int | None = None,
+        rate_per: EncodableT | None = None, claimed: int | None = None, fair: bool = False,
         expired_to: EncodableT | None = None, expired_value: bool = False,
         expired_value_max: EncodableT | None = None, option: EncodableT | None = None,
     ) -> bool:
@@ -812,8 +812,8 @@ class Commands(Once):
             POLICY SET name [TTL duration] [MAXTTL duration] [JITTER percent] [REFRESH <NEVER |
             WRITE | ACCESS>] [MEMBERTTL duration] [MAXLEN count] [KEEP <HIGH | LOW>] [RETAIN
             duration] [MAXDELIVERIES count TO dead-key] [BACKOFF first-delay max-delay [JITTER
-            percent]] [RATE count PER duration] [CLAIMED count] [EXPIRED TO log-key [VALUE [MAX
-            bytes]]] [option NONE]
+            percent]] [RATE count PER duration] [CLAIMED count] [FAIR] [EXPIRED TO log-key
+            [VALUE [MAX bytes]]] [option NONE]
 
         - ``OK``: the policy was set
         """
@@ -835,6 +835,7 @@ class Commands(Once):
                 backoff_jitter)),
             *_block({"rate": rate, "rate_per": rate_per}, {}, "RATE", rate, "PER", rate_per),
             *_option("CLAIMED", claimed),
+            *_flag("FAIR", fair),
             *_block({"expired_to": expired_to}, {"expired_value": expired_value,
                 "expired_value_max": expired_value_max}, "EXPIRED", "TO", expired_to, *_block({},
                 {"expired_value": expired_value, "expired_value_max": expired_value_max}, "VALUE",
@@ -948,6 +949,57 @@ class Commands(Once):
           milliseconds from now
         """
         return self.execute_command("REDE.EXTEND", key, lease, *_flat(items))
+
+    @overload
+    def rede_fairclaim(
+        self, prefix: EncodableT, lease: int, *, count: int | None = None,
+        block: float | None = None, tokens: Literal[False] = False,
+    ) -> list[tuple[Bulk, Bulk, Bulk, int]]: ...
+
+    @overload
+    def rede_fairclaim(
+        self, prefix: EncodableT, lease: int, *, count: int | None = None,
+        block: float | None = None, tokens: Literal[True],
+    ) -> list[tuple[Bulk, Bulk, Bulk, int, int]]: ...
+
+    @overload
+    def rede_fairclaim(
+        self, prefix: EncodableT, lease: int, *, count: int | None = None,
+        block: float | None = None, tokens: bool = False,
+    ) -> list[tuple[Bulk, Bulk, Bulk, int]] | list[tuple[Bulk, Bulk, Bulk, int, int]]: ...
+
+    def rede_fairclaim(
+        self, prefix: EncodableT, lease: int, *, count: int | None = None,
+        block: float | None = None, tokens: bool = False,
+    ) -> list[tuple[Bulk, Bulk, Bulk, int]] | list[tuple[Bulk, Bulk, Bulk, int, int]]:
+        """Claims due elements of the dehydrators with a prefix, one of each in turn.
+
+        ``REDE.FAIRCLAIM prefix lease [COUNT count] [BLOCK timeout] [TOKENS]``
+
+        - ``[[bulk bulk bulk integer] ...]``: key, id, payload and number of deliveries of each
+          claimed element; empty if none is due, even after the timeout of BLOCK
+        - ``[[bulk bulk bulk integer integer] ...]``: with TOKENS: the same, and the token of each
+          claim
+        """
+        return self.execute_once(
+            block,
+            "REDE.FAIRCLAIM",
+            prefix,
+            lease,
+            *_option("COUNT", count),
+            *_option("BLOCK", block),
+            *_flag("TOKENS", tokens),
+        )
+
+    def rede_fairinfo(self, prefix: EncodableT) -> RedeFairinfoReply:
+        """Returns figures of all dehydrators with a prefix.
+
+        ``REDE.FAIRINFO prefix``
+
+        - ``map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types'
+          integer 'oldest-due-ms' integer|null]``: figures of the dehydrators with the prefix
+        """
+        return self.execute_command("REDE.FAIRINFO", prefix)
 
     def rede_gidpush(
         self, key: KeyT, ttl: int, element: EncodableT, *, keep: bool = False,

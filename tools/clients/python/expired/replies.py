@@ -22,6 +22,14 @@ LeaseInfoReply = TypedDict("LeaseInfoReply", {
     "grants-in-ms": "int",
     "holders": "list[tuple[Bulk, int, int]]",
 })
+RedeFairinfoReply = TypedDict("RedeFairinfoReply", {
+    "keys": "int",
+    "due-keys": "int",
+    "due": "int",
+    "claimed": "int",
+    "other-types": "int",
+    "oldest-due-ms": "int | None",
+})
 RedeInfoReply = TypedDict("RedeInfoReply", {
     "length": "int",
     "due": "int",
@@ -100,6 +108,11 @@ SHAPES = {
         _s.List(_s.Tuple(_s.BULK, _s.BULK, _s.INTEGER, _s.INTEGER))),
     "REDE.COUNT": _s.INTEGER,
     "REDE.EXTEND": _s.INTEGER,
+    "REDE.FAIRCLAIM": _s.OneOf(_s.List(_s.Tuple(_s.BULK, _s.BULK, _s.BULK, _s.INTEGER)),
+        _s.List(_s.Tuple(_s.BULK, _s.BULK, _s.BULK, _s.INTEGER, _s.INTEGER))),
+    "REDE.FAIRINFO": _s.Record({"keys": _s.INTEGER, "due-keys": _s.INTEGER, "due": _s.INTEGER,
+        "claimed": _s.INTEGER, "other-types": _s.INTEGER, "oldest-due-ms": _s.OneOf(_s.INTEGER,
+        _s.NULL)}),
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,
         "redelivered": _s.INTEGER, "next-deadline": _s.OneOf(_s.INTEGER, _s.NULL), "distinct-ttls":

@@ -1,0 +1,117 @@
+/* fair: whose turn it is among the dehydrators whose names begin with a prefix (REDE.FAIRCLAIM).
+ *
+ * An index belongs to a prefix and a database. It has one node for each dehydrator with elements
+ * under the prefix. The node of a key from which an element may be claimed now (delivery.h) is in a
+ * ring, in order of turns; the others are in an agenda, at the instant at which one may be. A key
+ * that becomes claimable joins at the end of the ring, and moves to the end after its turn. A push
+ * to a key in the ring leaves it where it is.
+ *
+ *              +------------ its instant comes, or a change of the key ---------+
+ *              |                                                                v
+ *      +---------------+                                                +---------------+
+ *      | in the agenda |                                                |  in the ring  |--+ its
+ * turn
+ *      +---------------+                                                +---------------+  | is
+ * over ^                                                           |     ^         |
+ *              +--- nothing left to claim now: taken, paused, limited -----+     +---------+
+ *
+ *      A key without elements, or of another type, has no node.
+ *
+ * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
+ * looks at them when the call ends. An index is no data: no file, replica or digest has it. It is
+ * made by the first call that needs it, from a scan of the keys in slices (fair_run), because a
+ * million keys take a tenth of a second; until the scan is complete such calls wait. Afterwards it
+ * is kept while a policy of the same name has FAIR or a client waits for the prefix, and otherwise
+ * for FAIR_KEEP after its last use, so that workers that poll without BLOCK need no scan each time.
+ *
+ * Cost: O(log n) for each change of a key under the prefix, and a comparison with each index of the
+ * store for other changes of dehydrators. Nothing without an index. */
+#ifndef STORE_FAIR_H
+#define STORE_FAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+struct effect;
+struct store;
+
+struct fair;       /* the indexes of a store */
+struct fair_index; /* of one prefix in one database */
+
+enum {
+    FAIR_KEEP = 60 * 1000, /* milliseconds without a use after which an index is dropped */
+    FAIR_MOST = 64,        /* indexes that are kept only for that reason */
+    FAIR_AT_ONCE = 1000,   /* nodes or keys that a call looks at without waiting for slices */
+};
+
+/* Set by the server; all may be NULL. They only note what to do when the transaction has ended. */
+struct fair_hooks {
+    /* An element of this key may be claimed now. Returns whether a client waits for the key. */
+    bool (*ready)(void *ctx, unsigned db, struct bytes prefix, struct bytes key);
+    /* One of some key may be claimed at this instant, or earlier. */
+    void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
+    /* Does a client wait for the prefix? */
+    bool (*waits)(void *ctx, unsigned db, struct bytes prefix);
+    /* What calls for the prefix waited for is done: a scan, or a survey. */
+    void (*done)(void *ctx, unsigned db, struct bytes prefix);
+    void *ctx;
+};
+
+/* Is it a prefix and a '*'? */
+bool fair_prefix_ok(struct bytes name);
+
+/* The index of this prefix (without '*'), made if there is none. Borrowed until fair_run. */
+struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
+/* Does it know all keys? If not, looks at about `budget` buckets more. */
+bool fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
+/* Puts keys into the ring whose instants have come, at most `most`. Returns whether a client waits
+ * for one of them. */
+bool fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
+
+/* The key whose turn it is, or false if no element may be claimed. `key` is valid until
+ * fair_turned. Looks at the key no closer than its node: it may be unable to deliver after all. */
+bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
+/* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
+void fair_turned(struct store *store, struct fair_index *index, msec now);
+/* The instant at which another key can join the ring without a change of it; NEVER if there is
+ * none.
+ */
+msec fair_next_at(const struct fair_index *index);
+
+/* ---- changes (for store/txn) ---- */
+
+void fair_note(struct store *store, const struct effect *effect);
+void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
+/* Call when a call ends: looks at the keys that have changed. */
+void fair_settle(struct store *store, msec now);
+
+/* ---- a survey: figures of a prefix, made in slices ---- */
+
+struct fair_figures {
+    size_t keys, due,
+        claimed;         /* dehydrators; those with an element that may be claimed; elements */
+    size_t due_elements; /* due by now, whether they may be claimed or not */
+    size_t other_types;  /* keys under the prefix that are no dehydrators */
+    msec oldest;         /* the earliest deadline of a due element, or NEVER */
+};
+/* Begins a survey unless one is running, and looks at about `budget` buckets. False: it is not
+ * complete; hooks.done is called when it is. `again`: take the figures of the last one. */
+bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
+                 struct fair_figures *figures);
+
+/* ---- background work ---- */
+
+/* About `budget` buckets of scans and surveys, and nodes of dropped indexes; drops indexes that are
+ * no longer needed. Returns true while there is more to do. */
+bool fair_run(struct store *store, msec now, size_t budget);
+/* Makes all indexes anew, because the data was replaced. */
+void fair_replaced(struct store *store);
+void fair_free(struct fair *fair);            /* may be NULL */
+size_t fair_bytes(const struct store *store); /* memory of all indexes. O(indexes) */
+size_t fair_count(const struct store *store); /* indexes */
+void fair_check(const struct store *store);
+
+#endif
