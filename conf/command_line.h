@@ -11,7 +11,7 @@ extern const char *const command_line_common[];
 /* The first sentence of an option's help, in one line: "TCP port." */
 void command_line_first_sentence(const char *help, char *text, size_t size);
 
-/* Static; the first call fills it in. */
+/* Returns a static table, which the first call builds. */
 const struct usage *command_line_usage(void);
 
 #endif

@@ -125,8 +125,8 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 /* Has the key expired by now: its own deadline, or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
-/* What a dehydrator had counted when it became empty: the counts that are kept although its key is
- * gone (drained.h), or those of a key with nothing left in it that must stay. {0}: there are none.
+/* The delivery counts of an empty dehydrator: those that are kept after its key was removed
+ * (drained.h), or those of a key that must exist although it holds nothing. {0} if there are none.
  * Borrowed. O(1) */
 struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now);
 

@@ -122,21 +122,19 @@ static void print_flags(FILE *to, const struct command *row)
         unsigned flag;
         const char *text;
     } kinds[] = {
-        { WRITE, "writes" },
-        { READONLY, "only reads" },
+        { WRITE, "write" },
+        { READONLY, "read-only" },
         { GROWS, "refused when memory is full" },
-        { BLOCKING, "can block; inside MULTI it does not wait" },
+        { BLOCKING, "can block, except inside MULTI" },
         { ADMIN, "for administrators" },
         { NO_MULTI, "not allowed inside MULTI" },
         { NO_AUTH, "allowed before AUTH" },
         { LOADING, "allowed while data is loaded" },
     };
-    const char *between = "- It ";
+    const char *between = "- Flags: ";
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (!(row->flags & kinds[i].flag)) continue;
-        bool is_verb = kinds[i].flag & (WRITE | READONLY | BLOCKING);
-        bool is_first = between[0] == '-';
-        fprintf(to, "%s%s%s", between, is_first && !is_verb ? "is " : "", kinds[i].text);
+        fprintf(to, "%s%s", between, kinds[i].text);
         between = "; ";
     }
     if (between[0] == ';') fprintf(to, ".\n");

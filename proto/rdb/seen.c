@@ -146,8 +146,8 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 
 static void release_buckets(struct rdb_seen *seen)
 {
-    /* A bucket that is less deep than the directory is in it more than once. Free it at its first
-     * slot, and iterate from the end, because the test reads the bucket's depth at each slot. */
+    /* The directory lists a bucket that is less deep more than once. Free it at its first slot,
+     * and iterate from the end, because the test reads the bucket's depth at each slot. */
     for (size_t i = seen->buckets != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
         if (i < (size_t)1 << seen->buckets[i]->depth) mem_free(seen->buckets[i]);
     mem_free(seen->buckets);

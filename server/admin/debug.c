@@ -146,7 +146,7 @@ static const struct command rows[] = {
           "simple: DIGEST: a fingerprint of all live data", "[simple ...]: HELP: lines of text"),
       .errors =
           ERRORS(ERR_OUT_OF_RANGE, ERR_RELOAD_FAILED, ERR_DEBUG_DISABLED, ERR_SUBCOMMAND_OR_ARITY),
-      .complexity = "depends on the subcommand",
+      .complexity = "Depends on the subcommand.",
       .syntax = "subcommand [arg [arg ...]]",
       .summary = "Tools for tests." },
 };

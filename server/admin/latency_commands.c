@@ -240,7 +240,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES(
           "map[bulk map['calls' integer 'histogram_usec' map[integer integer ...]] ...]: by "
           "command: its calls, and for each bound in microseconds how many took at most that long"),
-      .complexity = "O(N), N commands",
+      .complexity = "O(N) where N is the number of commands.",
       .syntax = "[command [command ...]]",
       .summary = "Returns a histogram of the durations of calls, by command." },
     HELP_ROW(cmd_help, .since = "2.8.13"),
@@ -251,7 +251,7 @@ static const struct command rows[] = {
     { .name = "LATENCY",
       .arity = -2,
       .since = "2.8.13",
-      .complexity = "depends on the subcommand",
+      .complexity = "Depends on the subcommand.",
       .syntax = "",
       .summary = "Reports slow events.",
       .subcommands = subcommands },

@@ -73,7 +73,7 @@ static const struct command subcommands[] = {
                          "with WITHBLOCKED, plus the microseconds for which the call was blocked, "
                          "which its run time does not include"),
       .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
-      .complexity = "O(N), N entries",
+      .complexity = "O(N) where N is the number of entries.",
       .syntax = "[count [WITHBLOCKED]]",
       .summary = "Returns the newest slow calls." },
     { .name = "LEN",
@@ -93,7 +93,7 @@ static const struct command subcommands[] = {
       .tips = "request_policy:all_nodes response_policy:all_succeeded",
       .since = "2.2.12",
       .replies = REPLIES("OK: the log is empty"),
-      .complexity = "O(N), N entries",
+      .complexity = "O(N) where N is the number of entries.",
       .syntax = "",
       .summary = "Deletes all entries of the log." },
     HELP_ROW(cmd_help, .since = "6.2.0"),
@@ -104,7 +104,7 @@ static const struct command rows[] = {
     { .name = "SLOWLOG",
       .arity = -2,
       .since = "2.2.12",
-      .complexity = "depends on the subcommand",
+      .complexity = "Depends on the subcommand.",
       .syntax = "",
       .summary = "Lists slow calls.",
       .subcommands = subcommands },
@@ -117,7 +117,8 @@ static const struct command rows[] = {
       .errors = ERRORS(ERR_MONITOR_IN_MULTI),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Sends every command that the server runs to this connection." },
+      .summary = "Sends each command that the server runs from now on to this connection, without "
+                 "passwords." },
 };
 
 const struct command_group slowlog_commands = COMMAND_GROUP("server", rows);

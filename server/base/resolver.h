@@ -12,8 +12,8 @@
 
 #include "server/base/loop.h"
 
-/* Returns the address that this text itself is ("127.0.0.1", "::1"), as a list of one. NULL if it
- * is a name. Never waits. The caller frees the list with freeaddrinfo. */
+/* Parses a numeric address ("127.0.0.1", "::1") into a list of one. NULL if the text is a name.
+ * Never waits. The caller frees the list with freeaddrinfo. */
 struct addrinfo *resolver_parse(const char *host, int64_t port);
 
 struct resolver;
@@ -23,9 +23,9 @@ struct resolver;
 struct resolver *resolver_new(struct loop *loop,
                               void (*found)(void *ctx, const struct addrinfo *list, int error),
                               void *ctx);
-void resolver_free(struct resolver *resolver); /* waits for no search */
+void resolver_free(struct resolver *resolver); /* does not wait for a running search */
 
-/* Begins to search for the addresses of a name. Drops the search before, if it still runs. Returns
+/* Begins to search for the addresses of a name. Drops the previous search, if it still runs.
  * Returns 0, or an error of getaddrinfo: `found` is then not called. */
 int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
 /* `found` will not be called for the search that runs, if any. */

@@ -1,5 +1,6 @@
 /* system_log: see system_log.h. A line is "<priority>Nov 29 10:00:00 ident[pid]: text" (RFC 3164).
- * The socket is of datagrams, or, with some daemons, a stream on which a zero byte ends a line. */
+ * The socket carries datagrams; some daemons use a stream instead, with a zero byte after each
+ * line. */
 #include "server/base/system_log.h"
 
 #include <errno.h>

@@ -7,7 +7,8 @@
 
 #include "conf/conf.h"
 
-/* Adds the errors of `dir`, the users, the clock and the certificates to `error`, one per line.
+/* Checks `dir`, the users, the clock and the certificates, and adds each fault to `error`, one per
+ * line.
  * Changes the working directory to `dir`, because other options have paths relative to it. Returns
  * false if it found an error. */
 bool check_files(const struct conf *conf, struct conf_error *error);

@@ -18,9 +18,10 @@ enum {
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-/* Replies with the error, whose %s becomes `detail`; NULL: the command's name. Nothing else makes a
- * refusal end a MULTI, or its EXEC fail. A refused EXEC replies EXECABORT with the error
- * inside, or the error alone if `is_plain`. Always true, so that a gate returns it. */
+/* Replies with the error, whose %s becomes `detail`, or the command's name if that is NULL. All
+ * gates refuse through this function, so it alone ends a MULTI or makes its EXEC fail. A refused
+ * EXEC replies EXECABORT with the error inside, or the error alone if `is_plain`. Always true, so
+ * that a gate returns it. */
 static bool refuse_with(struct engine *engine, struct call *call, enum error error,
                         const char *detail, bool is_plain)
 {

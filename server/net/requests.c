@@ -293,9 +293,10 @@ struct requests_room requests_room(struct requests *requests)
                                        big < BIG_READ ? big : BIG_READ };
     if (wants > READ_SIZE) return big_room(requests, wants);
 
-    /* In the turn's buffer, behind the bytes whose requests have not run. If the buffer is full,
-     * the connection is read at the end of the turn, after these have run. They can't run now: a
-     * script may need turns of the loop, so no request runs inside a callback of the loop. */
+    /* Read into the turn's buffer, after the bytes whose requests have not run yet. If the buffer
+     * is full, the connection is read at the end of the turn, after these have run. They can't run
+     * now: a script may need turns of the loop, so no request runs inside a callback of the loop.
+     */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
         return (struct requests_room){ ROOM_NONE, NULL, 0 };

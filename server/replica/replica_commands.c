@@ -371,14 +371,16 @@ static const struct command rows[] = {
       .flags = ADMIN | NOSCRIPT | STALE,
       .since = "6.2.0",
       .replies =
-          REPLIES("OK: writes are paused until a replica has the whole stream; then it becomes "
-                  "the master, and this server follows it"),
+          REPLIES("OK: the failover has begun: writes wait until a replica has the whole stream; "
+                  "then that replica becomes the master, and this server follows it"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_FAILOVER, ERR_FAILOVER_TIMEOUT,
                        ERR_FAILOVER_BUSY, ERR_FAILOVER_REPLICA, ERR_FAILOVER_ALONE,
                        ERR_FAILOVER_FORCE, ERR_FAILOVER_TARGET, ERR_FAILOVER_OFFLINE),
-      .complexity = "O(N), N replicas",
+      .complexity = "O(N) where N is the number of replicas.",
       .syntax = "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]",
-      .summary = "Hands the role of the master over to a replica that has the whole stream." },
+      .summary =
+          "Makes a replica that has the whole stream the master. ABORT ends a failover that has "
+          "begun; FORCE promotes the replica at the timeout even if it lags." },
     { .name = "ROLE",
       .run = cmd_role,
       .arity = 1,

@@ -158,7 +158,7 @@ static const struct command script_subcommands[] = {
       .flags = NOSCRIPT,
       .tips = "request_policy:all_shards response_policy:agg_logical_and",
       .since = "2.6.0",
-      .complexity = "O(N) for N names",
+      .complexity = "O(N) where N is the number of names.",
       .syntax = "sha1 [sha1 ...]",
       .summary = "Returns for each script whether it is in the cache.",
       .replies = REPLIES("[integer ...]: 1 or 0 for each script") },
@@ -168,7 +168,7 @@ static const struct command script_subcommands[] = {
       .flags = NOSCRIPT,
       .tips = "request_policy:all_nodes response_policy:all_succeeded",
       .since = "2.6.0",
-      .complexity = "O(N) for N scripts",
+      .complexity = "O(N) where N is the number of scripts.",
       .syntax = "[ASYNC | SYNC]",
       .summary = "Removes all scripts from the cache.",
       .replies = REPLIES("OK"),
@@ -191,7 +191,7 @@ static const struct command script_subcommands[] = {
       .flags = NOSCRIPT | STALE,
       .tips = "request_policy:all_nodes response_policy:all_succeeded",
       .since = "2.6.0",
-      .complexity = "O(N) for a script of N bytes",
+      .complexity = "O(N) where N is the length of the script in bytes.",
       .syntax = "script",
       .summary = "Adds a script to the cache, and returns its SHA-1.",
       .replies = REPLIES("bulk: the SHA-1 in hexadecimal") },
@@ -221,11 +221,11 @@ static void cmd_fcall(struct call *call)
 
 #define SCRIPT_ROW                                                                                 \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .complexity = "Depends on the script", .replies = REPLIES("any: what the script returns")
+    .complexity = "Depends on the script.", .replies = REPLIES("any: what the script returns")
 
 #define CALL_ROW                                                                                   \
     .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .vary_flags = fcall_flags, .since = "7.0.0", .complexity = "Depends on the function",          \
+    .vary_flags = fcall_flags, .since = "7.0.0", .complexity = "Depends on the function.",         \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
 
@@ -290,7 +290,7 @@ static const struct command rows[] = {
     { .name = "SCRIPT",
       .arity = -2,
       .since = "2.6.0",
-      .complexity = "Depends on the subcommand",
+      .complexity = "Depends on the subcommand.",
       .syntax = "",
       .summary = "Manages the cache of scripts.",
       .subcommands = script_subcommands },

@@ -7,7 +7,7 @@
 
 #include "store/base/bytes.h"
 
-/* The length of the character that `text` begins with; 0 if it begins with none, or is empty. */
+/* The length of the first character; 0 if that is invalid, cut off or missing. */
 size_t utf8_length(struct bytes text);
 bool utf8_valid(struct bytes text);
 

@@ -33,12 +33,12 @@ void *mem_alloc_tight(size_t size);
 /* As mem_alloc, aligned to a cache line; an allocator set by mem_use need not align. */
 void *mem_alloc_lines(size_t size);
 
-/* Makes room for one more element of `size` bytes in an array that has `count` and room for *room:
- * doubles it when it is full. Amortised O(1). */
+/* Makes room for one more element of `size` bytes in an array that holds `count` and has room for
+ * *cap: doubles it when it is full. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
-/* NULL if there is no memory: for sizes that a client chooses. While memory is short only small
- * blocks are given, so that the rest of the reserve is left for mem_alloc. */
+/* NULL if there is no memory: for sizes that a client chooses. While memory is short, only small
+ * blocks succeed, so that the rest of the reserve is left for mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
 /* Can this much be allocated without touching the reserve? Costs one large malloc and free. */
@@ -63,7 +63,8 @@ size_t mem_used(void);          /* including shared.h */
 /* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
  * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into
  * a new one, and free it. Repeat until a walk moves nothing: this terminates, and leaves less than
- * 64 KiB unused per size class and a few MiB in total. O(1), except for 32 slabs once per 2 MiB. */
+ * 64 KiB unused per size class and a few MiB in total. O(1), except that once per 2 MiB it looks at
+ * 32 slabs. */
 bool mem_sparse(const void *p);
 /* A new block with the size and alignment of p, or NULL if memory runs out. */
 void *mem_alloc_like(const void *p);
@@ -88,8 +89,9 @@ struct mem_allocators {
 };
 struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
-/* Lets a thread of the allocator return unused memory, so that no free() waits for it. A forked
- * process has no such thread: call it after the last fork. */
+/* Lets a thread of the allocator return unused memory, so that no free() waits for it. fork() does
+ * not copy this thread: the process that serves calls it after it has become a daemon, and children
+ * that write snapshots do without. */
 void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);

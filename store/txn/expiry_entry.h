@@ -1,8 +1,14 @@
 /* expiry_entry: one entry of an expiry log: an entry of a stream, or an element of a dehydrator.
  *
- * Of a stream: key, at, type, member, and the value as `value`, `field:<name>`, `score` or `dump`;
- * `size` in place of a value that is too long. Of a dehydrator: the id is the key, or key, a zero
- * byte and member; the payload is the value, empty if it is too long. */
+ *     target       what expired     id or fields
+ *     stream       key              key, at, type
+ *                  member           key, at, type, member
+ *     dehydrator   key              the id is the key
+ *                  member           the id is key, zero byte, member
+ *
+ * A stream's entry stores the value in `value`, `field:<name>`, `score` or `dump`, and in place of
+ * a value that is too long its `size`. A dehydrator's element stores it as its payload, which is
+ * empty if the value is too long. */
 #ifndef STORE_TXN_EXPIRY_ENTRY_H
 #define STORE_TXN_EXPIRY_ENTRY_H
 
@@ -37,8 +43,8 @@ struct expiry_writer {
 
 /* Can a key of this type be the target of EXPIRED TO? */
 bool expiry_type_is_target(enum type type);
-/* Does the log write values to the policy's target in the database even without the option VALUE?
- * True for a dehydrator, whose payloads they become. An absent target will be a stream. */
+/* True if the policy's target in the database stores values even without the option VALUE: a
+ * dehydrator, whose payloads they become. An absent target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
 /* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
  * memory of other values. */
@@ -47,7 +53,7 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most);
  * it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);
-/* Forgets the target, which may change. */
+/* Call before the next entry if the target may have changed. */
 void expiry_writer_forget(struct expiry_writer *writer);
 void expiry_writer_drop(struct expiry_writer *writer);
 

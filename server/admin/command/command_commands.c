@@ -221,7 +221,7 @@ static const struct command subcommands[] = {
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
           "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
           "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
-      .complexity = "O(N), N commands",
+      .complexity = "O(N) where N is the number of commands.",
       .syntax = "[command-name [command-name ...]]",
       .summary = "Returns arity, flags and key positions of commands." },
     { .name = "DOCS",
@@ -233,7 +233,7 @@ static const struct command subcommands[] = {
       .since = "7.0.0",
       .replies = REPLIES("map[bulk map[bulk any ...] ...]: each command's summary, since, group, "
                          "complexity, arguments and subcommands"),
-      .complexity = "O(N), N commands",
+      .complexity = "O(N) where N is the number of commands.",
       .syntax = "[command-name [command-name ...]]",
       .summary = "Describes commands: summary, syntax, complexity and group." },
     { .name = "LIST",
@@ -245,7 +245,7 @@ static const struct command subcommands[] = {
       .since = "7.0.0",
       .replies = REPLIES("[bulk ...]: the names of the commands"),
       .errors = ERRORS(ERR_SYNTAX),
-      .complexity = "O(N), N commands",
+      .complexity = "O(N) where N is the number of commands.",
       .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
       .summary = "Returns the names of commands." },
     { .name = "GETKEYS",
@@ -257,7 +257,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[bulk ...]: the keys"),
       .errors =
           ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
-      .complexity = "O(N), N arguments",
+      .complexity = "O(N) where N is the number of arguments.",
       .syntax = "command arg [arg ...]",
       .summary = "Returns the keys of a full command." },
     { .name = "GETKEYSANDFLAGS",
@@ -269,7 +269,7 @@ static const struct command subcommands[] = {
       .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and how the command accesses it"),
       .errors =
           ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
-      .complexity = "O(N), N arguments",
+      .complexity = "O(N) where N is the number of arguments.",
       .syntax = "command arg [arg ...]",
       .summary = "Returns the keys of a full command, and how it accesses each." },
     HELP_ROW(cmd_help, .acl = ACL_CONNECTION, .since = "5.0.0"),
@@ -288,7 +288,7 @@ static const struct command rows[] = {
           "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
           "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
           "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
-      .complexity = "O(N), N commands",
+      .complexity = "O(N) where N is the number of commands.",
       .syntax = "",
       .summary = "Returns arity, flags and key positions of all commands.",
       .subcommands = subcommands },

@@ -80,7 +80,7 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .since = "1.0.0",
       .replies = REPLIES("verbatim: sections of field:value"),
-      .complexity = "O(N), N connections",
+      .complexity = "O(N) where N is the number of connections.",
       .syntax = "[section [section ...]]",
       .summary = "Returns information and statistics about the server." },
 };

@@ -106,9 +106,9 @@ static const struct command rows[] = {
       .syntax = "key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
                 "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
                 "member [member ...]>",
-      .summary = "Adds members with a deadline to a set, with MNX only if all are new, with MXX "
-                 "only if all exist. Existing members get the deadline too, or lose theirs if no "
-                 "deadline is given, unless KEEPTTL is given." },
+      .summary = "Adds members to a set, with a deadline. MNX adds them only if all are new, MXX "
+                 "only if all exist. Existing members receive the deadline too. Without a "
+                 "deadline they lose theirs, unless KEEPTTL is given." },
 };
 
 const struct command_group set_ex_commands = COMMAND_GROUP("set", rows);

@@ -319,7 +319,7 @@ static const struct command rows[] = {
       .replies = REPLIES("OK: always"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Replies OK; for compatibility." },
+      .summary = "Does nothing and replies OK, for compatibility." },
 };
 
 const struct command_group hyperloglog_commands = COMMAND_GROUP("hyperloglog", rows);

@@ -20,7 +20,7 @@ void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
 /* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*". For a script's command,
- * "lua" replaces the address. `argv` must have no secrets. */
+ * "lua" replaces the address. The caller has replaced secrets in `argv`. */
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv);
 

@@ -1035,8 +1035,8 @@ export interface Commands<T> {
      */
     redeXpoll(key: Key, options?: { count?: number }): Promise<Array<T>>;
     /**
-     * Adds members with a deadline to a set, with MNX only if all are new, with MXX only if all
-     * exist. Existing members get the deadline too, or lose theirs if no deadline is given, unless
+     * Adds members to a set, with a deadline. MNX adds them only if all are new, MXX only if all
+     * exist. Existing members receive the deadline too. Without a deadline they lose theirs, unless
      * KEEPTTL is given.
      *
      *     SADDEX key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT

@@ -1357,9 +1357,9 @@ class Commands(Once):
         ex: int | None = None, px: int | None = None, exat: int | None = None,
         pxat: int | None = None, keepttl: bool = False,
     ) -> int:
-        """Adds members with a deadline to a set, with MNX only if all are new, with MXX only if all
-        exist. Existing members get the deadline too, or lose theirs if no deadline is given,
-        unless KEEPTTL is given.
+        """Adds members to a set, with a deadline. MNX adds them only if all are new, MXX only if
+        all exist. Existing members receive the deadline too. Without a deadline they lose
+        theirs, unless KEEPTTL is given.
 
         ::
 
