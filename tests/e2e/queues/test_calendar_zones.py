@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
-"""CRON.NEXT against calendar_oracle: every zone of tzdata, every transition from 1970 to 2100, a few random
-schedules at each. CALENDAR_SPECS says how many; TEST_SEED chooses them."""
+"""CRON.NEXT against calendar_oracle: every zone of tzdata, every transition from 1970 to 2100, random
+schedules at each: CALENDAR_SPECS of them; TEST_SEED chooses them."""
 import functools
 import os
 import random
@@ -12,7 +12,7 @@ from calendar_check import check_transition
 from calendar_oracle import transitions, zones
 from daemon import Daemon, main, random_seed, test
 
-SPECS = int(os.environ.get("CALENDAR_SPECS", "2"))
+SPECS = int(os.environ.get("CALENDAR_SPECS", "1"))
 PARTS = 16  # tests, because one has a minute
 
 
