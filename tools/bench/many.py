@@ -1,7 +1,9 @@
-"""many: ten million keys with TTLs: memory, a start, the stalls of filling and of a forecast."""
+"""many: ten million keys with TTLs: memory, a start, the stalls of filling and of a forecast; and twenty million jobs
+(future.py)."""
 import time
 from statistics import median
 
+import future
 from durability import restart
 from growth import stall_of, watch
 from servers import Failed
@@ -48,11 +50,12 @@ def measure_one(bench, settings, server):
 
 
 def measure(bench, settings, say):
-    """{server: figures}"""
+    """{server: figures}, and under "jobs" {spread: figures}"""
     result = {}
     for name in (name for name in settings.servers if name != "bare"):
         with bench.server(name, settings.servers[name]) as server:
             its = result[name] = measure_one(bench, settings, server)
         say(f"many: {name}: {its['keys']} keys of {its['bytes']:.1f} bytes, longest stall {its['stall_us']:.0f} us, "
             f"SAVE {its['save_s']:.1f} s, start {its['start_s']:.1f} s, forecast {its.get('forecast_s', 0):.3f} s")
+    result["jobs"] = future.measure(bench, settings, say)
     return result

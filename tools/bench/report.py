@@ -270,7 +270,26 @@ def many_table(results, names):
         row("start", lambda its: f"{its['start_s']:.1f} s"),
         row("EXPIRY FORECAST of all", lambda its: "forecast_s" in its and f"{its['forecast_s'] * 1e3:.0f} ms"),
         row("longest stall of other clients meanwhile",
-            lambda its: "forecast_s" in its and usec(its["forecast_stall_us"]))])
+            lambda its: "forecast_s" in its and usec(its["forecast_stall_us"]))]) + "\n\n" + jobs_table(results["jobs"])
+
+
+def jobs_table(spreads):
+    def row(what, cell):
+        return [what, *(cell(its) for its in spreads.values())]
+    jobs = next(iter(spreads.values()))["jobs"]
+    return table([f"{jobs:,} jobs of 76 bytes, due over two years", *(f"in {name}" for name in spreads)], [
+        row("bytes each", lambda its: f"{its['bytes']:.1f}"),
+        row("bytes each in RSS", lambda its: f"{its['rss']:.1f}"),
+        row("bytes each in a snapshot", lambda its: f"{its['file']:.1f}"),
+        row("CPU of a push", lambda its: f"{its['push_us']:.2f} us"),
+        row("longest stall while they are pushed", lambda its: usec(its["fill_stall_us"])),
+        row("SAVE", lambda its: f"{its['save_s']:.1f} s"),
+        row("start", lambda its: f"{its['start_s']:.1f} s"),
+        row("full copy to a replica", lambda its: f"{its['copy_s']:.1f} s"),
+        row("longest stall meanwhile", lambda its: usec(its["copy_stall_us"])),
+        row("rewrite of the journal", lambda its: f"{its['rewrite_s']:.1f} s"),
+        row("longest stall meanwhile", lambda its: usec(its["rewrite_stall_us"])),
+        row("fork for the rewrite", lambda its: usec(its["fork_us"]))])
 
 
 def streams_tables(results, names):

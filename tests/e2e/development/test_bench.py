@@ -194,6 +194,13 @@ def the_driver_measures_stalls():
 
 
 @test
+def the_driver_measures_many_keys_and_jobs():
+    shows(output_of("many", "--quick", "--no-bare", "--redis", "", "--snapshot-keys", "1000", "--far-jobs", "2000"),
+          "| 1,000 keys with a TTL | ", "| 2,000 jobs of 76 bytes, due over two years | in one | in a thousand |",
+          "| full copy to a replica | ", "| fork for the rewrite | ")
+
+
+@test
 def the_driver_measures_leases():
     shows(output_of("lease", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05"),
           "| LEASE.TAKE, LEASE.DROP, expired | 16 | ", "| SET NX PX, EVALSHA, redis | 16 | ",
