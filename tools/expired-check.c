@@ -14,17 +14,19 @@
 
 #include "conf/times.h"
 #include "server/base/version.h"
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/format/record.h"
 #include "store/mem/mem.h"
 #include "tools/files/cut.h"
 #include "tools/files/judge.h"
+#include "tools/files/records.h"
 #include "tools/files/show.h"
 #include "tools/files/usages.h"
 
 enum { SHOWN = 72, DATABASES_MAX = 16384 };
 
 struct check {
-    bool deep, fix, cut_at_damage;
+    bool deep, fix, cut_at_damage, show;
     msec now;
     struct store *store; /* holds the data of the current set with --deep; else NULL */
     unsigned set;
@@ -91,8 +93,10 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     bool is_text = file->kind == DATA_JOURNAL || file->kind == DATA_UNKNOWN;
     if (!is_text || disk_open_to_read(file->path, &fd) != 0) return;
     if (disk_read(fd, start, sizeof(start), found->bad, &got) == 0 && got > 0) {
+        bool is_brief = found->journal.version > 1 && effect_brief_begins(start[0]);
         fputs("  it begins ", stdout);
-        show_start(stdout, start, got, SHOWN);
+        if (!is_brief || !records_show_brief(stdout, start, got))
+            show_start(stdout, start, got, SHOWN);
         putchar('\n');
     }
     disk_close(fd);
@@ -217,6 +221,7 @@ static void check_file(struct check *check, const struct data_file *file)
         check->before = (struct journal_end){ 0 };
         if (check->deep) check->store = store_new(DATABASES_MAX);
     }
+    static const char *const versions[] = { "", ", version 1", ", version 2" };
     struct judgement found;
     bool is_loaded = !check->unjudged && !file->is_kept;
     judge_file(file, is_loaded ? check->store : NULL, check->now, &check->before, &found);
@@ -229,8 +234,7 @@ static void check_file(struct check *check, const struct data_file *file)
     case DATA_SNAPSHOT: print_snapshot(&found); break;
     case DATA_JOURNAL:
         printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n",
-               found.journal.good > 0 ? ", version 1" : "", found.size, found.journal.records,
-               found.commands);
+               versions[found.journal.version], found.size, found.journal.records, found.commands);
         if (found.journal.records > found.journal.undated) {
             print_instants("  changes", found.journal.first, found.journal.last);
             if (found.journal.set_back) fputs("; the clock was set back in between", stdout);
@@ -247,6 +251,9 @@ static void check_file(struct check *check, const struct data_file *file)
     }
 
     print_verdict(file, &found);
+    if (check->show && file->kind == DATA_JOURNAL &&
+        !records_show(stdout, file->path, found.journal.good))
+        printf("  not shown: %s\n", strerror(errno));
     bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
     if (is_foreign || (found.verdict > TORN && !file->is_kept)) check->unjudged = true;
     note_points(check, file, &found);
@@ -285,6 +292,7 @@ int main(int argc, char **argv)
     for (int id; (id = usage_next(&usages_check, argc, argv, EXPIRED_VERSION)) != -1;) {
         switch (id) {
         case CHECK_DEEP: check.deep = true; break;
+        case CHECK_SHOW: check.show = true; break;
         case CHECK_FIX: check.fix = true; break;
         case CHECK_CUT_AT_DAMAGE: check.cut_at_damage = true; break;
         }

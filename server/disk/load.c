@@ -94,6 +94,7 @@ static bool cut_torn_end(struct load *load, const char *path, uint64_t length, u
         disk_close(fd);
         error = journal_create(path, &fd);
         load->end = journal_begun();
+        load->version = RECORD_VERSION;
     } else {
         error = disk_cut(fd, length);
         if (error == 0) error = disk_sync(fd);
@@ -163,6 +164,7 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     mem_free(replay);
     close(fd);
     load->end = (struct journal_end){ file->good, file->sum, file->id };
+    load->version = file->version;
     if (load->listed != 0 && file->id != 0 && file->id != load->listed)
         return fail_other_file(load, path);
     return check_segment_end(load, path, is_last, file);

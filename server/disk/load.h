@@ -32,6 +32,7 @@ struct load {
     bool is_changed;             /* the data is no longer that of the files */
     struct position_marks marks; /* of the last position in a stream */
     struct journal_end end;      /* of the last segment */
+    int version;                 /* of its layout */
     struct journal_end before;   /* of the segment before it; length 0 if there is none */
 
     /* private */

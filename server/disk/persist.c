@@ -43,6 +43,7 @@ struct persist {
     struct position_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again;
+    int64_t turn_at;  /* monotonic: the timer will start a turn; 0: it is not set */
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record has a leap of the fencing tokens */
     size_t committed; /* bytes of the open record that are of committed transactions */
@@ -71,6 +72,7 @@ struct persist {
 static void restart_text(struct persist *persist)
 {
     effect_writer_restart(&persist->writer);
+    persist->writer.is_brief = true;
     persist->marks.known = persist->instants.known = false;
 }
 
@@ -103,9 +105,11 @@ static void base_done(void *ctx, uint64_t bytes)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
+/* Starts a turn. The loop may call it a little early. */
 static void on_timer(void *ctx)
 {
-    (void)ctx; /* the timer only has to start a turn */
+    struct persist *persist = ctx;
+    persist->turn_at = 0;
 }
 
 struct persist *persist_new(const struct persist_wiring *wiring)
@@ -186,6 +190,7 @@ static int new_journal(struct persist *persist)
     persist->journal = journal_new(sync_mode_of(persist->w.conf));
     if (persist->journal == NULL) return errno;
     effect_writer_init(&persist->writer, journal_buffer(persist->journal));
+    persist->writer.is_brief = true;
     persist->marks.known = persist->instants.known = false;
     persist->synced =
         loop_io_new(persist->w.loop, journal_sync_fd(persist->journal), on_synced, persist);
@@ -216,6 +221,7 @@ static void end_record(struct persist *persist)
     size_t len = instant_marks_print(&persist->instants, at, text);
     len += position_marks_print(&persist->marks, persist->w.stream_position(persist->w.ctx),
                                 text + len);
+    effect_writer_end_record(&persist->writer);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
     persist->committed = 0;
@@ -346,6 +352,14 @@ static void update_journal_report(struct persist *persist)
     persist->report.sync_running = report.sync_running;
 }
 
+/* Has the timer start a turn. With `everysec` it is the same instant in each turn of a second. */
+static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
+{
+    if (persist->turn_at == at && at > 0) return;
+    persist->turn_at = at;
+    loop_timer_set(persist->flush_again, at > now ? at - now : 0);
+}
+
 /* Writes the journal on if nobody turns it off now that it has settled: the client that wanted it
  * has gone, or its request has failed. */
 static void resume_journal(struct persist *persist)
@@ -355,14 +369,14 @@ static void resume_journal(struct persist *persist)
     if (++persist->settled_turns > TURNS)
         journal_resume(persist->journal);
     else
-        loop_timer_set(persist->flush_again, 0);
+        start_turn_at(persist, 0, 0);
 }
 
 static void flush_journal(struct persist *persist)
 {
     persist_end_record(persist);
-    int64_t again = journal_flush(persist->journal, clock_mono_usec());
-    if (again >= 0) loop_timer_set(persist->flush_again, again);
+    int64_t now = clock_mono_usec(), again = journal_flush(persist->journal, now);
+    if (again >= 0) start_turn_at(persist, now, now + again);
 }
 
 void persist_turn_inside(struct persist *persist)
@@ -558,6 +572,7 @@ static int continue_journal(struct persist *persist, const struct load *load)
     if (error != 0) return error;
     journal_follow(persist->journal, &load->before);
     persist->marks = load->marks;
+    persist->writer.is_brief = load->version > 1;
     return 0;
 }
 

@@ -148,6 +148,9 @@ def grow(data):
     data.note()
     data.write("HSET", "h", "f", "v")
     data.write("SET", "c", "3")
+    data.write("SET", "c", "3", "PXAT", "4102444800000")
+    data.write("RPUSH", "l", "e")
+    data.write("REDE.PUSHAT", "d", "4102444800000", "p", "i")
     data.write("DEL", "a")
 
 
@@ -178,7 +181,7 @@ def damage_after_a_crash_is_refused_or_costs_its_last_records():
         daemon.kill()
         data.ended()
         text = data.files[data.last]
-        synced = int(re.findall(rb"\n#synced (\d+) ", text)[-1])
+        synced = int(re.findall(rb"#synced (\d+) ", text)[-1])
         assert synced > FIRST_LINE, text
 
         def kept(at):

@@ -238,7 +238,7 @@ def files_of_the_folder_moved_to_stay():
             other = os.path.join(daemon.dir, "other")
             shutil.copytree(daemon.journal_dir, other + "/appendonlydir")
             with open(other + "/appendonlydir/appendonly.aof.77.incr.aof", "wb") as file:
-                file.write(b"#EXPIRED-JOURNAL 1\r\n")
+                file.write(b"#EXPIRED-JOURNAL 2\r\n")
             there = sorted(os.listdir(other + "/appendonlydir"))
             equal(raw.call("CONFIG", "SET", "appendonly", "no"), OK)
             # At once, unless the rewrite's child is slower than the thread.

@@ -12,9 +12,9 @@ from crc32c import crc32c  # noqa: E402
 
 NUMBER = 4  # of the other node
 SECTOR = 512
-FIRST_LINE = b"#EXPIRED-JOURNAL 1\r\n"
-END = re.compile(rb"\r\n(#[0-9a-f]{8}\r\n)")
-MARK = re.compile(rb"\r\n#synced (\d+) [0-9a-f]{8}\r\n")
+FIRST_LINE = b"#EXPIRED-JOURNAL 2\r\n"
+END = re.compile(rb"(#[0-9a-f]{8}\r\n)")
+MARK = re.compile(rb"#synced (\d+) [0-9a-f]{8}\r\n")
 LISTED = re.compile(r"^file (\S+) seq \d+ type ([bi])", re.M)
 LARGEST = 100_000  # bytes of a journal that is damaged: Python sums it
 

@@ -5,7 +5,7 @@
 /* ---- expired-check ---- */
 
 static const char *const check_forms[] = {
-    "[--deep] [--fix [--cut-at-damage]] DIR|FILE ...",
+    "[--deep] [--show] [--fix [--cut-at-damage]] DIR|FILE ...",
     NULL,
 };
 
@@ -13,6 +13,9 @@ static const struct usage_option check_options[] = {
     { "deep", CHECK_DEEP, NULL,
       "Also loads the data into memory, which checks that each command fits the data before it. "
       "Prints the number of keys and their DEBUG DIGEST." },
+    { "show", CHECK_SHOW, NULL,
+      "Prints the records of each journal as text, with the offset in the file of each command and "
+      "of each line that begins with #." },
     { "fix", CHECK_FIX, NULL,
       "Cuts a torn journal after its last complete record, and keeps the bytes in "
       "FILE.cut-OFFSET. Refuses a file that a process has open, so stop the daemon first." },

@@ -4,7 +4,7 @@
 
 #include "conf/usage.h"
 
-enum { CHECK_DEEP = 256, CHECK_FIX, CHECK_CUT_AT_DAMAGE };
+enum { CHECK_DEEP = 256, CHECK_SHOW, CHECK_FIX, CHECK_CUT_AT_DAMAGE };
 enum { EXPORT_TEXT = 256, EXPORT_STRICT, EXPORT_DROP_MEMBERS, EXPORT_KEEP_MEMBERS };
 
 /* Exit statuses of both; expired-check has no EXIT_LOSSES. */

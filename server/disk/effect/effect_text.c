@@ -4,6 +4,7 @@
  * copied. */
 #include "server/disk/effect/effect_text.h"
 
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/effect/effect_words.h"
 
 enum {
@@ -165,6 +166,8 @@ void effect_writer_init(struct effect_writer *writer, struct outbuf *out)
     writer->out = out;
     writer->db = -1;
     writer->commands = 0;
+    writer->is_brief = false;
+    writer->last_key = (struct bytes){ 0 };
     writer->run.form = NULL;
 }
 
@@ -280,9 +283,15 @@ void effect_writer_end(struct effect_writer *writer)
     if (writer->run.form != NULL) end_run(writer);
 }
 
-void effect_writer_restart(struct effect_writer *writer)
+void effect_writer_end_record(struct effect_writer *writer)
 {
     effect_writer_end(writer);
+    writer->last_key.data = NULL;
+}
+
+void effect_writer_restart(struct effect_writer *writer)
+{
+    effect_writer_end_record(writer);
     writer->db = -1;
 }
 
@@ -294,6 +303,18 @@ static void write_database(struct effect_writer *writer, const struct effect *ef
     write_alone(writer->out, effect_form_of(&change), &change);
 }
 
+/* Writes an effect in brief form. False: it has none, or is too large for it. */
+static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
+{
+    size_t texts = effect->key.len + effect->a.len + effect->b.len;
+    if (texts > EFFECT_BRIEF_TEXTS_MAX) return false;
+    char *to = outbuf_reserve(writer->out, texts + EFFECT_BRIEF_HEAD);
+    size_t len = effect_brief_print(to, effect, &writer->last_key);
+    outbuf_commit(writer->out, len);
+    writer->commands += len > 0;
+    return len > 0;
+}
+
 static void put_other(struct effect_writer *writer, const struct effect *effect)
 {
     const struct effect_form *form = effect_form_of(effect);
@@ -303,6 +324,7 @@ static void put_other(struct effect_writer *writer, const struct effect *effect)
     }
     effect_writer_end(writer);
     if (!fits_database(writer, effect)) write_database(writer, effect);
+    if (writer->is_brief && write_brief(writer, effect)) return;
     if (effect->kind == EFFECT_SET && write_set(writer, effect)) return;
     if (form->element.count > 0 &&
         (begin_alone(writer, form, effect) || begin_gathered(writer, form, effect)))
@@ -313,8 +335,9 @@ static void put_other(struct effect_writer *writer, const struct effect *effect)
 
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_SET && writer->run.form == NULL && writer->db == effect->db &&
-        write_set(writer, effect))
+    bool is_next = writer->run.form == NULL && writer->db == effect->db;
+    if (is_next && writer->is_brief && write_brief(writer, effect)) return;
+    if (is_next && !writer->is_brief && effect->kind == EFFECT_SET && write_set(writer, effect))
         return;
     if (effect->kind != EFFECT_NONE) put_other(writer, effect);
 }

@@ -3,8 +3,9 @@
  * defines their commands; record.h and snapshot_file.h define the files.
  *
  * On disk a command is a RESP array of bulk strings; times are absolute, so that a replay at any
- * later time gives the same data. Effects are commands and not a binary format, because replicas,
- * tools and people can read commands. Up to EFFECT_RUN_MAX consecutive effects that differ only in
+ * later time gives the same data. Effects are commands, because replicas, tools and people can read
+ * commands; only in journals the most frequent ones have a binary form, which is shorter and faster
+ * (effect_brief.h). Up to EFFECT_RUN_MAX consecutive effects that differ only in
  * the words of their element (same kind, key, database and deadline) become one command that
  * repeats these words in order: that makes the journal smaller and its replay faster. Numbers are
  * decimal, and a score reads back exactly. SELECT precedes a command for another database. */
@@ -44,8 +45,10 @@ struct effect_writer {
     struct outbuf *out;
     int64_t db;        /* the database that a reader has selected here, or -1 if unknown */
     uint64_t commands; /* written so far */
+    bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
     /* private */
+    struct bytes last_key; /* of the brief effect before in the record; no data: none */
     struct effect_run run;
     bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */
     struct effect_layout alone; /* ... or it has one effect, whose command ends `out` */
@@ -59,6 +62,9 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
 /* Call at the end of a record, and before anyone else appends to `out` or consumes it: ends the
  * run, whose command a further effect would take back. */
 void effect_writer_end(struct effect_writer *writer);
+/* The same, and what follows is another record, which names its keys anew. Only for a writer with
+ * brief effects. */
+void effect_writer_end_record(struct effect_writer *writer);
 /* A shortcut that writes the command of an effect to `to` and returns its length. 0, nothing
  * written: the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could be part of
  * a run. */

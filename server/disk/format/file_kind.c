@@ -41,7 +41,9 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
     if (head_begins_with(head, len, SNAPSHOT_MAGIC)) return FILE_SNAPSHOT;
-    if (head_begins_with(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    if (head_begins_with(head, len, RECORD_FIRST_LINE) ||
+        head_begins_with(head, len, RECORD_FIRST_LINE_1))
+        return FILE_JOURNAL;
     if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
     if (head_begins_with(head, len, BACKLOG_FIRST_LINE)) return FILE_BACKLOG;
     if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;

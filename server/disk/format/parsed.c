@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/record.h"
@@ -79,6 +80,19 @@ static void begin_batch(struct parser *parser, struct parsed_batch *batch)
 
 enum put { PUT, PUT_PARTIAL, PUT_FULL };
 
+/* Puts the brief effect at `data`; not PUT_FULL, because the batch has an item left. */
+static enum request_status put_brief(struct parser *parser, const char *data, size_t len,
+                                     size_t *size)
+{
+    struct effect effect = { .db = parser->reader.db };
+    enum request_status status = effect_brief_read(data, len, &parser->last_key, &effect, size);
+    if (status != REQUEST_WHOLE) return status;
+    parser->name = effect_form_of(&effect)->name;
+    put_effect(parser, &effect);
+    parser->batch->commands++;
+    return status;
+}
+
 /* Puts the line or the command at `data` into the batch: *size bytes. */
 static enum put put_next(struct parser *parser, const char *data, size_t len, size_t *size)
 {
@@ -94,8 +108,11 @@ static enum put put_next(struct parser *parser, const char *data, size_t len, si
     struct request request = { .argv = batch->words + batch->word_count,
                                .cap = (int)(PARSED_WORDS - batch->word_count),
                                .is_fixed = true };
-    enum request_status status = request_read(&request, data, len, size);
+    bool is_brief = parser->reads_brief && effect_brief_begins(data[0]);
+    enum request_status status =
+        is_brief ? put_brief(parser, data, len, size) : request_read(&request, data, len, size);
     if (status == REQUEST_PARTIAL) return PUT_PARTIAL;
+    if (status == REQUEST_WHOLE && is_brief) return PUT;
     if (status == REQUEST_WHOLE)
         return put_command(parser, &request, bytes_of(data, *size)) ? PUT : PUT_FULL;
     *size = len;
@@ -125,6 +142,7 @@ size_t parser_fill(struct parser *parser, const char *data, size_t len, struct p
 static bool put_record(struct parser *parser, struct instant_marks *instants, const char *data,
                        size_t *len, uint32_t *sum, enum parsed_end *why)
 {
+    parser->last_key = (struct bytes){ 0 };
     for (parser->at = 0; parser->at < *len;) {
         const char *next = data + parser->at;
         size_t left = *len - parser->at, size = left;
@@ -157,6 +175,7 @@ size_t parser_fill_records(struct parser *parser, struct parsed_place *place, ms
 {
     size_t done = 0;
     begin_batch(parser, batch);
+    parser->reads_brief = place->is_brief;
     for (;;) {
         struct parsed_record *record = &batch->records[batch->record_count];
         struct parsed_place next = *place;

@@ -30,6 +30,7 @@ struct parsed_place {
     uint64_t good; /* bytes before it */
     uint32_t sum;  /* of these bytes */
     unsigned db;   /* that is selected */
+    bool is_brief; /* effects in brief form may follow */
     struct instant_marks instants;
 };
 
@@ -51,10 +52,10 @@ struct parsed_batch {
 
 struct parser {
     struct effect_reader reader;
-    struct parsed_batch *batch; /* private, while parser_fill runs */
-    struct bytes name;
+    struct parsed_batch *batch;  /* private, while parser_fill runs */
+    struct bytes name, last_key; /* of the brief effect before in the record */
     size_t at;
-    bool is_full;
+    bool is_full, reads_brief;
 };
 
 void parser_init(struct parser *parser);

@@ -1,14 +1,18 @@
 /* record: the layout of a journal segment, for its writer (journal.h) and reader (replay.h):
  *
- *     #EXPIRED-JOURNAL 1\r\n       the first line, with the version of the layout
- *     *3\r\n$3\r\nSET\r\n...          commands of effect_text.h: the changes of whole transactions
- *     #e3069283\r\n                the end of the record: CRC-32C of every byte before this line
+ *     #EXPIRED-JOURNAL 2\r\n     the first line, with the version of the layout
+ *     *3\r\n$6\r\nAPPEND\r\n...     changes of whole transactions: commands (effect_text.h),
+ *     \x80\x01\x05\x00kvalue       and effects in brief form (effect_brief.h)
+ *     #e3069283\r\n              the end of the record: CRC-32C of every byte before this line
  *     ...
+ *
+ * The first byte of a part tells what it is: * begins a command, # a line, 128 or more an effect in
+ * brief form. Version 1, which 0.1 and early builds of 0.2 wrote, has no effects in brief form. A
+ * server that continues a segment of version 1 adds only commands; new segments are of version 2.
  *
  * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
  * record is detected. Other lines that begin with # are comments, which readers skip (but include
- * in the checksum), except for marks (instant_mark.h, stream_position.h, segment_mark.h). Redis'
- * loader treats all these lines as annotations and skips them.
+ * in the checksum), except for marks (instant_mark.h, stream_position.h, segment_mark.h).
  *
  * To change the layout: use a new number in the first line; readers refuse unknown numbers.
  * store/txn/effect_rows.c defines the commands. */
@@ -21,9 +25,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RECORD_FIRST_LINE "#EXPIRED-JOURNAL 1\r\n"
+#define RECORD_FIRST_LINE   "#EXPIRED-JOURNAL 2\r\n"
+#define RECORD_FIRST_LINE_1 "#EXPIRED-JOURNAL 1\r\n" /* of version 1; has the same length */
 
 enum {
+    RECORD_VERSION = 2,
     RECORD_SUM_DIGITS = 8,
     RECORD_SUM_LINE = 1 + RECORD_SUM_DIGITS + 2, /* bytes */
     RECORD_REMARK_MAX = 1024,                    /* bytes of any other # line */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/format/size_mark.h"
 #include "store/reclaim.h"
 #include "store/txn/apply.h"
@@ -38,6 +39,7 @@ void replay_restart(struct replay *replay)
     replay->reader.db = 0;
     replay->id = 0;
     replay->members = 0;
+    replay->reads_brief = false;
     replay->carried = (struct request_progress){ 0 };
 }
 
@@ -136,11 +138,10 @@ static bool take_effect(void *ctx, const struct effect *effect)
     if (replay->store == NULL) return true;
     if (replay->waiting == REPLAY_WINDOW || is_short_lived(effect))
         if (!apply_waiting(replay)) return false;
-    struct bytes name = replay->request.argv[0];
-    if (is_short_lived(effect)) return apply_one(replay, effect, name);
-    if (replay->members > 0) return begin_collection(replay, effect, name);
+    if (is_short_lived(effect)) return apply_one(replay, effect, replay->name);
+    if (replay->members > 0) return begin_collection(replay, effect, replay->name);
     replay->window[replay->waiting++] =
-        (struct parsed){ .effect = *effect, .text = name, .at = replay->command_at };
+        (struct parsed){ .effect = *effect, .text = replay->name, .at = replay->command_at };
     return true;
 }
 
@@ -150,6 +151,7 @@ static bool read_effects(struct replay *replay)
 {
     const struct request *request = &replay->request;
     replay->error[0] = '\0';
+    replay->name = request->argv[0];
     if (effect_text_read(request->argc, request->argv, &replay->reader, take_effect, replay)) {
         replay->commands++;
         return true;
@@ -161,6 +163,20 @@ static bool read_effects(struct replay *replay)
     snprintf(replay->error, sizeof(replay->error),
              "'%s' with %d arguments is not a journal command", shown, request->argc - 1);
     return false;
+}
+
+/* Reads an effect in brief form, and takes it if it is whole. *good becomes false: it does not fit
+ * the data. */
+static enum request_status read_brief(struct replay *replay, const char *data, size_t len,
+                                      size_t *size, bool *good)
+{
+    struct effect effect = { .db = replay->reader.db };
+    enum request_status status = effect_brief_read(data, len, &replay->last_key, &effect, size);
+    if (status != REQUEST_WHOLE) return status;
+    replay->name = effect_form_of(&effect)->name;
+    *good = take_effect(replay, &effect);
+    replay->commands += *good;
+    return status;
 }
 
 /* ---- several commands ------------------------------------------------------------------------ */
@@ -227,7 +243,10 @@ static bool read_commands(struct replay *replay, const char *data, size_t len, s
             if (!read_comment(replay, data + at, size)) return false;
             continue;
         }
-        enum request_status status = request_read(&replay->request, data + at, len - at, &size);
+        bool is_brief = replay->reads_brief && effect_brief_begins(data[at]), good = true;
+        enum request_status status =
+            is_brief ? read_brief(replay, data + at, len - at, &size, &good)
+                     : request_read(&replay->request, data + at, len - at, &size);
         if (status == REQUEST_PARTIAL) return true;
         if (status == REQUEST_MALFORMED) {
             if (!apply_waiting(replay)) return false;
@@ -235,7 +254,8 @@ static bool read_commands(struct replay *replay, const char *data, size_t len, s
                      "command is malformed %zu bytes after its start", size);
             return false;
         }
-        if (!read_effects(replay)) return false;
+        if (!is_brief) good = read_effects(replay);
+        if (!good) return false;
     }
     *consumed = len;
     return true;
@@ -266,6 +286,7 @@ static void end_changes(struct replay *replay)
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
     begin_changes(replay);
+    replay->last_key = (struct bytes){ 0 };
     bool good = apply_commands(replay, data, len, consumed);
     end_changes(replay);
     return good;

@@ -54,6 +54,9 @@ struct replay {
     struct effect_reader reader;
     struct request request;
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
+    bool reads_brief;                       /* the file may have effects in brief form */
+    struct bytes last_key;                  /* of the last one in the record; no data: none */
+    struct bytes name;                      /* of the command being read */
     uint64_t record_at;                     /* where it begins in the file */
     bool marked;                            /* the record has the mark of a position */
     uint32_t id;                            /* of the segment */
@@ -115,6 +118,7 @@ enum replay_end {
 
 struct replay_file {
     enum replay_end end;
+    int version;      /* of its layout; 0: it has no complete first line */
     uint64_t size;    /* of the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
     uint32_t sum;     /* of all bytes before `good`; the next record continues it */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/record.h"
 #include "server/disk/format/replay.h"
@@ -368,6 +369,8 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             if (size == RECORD_SUM_LINE && record_parse_sum(at, sum)) return true;
             instant_marks_read(&in->next, at, size);
             status = REQUEST_WHOLE;
+        } else if (here > 0 && in->replay->reads_brief && effect_brief_begins(*at)) {
+            status = effect_brief_measure(at, here, &size);
         } else if (here > 0) {
             status = request_measure(at, here, &size);
         }
@@ -406,15 +409,22 @@ static void date_record(struct reading *in)
 
 static bool read_first_line(struct reading *in)
 {
-    const struct bytes line = LIT(RECORD_FIRST_LINE);
+    struct bytes line = LIT(RECORD_FIRST_LINE);
     uint64_t size = in->file->size;
+    int version = RECORD_VERSION;
     if (fill_buffer(in, size < line.len ? size : line.len) == FAILED) return stop_unreadable(in, 0);
     size_t here = in->end < line.len ? in->end : line.len;
+    if (memcmp(in->buffer, line.data, here) != 0) {
+        line = LIT(RECORD_FIRST_LINE_1);
+        version = 1;
+    }
     if (memcmp(in->buffer, line.data, here) != 0)
-        return stop_reading(in, REPLAY_DAMAGED, 0, "not a journal of version 1");
+        return stop_reading(in, REPLAY_DAMAGED, 0, "not a journal of version 1 or 2");
     if (here < line.len)
         return stop_reading(in, in->replay->synced > 0 ? REPLAY_DAMAGED : REPLAY_TORN, 0,
                             "first line is incomplete");
+    in->file->version = version;
+    in->replay->reads_brief = version > 1;
     accept_bytes(in, line.len, crc32c(0, line.data, line.len));
     return true;
 }
@@ -496,7 +506,7 @@ static bool replay_ahead(struct reading *in)
 {
     struct replay *replay = in->replay;
     const struct parsed_place place = { in->file->good, in->file->sum, replay->reader.db,
-                                        in->instants };
+                                        replay->reads_brief, in->instants };
     struct ahead *ahead =
         ahead_of_journal(in->fd, in->file->size, &place, replay->until, replay->start_thread);
     bool good = true;

@@ -5,7 +5,7 @@ import shutil
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import ROOT, Daemon, equal, main, own
+from daemon import ROOT, Daemon, equal, main, own, wait_for
 
 KEPT = os.path.join(ROOT, "tests", "kept")
 # The data set of tests/kept/0.1, as the version that wrote it saw it.
@@ -23,6 +23,14 @@ def start_with(folder, *options):
         start()
     daemon.start = copy_and_start
     return daemon
+
+
+def journal(daemon):
+    """The last journal in the daemon's folder."""
+    folder = os.path.join(daemon.dir, "appendonlydir")
+    names = [name for name in os.listdir(folder) if name.endswith(".incr.aof")]
+    with open(os.path.join(folder, max(names, key=lambda name: int(name.split(".")[2]))), "rb") as file:
+        return file.read()
 
 
 def look(redis):
@@ -47,9 +55,23 @@ def a_journal_of_version_0_1_is_loaded_and_continued():
     with start_with("0.1/journal", "--appendonly", "yes") as daemon:
         with daemon.redis() as redis:
             look(redis)
+            before = journal(daemon)
+            assert before.startswith(b"#EXPIRED-JOURNAL 1\r\n"), before[:20]
             redis.set("since", "then")
             digest = redis.execute_command("DEBUG", "DIGEST")
         daemon.stop()
+        after = journal(daemon)
+        # 0.1 could read it.
+        assert after.startswith(before) and b"$5\r\nsince\r\n$4\r\nthen\r\n" in after, after[len(before):]
+        Daemon.start(daemon)
+        with daemon.redis() as redis:
+            equal(redis.execute_command("DEBUG", "DIGEST"), digest)
+            redis.execute_command("BGREWRITEAOF")
+            assert wait_for(lambda: redis.info("persistence")["aof_rewrite_in_progress"] == 0)
+            redis.set("since", "now")
+            digest = redis.execute_command("DEBUG", "DIGEST")
+        daemon.stop()
+        assert journal(daemon).startswith(b"#EXPIRED-JOURNAL 2\r\n"), journal(daemon)
         Daemon.start(daemon)
         with daemon.redis() as redis:
             equal(redis.execute_command("DEBUG", "DIGEST"), digest)

@@ -18,7 +18,7 @@ from crc32c import crc32c  # noqa: E402
 from programs import DATABASES, KINDS, Program  # noqa: E402
 
 SPARE = (8, 7, 6, 5)  # nodes that start from a cut journal
-END = re.compile(rb"\r\n#[0-9a-f]{8}\r\n")  # of a journal record; no value of a program looks like it
+END = re.compile(rb"#[0-9a-f]{8}\r\n")  # of a journal record; no value of a program looks like it
 NOTHING_OVERDUE = re.compile(rb"overdue_keys:0\r\noverdue_members:0\r\n")
 LIBRARY = """#!lua name=mixed
 redis.register_function('put{0}', function(keys, args)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "server/disk/effect/effect_brief.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "store/base/ensure.h"
@@ -74,8 +75,17 @@ static inline void desk_read(void)
     struct effect_reader reader;
     request_init(&request);
     effect_reader_init(&reader);
+    struct bytes last = { 0 };
     size_t size;
     for (size_t at = 0; at < desk.len; at += size, desk.commands++) {
+        if (effect_brief_begins(desk.text[at])) {
+            struct effect effect = { .db = reader.db };
+            ck_assert_int_eq(
+                effect_brief_read(desk.text + at, desk.len - at, &last, &effect, &size),
+                REQUEST_WHOLE);
+            keep(NULL, &effect);
+            continue;
+        }
         ck_assert_int_eq(request_read(&request, desk.text + at, desk.len - at, &size),
                          REQUEST_WHOLE);
         ck_assert_msg(effect_text_read(request.argc, request.argv, &reader, keep, NULL),
@@ -184,17 +194,21 @@ static inline bool same_effect(const struct effect *a, const struct effect *b)
            same_policy(a->policy, b->policy) && same_stream_effect(a, b);
 }
 
+/* Written as commands, and again in brief form where there is one. */
 static inline void assert_returns(const struct effect *effects, size_t count)
 {
-    desk_begin();
-    for (size_t i = 0; i < count; i++)
-        effect_writer_put(&desk.writer, &effects[i]);
-    desk_read();
-    ck_assert_uint_eq(desk.count, count);
-    for (size_t i = 0; i < count; i++)
-        ck_assert_msg(same_effect(&effects[i], &desk.effects[i]), "effect %zu of kind %d", i,
-                      (int)effects[i].kind);
-    desk_end();
+    for (int way = 0; way < 2; way++) {
+        desk_begin();
+        desk.writer.is_brief = way == 1;
+        for (size_t i = 0; i < count; i++)
+            effect_writer_put(&desk.writer, &effects[i]);
+        desk_read();
+        ck_assert_uint_eq(desk.count, count);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_msg(same_effect(&effects[i], &desk.effects[i]), "effect %zu of kind %d", i,
+                          (int)effects[i].kind);
+        desk_end();
+    }
 }
 
 #endif

@@ -20,6 +20,39 @@ START_TEST(random_programs_are_restored_from_their_journals)
 }
 END_TEST
 
+/* A file of version 1 that has it is damaged. */
+START_TEST(brief_effects_are_read_in_version_2_only)
+{
+    const struct effect set = { EFFECT_SET, .key = LIT("k"), .a = LIT("value"), .at = NEVER };
+    for (int version = 1; version <= 2; version++) {
+        journal_begin_as(version);
+        add_effect(&push);
+        journal.writer.is_brief = true;
+        add_effect(&set);
+        assert_ends(version == 1 ? REPLAY_TORN : REPLAY_WHOLE, version == 1 ? 1 : 2);
+        ck_assert_int_eq(result.version, version);
+        add_effect(&push);
+        assert_ends(version == 1 ? REPLAY_DAMAGED : REPLAY_WHOLE, version == 1 ? 1 : 3);
+        journal_end();
+    }
+}
+END_TEST
+
+/* A record that leaves out its first key has a correct checksum, and is refused as a whole. */
+START_TEST(key_is_left_out_only_after_one_in_the_record)
+{
+    static const char drop[] = "\x82\x01k", again[] = "\xc2";
+    journal_begin();
+    outbuf_append(&journal.out, drop, strlen(drop));
+    add_text(again);
+    assert_ends(REPLAY_WHOLE, 1);
+    add_text(again);
+    assert_ends(REPLAY_DAMAGED, 1);
+    ck_assert_str_eq(result.reason, "command is malformed 0 bytes after its start");
+    journal_end();
+}
+END_TEST
+
 /* ---- a torn end ------------------------------------------------------------------------------ */
 
 START_TEST(a_cut_journal_loads_as_a_prefix_of_complete_records)
@@ -50,7 +83,9 @@ START_TEST(a_torn_first_line_is_torn_and_another_one_is_damage)
         { "#", REPLAY_TORN },
         { "#EXPIRED-JOURNAL 1\r", REPLAY_TORN },
         { "#EXPIRED-JOURNAL 1\r\n", REPLAY_WHOLE },
-        { "#EXPIRED-JOURNAL 2\r\n", REPLAY_DAMAGED },
+        { "#EXPIRED-JOURNAL 2", REPLAY_TORN },
+        { "#EXPIRED-JOURNAL 2\r\n", REPLAY_WHOLE },
+        { "#EXPIRED-JOURNAL 3\r\n", REPLAY_DAMAGED },
         { "*1\r\n", REPLAY_DAMAGED },
         { "*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n", REPLAY_DAMAGED },
     };
@@ -332,7 +367,7 @@ END_TEST
 START_TEST(a_stream_is_fed_in_pieces_of_any_size)
 {
     for (unsigned i = 0; i < 10; i++) {
-        struct random_run *run = random_program(test_seed() + i, 300);
+        struct random_run *run = random_program_as(1, test_seed() + i, 300);
         char *text = mem_alloc(journal.size);
         ensure(pread(journal.fd, text, journal.size, 0) == (ssize_t)journal.size, "a read");
         struct store *store = store_new(DATABASES);
@@ -427,6 +462,8 @@ Suite *test_suite(void)
         random_programs_are_restored_from_their_journals,
         a_cut_journal_loads_as_a_prefix_of_complete_records,
         a_torn_first_line_is_torn_and_another_one_is_damage,
+        brief_effects_are_read_in_version_2_only,
+        key_is_left_out_only_after_one_in_the_record,
         a_journal_continues_after_its_cut,
         a_bad_last_record_is_torn,
         checksum_lines_inside_a_torn_record_are_ignored,

@@ -1,0 +1,67 @@
+/* effect_brief: a short binary form of the effects that journals hold most, beside their commands
+ * (effect_text.h). It has about half as many bytes, and takes fewer instructions to write and to
+ * read, because numbers are binary and nothing is searched for by name. expired-check --show prints
+ * it as commands. Only journals use it: replicas, snapshots and tools read commands.
+ *
+ * The bytes of an effect; integers are little-endian, and parts that the kind lacks take no bytes:
+ *
+ *     bytes  content
+ *     1      128 + kind. 64 more: the key is that of the effect before this one in brief form in
+ *            the same record, and is left out here
+ *     1      length of the key, unless it is left out
+ *     2      length of a
+ *     2      length of b
+ *     8      number: a deadline in milliseconds, or the bits of a score
+ *     4      deliveries, of a claim
+ *     8      token of a claim; 0: claimed without a token; -1: not claimed
+ *     ...    the key, unless it is left out, then a, then b
+ *
+ *     kind  command                        a        b        number
+ *     0     SET key a                      value
+ *     1     SET key a PXAT number          value             deadline
+ *     2     DEL key
+ *     3     PEXPIREAT key number                             deadline
+ *     4     HSET key a b                   field    value
+ *     5     ZADD key number a              member            score
+ *     6     REDE.PUSHAT key number b a     id       payload  deadline
+ *     7     X.REDE.MOVE key number ... a   id                deadline, with a claim
+ *     8     REDE.PULL key a                id
+ *
+ * An effect whose texts are longer than these lengths, or than 4000 bytes in total, is written as a
+ * command. A server that does not know a kind refuses the journal, so a new kind needs a new first
+ * line (record.h). */
+#ifndef SERVER_DISK_EFFECT_EFFECT_BRIEF_H
+#define SERVER_DISK_EFFECT_EFFECT_BRIEF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/disk/effect/request.h"
+#include "store/effect.h"
+
+enum {
+    EFFECT_BRIEF = 0x80,           /* the bit that no command and no comment begins with */
+    EFFECT_BRIEF_TEXTS_MAX = 4000, /* bytes */
+    EFFECT_BRIEF_HEAD = 32,        /* bytes, at most, without the texts */
+};
+
+/* Prints an effect, whose texts have at most EFFECT_BRIEF_TEXTS_MAX bytes in total, to `to`, which
+ * has room for EFFECT_BRIEF_HEAD more than these. Returns the length; 0: the effect has no brief
+ * form. `last` is the key of the effect before, where that was printed; without data, there is
+ * none. It becomes the key of this one. */
+size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
+
+static inline bool effect_brief_begins(char first)
+{
+    return (first & EFFECT_BRIEF) != 0;
+}
+
+/* Parses the effect at `data`, which effect_brief_begins: REQUEST_WHOLE and its *size, or as
+ * request_read says. The effect borrows from `data`; its database is left as it is. `last` as
+ * above. */
+enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
+                                      struct effect *effect, size_t *size);
+/* Measures it only. */
+enum request_status effect_brief_measure(const char *data, size_t len, size_t *size);
+
+#endif
