@@ -15,6 +15,7 @@ BATCH = 16
 NOISE = random.Random(1).randbytes(1 << 20)  # payloads, which no file compresses
 PUSH = b"*5\r\n$9\r\nREDE.PUSH\r\n$%d\r\n%b\r\n$%d\r\n%b\r\n$64\r\n%b\r\n$12\r\njob:%08x\r\n"
 SPREADS = ("one", "a thousand")
+PATIENCE = 900  # seconds for a SAVE, and for a start
 
 
 def keys_of(spread):
@@ -69,6 +70,8 @@ def rewrite(server):
 def measure_spread(bench, settings, spread):
     jobs, keys = settings.far_jobs, keys_of(spread)
     with bench.server("expired", [*settings.servers["expired"], *FAST]) as server:
+        server.START_SECONDS = PATIENCE
+        server.link.socket.settimeout(PATIENCE)
         empty, rss = int(server.info("used_memory")), server.rss()
         began = server.cpu_seconds()
         found = {"jobs": jobs, "fill_stall_us": fill(server, jobs, keys)}

@@ -40,6 +40,11 @@ def limit_of(wait, limit):
     return wait + max(limit, MARGIN) if wait > 0 else None
 
 
+def inner_of(connection):
+    """Since version 5.1 a client-side cache wraps the connection."""
+    return getattr(connection, "_conn", connection)
+
+
 class SyncOnce:
     def execute_once(self, wait, *words):
         try:
@@ -53,13 +58,14 @@ class SyncOnce:
         connection.connect()
         try:
             connection.send_command(*words)
-            socket = connection._sock
-            socket.settimeout(limit_of(*wait_once, connection.socket_timeout))
+            inner = inner_of(connection)
+            socket = inner._sock
+            socket.settimeout(limit_of(*wait_once, inner.socket_timeout))
             try:
                 return self.parse_response(connection, name, **options)
             finally:
-                if connection._sock is socket:
-                    socket.settimeout(connection.socket_timeout)
+                if inner._sock is socket:
+                    socket.settimeout(inner.socket_timeout)
         except LOST as error:
             connection.disconnect()
             raise Sent from error
