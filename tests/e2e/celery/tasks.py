@@ -91,3 +91,15 @@ def refuse(self, key):
 @app.task
 def fan(key):
     redis().rpush(key, os.getppid())
+
+
+def note(*words):
+    """Adds a line to a file of this process, which needs no server."""
+    with open(os.path.join(os.environ["NOTES"], str(os.getpid())), "a", encoding="ascii") as file:
+        print(*words, file=file)
+
+
+@app.task(bind=True, acks_late=True, ignore_result=True)
+def noted(self, number):
+    note("begin", number, time.time(), int(bool(self.request.delivery_info.get("redelivered"))))
+    note("end", number, time.time())

@@ -251,11 +251,6 @@ class Line(Wire):
         self.connection.send_command("REDE.CLAIM", self.key, self.channel.lease, "COUNT", 1, "BLOCK", 0, "TOKENS")
         self.waits, self.unblocks = True, False
 
-    def unblock(self):
-        if self.waits and not self.unblocks:
-            self.unblocks = True
-            self.transport.commands.client_unblock(self.id)
-
     def take(self):
         """The elements of the reply that has arrived."""
         entries = self.read()
@@ -266,7 +261,9 @@ class Line(Wire):
         """Ends the wait and closes. An element that arrives meanwhile goes back at once."""
         try:
             if self.waits and not self.transport.is_lost:
-                self.unblock()
+                # The server may read CLIENT UNBLOCK before the claim, and then it has no effect.
+                while not self.connection.can_read(timeout=0.01):
+                    self.transport.commands.client_unblock(self.id)
                 self.channel.give_back(self.key, self.take())
         except (redis.RedisError, OSError):
             pass  # its lease ends
@@ -553,6 +550,7 @@ class Channel(virtual.Channel):
         while self.subscription is not None and self.subscription.arrived and delivered < most:
             delivered += self.subscription.deliver(self.subscription.arrived.pop(0))
         lines = list(self.find_lines())
+        self.ask([line for line in lines if line.may_have and not line.waits])
         for line in lines:
             room = min(self.room(), most - delivered)
             if room <= 0 or self.closed:
@@ -562,17 +560,38 @@ class Channel(virtual.Channel):
             entries = self.client.rede_claim(line.key, self.lease, count=room, tokens=True)
             line.may_have = len(entries) == room
             delivered += self.on_entries(line.queue, line.key, entries)
+        lines = [line for line in lines if self.lines.get(line.key) is line]  # not cancelled meanwhile
         self.lacks_room = self.room() <= 0
+        if self.lacks_room:
+            self.unblock(lines)
+            return delivered
         for line in lines:
-            if self.lines.get(line.key) is not line:
-                continue  # cancelled meanwhile
-            if self.lacks_room:
-                line.unblock()
-            elif line.may_have and not line.waits:
+            if line.may_have and not line.waits:
                 self.transport.bell.ring()  # the loop must not sleep
             elif not line.waits:
                 line.wait()
         return delivered
+
+    def ask(self, lines):
+        """Which of them have elements that are due? One question for all costs less than claims that are in vain."""
+        if len(lines) < 2 or self.room() <= 0:
+            return
+        with self.client.pipeline(transaction=False) as pipe:
+            for line in lines:
+                pipe.rede_len(line.key, due=True)
+            for line, count in zip(lines, pipe.execute()):
+                line.may_have = count > 0
+
+    def unblock(self, lines):
+        """Ends their waits. Their replies arrive as if nothing were due."""
+        lines = [line for line in lines if line.waits and not line.unblocks]
+        with self.client.pipeline(transaction=False) as pipe:
+            for line in lines:
+                pipe.client_unblock(line.id)
+            for line, was_blocked in zip(lines, pipe.execute()):
+                line.unblocks = bool(was_blocked)
+        if not all(line.unblocks for line in lines):
+            self.transport.bell.ring()  # an element is on its way, or the server has not read the claim yet: look again
 
     def on_entries(self, queue, key, entries):
         """Delivers claimed elements; gives back those that come too late. Returns how many it delivered."""
