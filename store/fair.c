@@ -69,6 +69,7 @@ static struct bytes dict_node_key(const void *element)
     return node_key(element);
 }
 
+static const struct fair_hooks no_hooks; /* while an index is made, nobody can be served */
 static const struct dict_type nodes = { .key = dict_node_key };
 
 static struct bytes prefix_of(const struct fair_index *index)
@@ -117,35 +118,33 @@ static const struct entry *find_dehydrator(const struct store *store,
     return entry != NULL && entry->object.type == TYPE_DEHYDRATOR ? entry : NULL;
 }
 
-/* Puts the node where it belongs, or frees it. A node in the ring keeps its position, or joins at
- * its end with `behind`. Returns whether a client waits for the key. */
-static bool place(struct store *store, struct fair_index *index, struct fair_key *node, msec now,
+/* Puts the node where it belongs, or frees it. A node in the ring keeps its position, or goes to
+ * the end with `behind`. */
+static void place(struct store *store, struct fair_index *index, struct fair_key *node, msec now,
                   bool behind)
 {
     const struct entry *entry = find_dehydrator(store, index, node_key(node));
+    const struct fair_hooks *hooks = index->complete ? &store->fair_hooks : &no_hooks;
     msec at = delivery_next_at(store, entry, now, true);
     bool was_in_ring = node->in_ring, is_due = instant_due(at, now);
-    if (at == NEVER) {
-        if (node->in_ring) TAILQ_REMOVE(&index->ring, node, of_ring);
-        agenda_cancel(&index->later, &node->later);
-        node->in_ring = false;
-        if (!node->changed) node_free(index, node);
-        return false;
-    }
-    if (was_in_ring && (!is_due || behind)) TAILQ_REMOVE(&index->ring, node, of_ring);
+    bool stays = was_in_ring && is_due && !behind;
+    bool is_armed = !is_due && deadline_armed(&node->later);
+    if (stays || (is_armed && agenda_at(&index->later, &node->later) == at)) return;
+
+    if (was_in_ring) TAILQ_REMOVE(&index->ring, node, of_ring);
     node->in_ring = is_due;
-    const struct fair_hooks *hooks = &store->fair_hooks;
-    if (!is_due) {
-        bool stays = deadline_armed(&node->later) && agenda_at(&index->later, &node->later) == at;
-        if (!stays) agenda_move(&index->later, &node->later, at);
-        if (!stays && index->complete && hooks->ready_at != NULL)
-            hooks->ready_at(hooks->ctx, index->db, prefix_of(index), at);
-        return false;
+    if (is_due) {
+        agenda_cancel(&index->later, &node->later);
+        TAILQ_INSERT_TAIL(&index->ring, node, of_ring);
+        if (!was_in_ring && hooks->ready != NULL)
+            hooks->ready(hooks->ctx, index->db, prefix_of(index), node_key(node));
+    } else if (at != NEVER) {
+        agenda_move(&index->later, &node->later, at);
+        if (hooks->ready_at != NULL) hooks->ready_at(hooks->ctx, index->db, prefix_of(index), at);
+    } else {
+        agenda_cancel(&index->later, &node->later);
+        if (!node->changed) node_free(index, node);
     }
-    agenda_cancel(&index->later, &node->later);
-    if (!was_in_ring || behind) TAILQ_INSERT_TAIL(&index->ring, node, of_ring);
-    if (was_in_ring || !index->complete || hooks->ready == NULL) return false;
-    return hooks->ready(hooks->ctx, index->db, prefix_of(index), node_key(node));
 }
 
 static struct fair_key *node_of(struct deadline *later)
@@ -153,14 +152,10 @@ static struct fair_key *node_of(struct deadline *later)
     return (struct fair_key *)(void *)((char *)later - offsetof(struct fair_key, later));
 }
 
-static bool catch_up(struct store *store, struct fair_index *index, msec now, size_t most)
+static void catch_up(struct store *store, struct fair_index *index, msec now, size_t most)
 {
-    bool waits = false;
-    while (most-- > 0 && instant_due(agenda_next(&index->later), now)) {
-        struct deadline *later = agenda_first(&index->later);
-        waits |= place(store, index, node_of(later), now, false);
-    }
-    return waits;
+    while (most-- > 0 && instant_due(agenda_next(&index->later), now))
+        place(store, index, node_of(agenda_first(&index->later)), now, false);
 }
 
 /* ---- indexes --------------------------------------------------------------------------------- */
@@ -260,8 +255,9 @@ static void make_room(struct store *store)
     if (spare >= FAIR_MOST) index_drop(oldest);
 }
 
-/* Looks at all keys again: a policy may have changed, or the clock was set back, so that the
- * microsecond of a RATE counts no longer. */
+/* Looks again at the keys that are not in the ring, because one of them may be claimed from
+ * earlier: a policy may have changed, or the clock was set back, so that the microsecond of a RATE
+ * counts no longer. Those in the ring are looked at when it is their turn. */
 static void look_again(struct fair *fair)
 {
     struct fair_index *index;
@@ -305,7 +301,8 @@ static void visit_scanned(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;
     if (entry->object.type != TYPE_DEHYDRATOR || !covers(visit->index, entry_key(entry))) return;
-    place(visit->store, visit->index, node_made(visit->index, entry_key(entry)), visit->now, false);
+    struct fair_key *node = node_made(visit->index, entry_key(entry));
+    if (!node->in_ring) place(visit->store, visit->index, node, visit->now, false);
 }
 
 static void visit_surveyed(void *ctx, struct entry *entry)
@@ -369,10 +366,10 @@ bool fair_survey(struct store *store, struct fair_index *index, bool again, msec
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-bool fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most)
+void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most)
 {
     struct fair_index *index = store->fair != NULL ? find_index(store->fair, db, prefix) : NULL;
-    return index != NULL && catch_up(store, index, now, most);
+    if (index != NULL) catch_up(store, index, now, most);
 }
 
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key)
@@ -392,9 +389,9 @@ void fair_turned(struct store *store, struct fair_index *index, msec now)
     place(store, index, node, now, true);
 }
 
-msec fair_next_at(const struct fair_index *index)
+msec fair_next_at(const struct fair_index *index, msec now)
 {
-    return agenda_next(&index->later);
+    return TAILQ_FIRST(&index->ring) != NULL ? now : agenda_next(&index->later);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */

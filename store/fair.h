@@ -49,8 +49,8 @@ enum {
 
 /* Set by the server; all may be NULL. They only note what to do when the transaction has ended. */
 struct fair_hooks {
-    /* An element of this key may be claimed now. Returns whether a client waits for the key. */
-    bool (*ready)(void *ctx, unsigned db, struct bytes prefix, struct bytes key);
+    /* An element of this key may be claimed now. */
+    void (*ready)(void *ctx, unsigned db, struct bytes prefix, struct bytes key);
     /* One of some key may be claimed at this instant, or earlier. */
     void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
     /* Does a client wait for the prefix? */
@@ -67,19 +67,17 @@ bool fair_prefix_ok(struct bytes name);
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
 /* Does it know all keys? If not, looks at about `budget` buckets more. */
 bool fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
-/* Puts keys into the ring whose instants have come, at most `most`. Returns whether a client waits
- * for one of them. */
-bool fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
+/* Puts keys into the ring whose instants have come, at most `most`. */
+void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
 
 /* The key whose turn it is, or false if no element may be claimed. `key` is valid until
  * fair_turned. Looks at the key no closer than its node: it may be unable to deliver after all. */
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct store *store, struct fair_index *index, msec now);
-/* The instant at which another key can join the ring without a change of it; NEVER if there is
- * none.
- */
-msec fair_next_at(const struct fair_index *index);
+/* The instant from which on another key may have its turn, unless one changes before: now if the
+ * ring is not empty, NEVER if there is none. */
+msec fair_next_at(const struct fair_index *index, msec now);
 
 /* ---- changes (for store/txn) ---- */
 

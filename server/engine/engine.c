@@ -20,9 +20,9 @@ static size_t count_waiting(void *ctx, unsigned db, struct bytes key, size_t mos
     return blocked_waiting(ctx, db, key, TYPE_LEASE, most);
 }
 
-static bool make_fair_ready(void *ctx, unsigned db, struct bytes prefix, struct bytes key)
+static void make_fair_ready(void *ctx, unsigned db, struct bytes prefix, struct bytes key)
 {
-    return blocked_ready_under(ctx, db, prefix, key);
+    blocked_ready_under(ctx, db, prefix, key);
 }
 
 static void wake_prefix_at(void *ctx, unsigned db, struct bytes prefix, msec at)

@@ -60,10 +60,9 @@ void unblock_ready(struct engine *engine)
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
-        if (try.is_prefix &&
-            fair_catch_up(engine->store, try.db, try.key, clock_now(engine->clock), CATCH_UP)) {
-            blocked_defer_prefix(engine->blocked, &try);
-            continue;
+        if (try.is_prefix) {
+            fair_catch_up(engine->store, try.db, try.key, clock_now(engine->clock), CATCH_UP);
+            if (blocked_defers(engine->blocked, &try)) continue;
         }
         if (lacks_replicas || settle_postpones(engine, &try)) {
             blocked_skip_key(engine->blocked);

@@ -15,6 +15,7 @@ NOON = 1_900_000_000_000  # where its time begins
 LATEST = 2**63 - 3
 WAITS = object()  # instead of a reply
 MOST_CLAIMED = {b"d1": 3, b"d2": 1}  # policies
+PREFIX = b"d*"  # the one for which there is an index
 NO_ARRAY = object()
 WRONGTYPE = b"WRONGTYPE "
 OPTIONS = ("KEEP", "REPLACE", "POSTPONE", "REMEMBER", "EVERY", "CRON")
@@ -125,6 +126,14 @@ class Key:
         return other
 
 
+class Turns:
+    """Whose turn it is among the dehydrators with PREFIX of a database: those in the ring, in order, and when the others
+    join it, with a number that grows."""
+
+    def __init__(self):
+        self.ring, self.later, self.moves = [], {}, 0
+
+
 class Waiter:
     def __init__(self, client, db, words, until):
         self.client, self.db, self.words, self.until = client, db, words, until
@@ -142,7 +151,8 @@ class Model:
     def __init__(self):
         self.now, self.arrivals = NOON, 0
         self.granted, self.first_token = 0, None
-        self.dbs = [{}, {}]
+        self.dbs, self.turns = [{}, {}], [Turns(), Turns()]
+        self.touched, self.turn = [], None  # keys that changed; the one whose turn it is
         self.waiting, self.heard = [], {}
         self.ready, self.wakes, self.armings = [], {}, 0  # keys: in order; (instant, arming) by key
         self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
@@ -175,6 +185,7 @@ class Model:
                     del db[name]
                 elif key.kind == "dehydrator":
                     self.end_spans(number, name, key)
+        self.settle_turns()
         self.note_due()
         self.wake()
         for waiter in [w for w in self.waiting if w.until and w.until <= now]:
@@ -239,6 +250,8 @@ class Model:
 
     def make_ready(self, db, name, kind=None):
         """kind: there is no effect unless some client waits for it."""
+        if kind is not None:
+            self.touch(db, name)
         is_wanted = any((w.db, w.words[1]) == (db, name) for w in self.waiting)
         if is_wanted and (db, name) not in self.ready and (
                 kind is None or any(w.kind == kind for w in self.waiting)):
@@ -247,6 +260,10 @@ class Model:
     def arm(self, db, words):
         """Makes the key ready when its next element falls due, or may be claimed, or earlier."""
         name = words[1]
+        if name == PREFIX:
+            turns = self.turns[db]
+            self.wake_at(db, name, self.now if turns.ring else min((at for at, _ in turns.later.values()), default=None))
+            return
         key = self.dbs[db].get(name)
         if key is None or not key.value:
             return
@@ -255,9 +272,65 @@ class Model:
         at = max(at, key.paused)
         if words[0] == "REDE.CLAIM" and self.claims_left(db, name) == 0:
             at = max(at, min(e.at for e in key.value.values() if self.is_claimed(e)))
-        if (db, name) not in self.wakes or self.wakes[db, name][0] > at:
+        self.wake_at(db, name, at)
+
+    def wake_at(self, db, name, at):
+        if at is not None and ((db, name) not in self.wakes or self.wakes[db, name][0] > at):
             self.armings += 1
             self.wakes[db, name] = at, self.armings
+
+    # -- turns --
+
+    def claimable_at(self, db, name):
+        """When an element of the key may be claimed, as things are; None without elements."""
+        key = self.dbs[db].get(name)
+        if key is None or key.kind != "dehydrator" or not key.value:
+            return None
+        at = max(min(e.at for e in key.value.values()), key.paused)
+        if self.claims_left(db, name) == 0:
+            at = max(at, min(e.at for e in key.value.values() if self.is_claimed(e)))
+        return at
+
+    def touch(self, db, name):
+        """Notes a change of a key under the prefix."""
+        where = db, name
+        if name != PREFIX and name.startswith(PREFIX[:-1]) and where != self.turn and where not in self.touched:
+            self.touched.append(where)
+
+    def settle_turns(self):
+        """At the end of a command."""
+        while self.touched:
+            db, name = self.touched.pop(0)
+            self.catch_up(db)
+            self.put_in_turn(db, name)
+
+    def catch_up(self, db):
+        later = self.turns[db].later
+        while due := [name for name, (at, _) in later.items() if at <= self.now]:
+            self.put_in_turn(db, min(due, key=later.get))
+
+    def put_in_turn(self, db, name, behind=False):
+        turns, at = self.turns[db], self.claimable_at(db, name)
+        was_in_ring, is_due = name in turns.ring, at is not None and at <= self.now
+        if was_in_ring and is_due and not behind:
+            return
+        if not is_due and at is not None and turns.later.get(name, [0])[0] == at:
+            return
+        if was_in_ring:
+            turns.ring.remove(name)
+        if is_due:
+            turns.later.pop(name, None)
+            turns.ring.append(name)
+            if not was_in_ring:
+                self.make_ready(db, name)
+                self.make_ready(db, PREFIX)
+        elif at is None:
+            turns.later.pop(name, None)
+        else:
+            turns.moves += 1
+            turns.later[name] = at, turns.moves
+            if any((w.db, w.words[1]) == (db, PREFIX) for w in self.waiting):
+                self.wake_at(db, PREFIX, at)
 
     def wake(self):
         self.serve()
@@ -269,15 +342,49 @@ class Model:
 
     def serve(self):
         while self.ready:
-            where = self.ready.pop(0)
-            for waiter in [w for w in self.waiting if (w.db, w.words[1]) == where]:
-                self.serve_one(waiter)
+            self.serve_key(*self.ready.pop(0))
         self.note_due()
+
+    def serve_key(self, db, name):
+        """The clients of a key, or of the prefix. Before one of a key under the prefix, those of the prefix that began
+        to wait earlier are tried, until one of them finds nothing."""
+        queue = [w for w in self.waiting if (w.db, w.words[1]) == (db, name)]
+        nothing = set()  # commands that found nothing
+        while queue:
+            waiter, earlier = queue[0], None
+            if waiter.words[0] in nothing:
+                queue.pop(0)
+                continue
+            if name != PREFIX and name.startswith(PREFIX[:-1]) and "REDE.FAIRCLAIM" not in nothing:
+                earlier = next((w for w in self.waiting[:self.waiting.index(waiter)]
+                                if (w.db, w.words[1]) == (db, PREFIX)), None)
+            if earlier is None:
+                queue.pop(0)
+            tried = earlier or waiter
+            if tried.words[1] == PREFIX:
+                self.catch_up(db)
+                if self.defers(tried):
+                    if earlier:
+                        self.make_ready(db, name)
+                    self.make_ready(db, PREFIX)
+                    return
+            elif name not in self.dbs[db]:
+                return
+            if self.serve_one(tried) is WAITS:
+                nothing.add(tried.words[0])
+
+    def defers(self, waiter):
+        """Does a client that began to wait earlier wait for a key under the prefix that is ready?"""
+        first = {}
+        for other in self.waiting[:self.waiting.index(waiter)]:
+            first.setdefault((other.db, other.words[1]), other)
+        return any(db == waiter.db and name != PREFIX and (db, name) in first and name.startswith(PREFIX[:-1])
+                   for db, name in self.ready)
 
     def serve_one(self, waiter):
         key = self.dbs[waiter.db].get(waiter.words[1])
-        if key is None or key.kind != waiter.kind:
-            return
+        if waiter.words[1] != PREFIX and (key is None or key.kind != waiter.kind):
+            return None
         try:
             reply = self.run(waiter.db, waiter.words)
         except Refused as refused:
@@ -287,6 +394,7 @@ class Model:
         else:
             self.stop(waiter)
             self.say(waiter.client, reply)
+        return reply
 
     def has_unordered_waiters(self):
         """May the outcome of SWAPDB depend on which of two keys is served first?"""
@@ -315,10 +423,15 @@ class Model:
     def run(self, db, words):
         name, *arguments = words
         self.notified = set()
-        return getattr(self, name.lower().replace(".", "_"))(db, *arguments)
+        try:
+            return getattr(self, name.lower().replace(".", "_"))(db, *arguments)
+        finally:
+            self.settle_turns()
 
     def tell(self, db, name, event):
         """Records one event of a command and key, for any number of elements."""
+        if event != "rede.update":
+            self.touch(db, name)
         if (db, name, event) not in self.notified:
             self.notified.add((db, name, event))
             self.events.setdefault((db, name), []).append(event)
@@ -602,19 +715,38 @@ class Model:
     def rede_claim(self, db, name, lease, *options):
         end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
         key = self.find(db, name)
-        claims = []
         due = self.due(key, option(options, "COUNT")) if key and not key.paused else []
-        for ident in due[:self.claims_left(db, name) if due else 0]:
-            element = key.value[ident]
-            self.place(element, end)
-            element.claimed = True
-            element.deliveries += 1
-            element.token = self.grant() if "TOKENS" in options else None
-            claims.append([ident, element.payload, element.deliveries])
-            if element.token is not None:
-                claims[-1].append(functools.partial(self.is_token, element.token))
-            self.tell(db, name, "rede.claim")
-            self.make_ready(db, name, "dehydrator")
+        claims = [self.claim(db, name, ident, end, options)
+                  for ident in due[:self.claims_left(db, name) if due else 0]]
+        return claims or (WAITS if "BLOCK" in options else [])
+
+    def claim(self, db, name, ident, end, options):
+        element = self.dbs[db][name].value[ident]
+        self.place(element, end)
+        element.claimed = True
+        element.deliveries += 1
+        element.token = self.grant() if "TOKENS" in options else None
+        self.tell(db, name, "rede.claim")
+        self.make_ready(db, name, "dehydrator")
+        token = [] if element.token is None else [functools.partial(self.is_token, element.token)]
+        return [ident, element.payload, element.deliveries, *token]
+
+    def rede_fairclaim(self, db, _prefix, lease, *options):
+        end = self.instant(lease if isinstance(lease, int) and lease > 0 else None, "lease")
+        count, ring, claims = option(options, "COUNT") or 1, self.turns[db].ring, []
+        while len(claims) < count:
+            self.catch_up(db)
+            if not ring:
+                break
+            name = ring[0]
+            self.turn = db, name
+            at = self.claimable_at(db, name)
+            if at is not None and at <= self.now:
+                if claims and claims[-1][0] != name:
+                    self.notified.discard((db, name, "rede.claim"))  # one event for each turn
+                claims.append([name, *self.claim(db, name, self.due(self.dbs[db][name])[0], end, options)])
+            self.turn = None
+            self.put_in_turn(db, name, behind=True)
         return claims or (WAITS if "BLOCK" in options else [])
 
     # -- reading --
@@ -734,6 +866,7 @@ class Model:
         if name not in self.dbs[db] or (to in self.dbs[db] and not replace):
             return 0
         self.dbs[db][to] = self.dbs[db][name].copy()
+        self.touch(db, to)
         self.make_ready(db, to)
         return 1
 
@@ -742,6 +875,8 @@ class Model:
             raise Refused(b"ERR no such key")
         self.forget_new()
         self.dbs[db][to] = self.dbs[db].pop(name)
+        self.touch(db, name)
+        self.touch(db, to)
         self.make_ready(db, to)
         return Status(b"OK")
 
@@ -752,12 +887,15 @@ class Model:
             return 0
         self.forget_new()
         self.dbs[to][name] = self.dbs[db].pop(name)
+        self.touch(db, name)
+        self.touch(to, name)
         self.make_ready(to, name)
         return 1
 
     def swapdb(self, _db, _first, _second):
         self.forget_new()
         self.dbs.reverse()
+        self.turns.reverse()
         for waiter in self.waiting:
             self.make_ready(waiter.db, waiter.words[1])
         return Status(b"OK")
@@ -772,7 +910,7 @@ class Model:
 
 def nothing_came(words):
     """The reply at a timeout."""
-    return [] if words[0] == "REDE.CLAIM" else NO_ARRAY
+    return [] if words[0] in ("REDE.CLAIM", "REDE.FAIRCLAIM") else NO_ARRAY
 
 
 class Made:

@@ -8,8 +8,8 @@ the other generators (tests/README.md).
 import re
 
 from daemon import Raw, encode, equal, read_reply
-from dehydrator_model import (MOST_CLAIMED, NO_ARRAY, NOON, SCHEDULES, WAITS, Made, Model, Refused, Scores, Status,
-                              Token)
+from dehydrator_model import (MOST_CLAIMED, NO_ARRAY, NOON, PREFIX, SCHEDULES, WAITS, Made, Model, Refused, Scores,
+                              Status, Token)
 from random_programs import Kind, shown
 
 TOLD = {"del", "expired", *("rede." + what for what in (
@@ -77,6 +77,10 @@ class Crowd:
         self.keeper.call("DEBUG", "CLOCK", "HOLD", NOON)
         for name, most in MOST_CLAIMED.items():
             self.keeper.call("POLICY", "SET", name, "CLAIMED", most)
+        self.keeper.call("POLICY", "SET", PREFIX, "FAIR")
+        for db in (1, 0):  # makes the indexes while there are no keys: their first order is that of the table
+            self.keeper.call("SELECT", db)
+            self.keeper.call("REDE.FAIRCLAIM", PREFIX, 1)
         self.listener = Client(daemon.path, 2, 0)
         self.listener.call("PSUBSCRIBE", "__keyevent@*")
         self.clients = {name: Client(daemon.path, *who) for name, who in WHO.items()}
@@ -304,10 +308,10 @@ class Author:
     def taking(self, may_wait):
         rng, name = self.rng, self.rng.choice(NAMES)
         kind = rng.choice(["POLL", "XPOLL", "CLAIM", "CLAIM", "CLAIM", "BPOLL", "BPOLL", "BLOCK",
-                           "BLOCK"])
+                           "BLOCK", "FAIR", "FAIR", "FAIR BLOCK", "FAIR BLOCK"])
         with_ids, tokens = rng.choice([[], ["WITHIDS"]]), rng.choice([[], ["TOKENS"]])
         lease = rng.choice([1, 5, 10, 10, 30, 100, 0, "x"] if rng.random() < 0.2 else [5, 10, 30])
-        if kind in ("BPOLL", "BLOCK") and not may_wait:
+        if kind in ("BPOLL", "BLOCK", "FAIR BLOCK") and not may_wait:
             kind = "POLL"
         return {
             "POLL": lambda: ["REDE.POLL", name, *self.count(), *with_ids],
@@ -316,6 +320,9 @@ class Author:
             "CLAIM": lambda: ["REDE.CLAIM", name, lease, *self.count(), *tokens],
             "BLOCK": lambda: ["REDE.CLAIM", name, lease, *self.count(), "BLOCK", self.timeout(),
                               *tokens],
+            "FAIR": lambda: ["REDE.FAIRCLAIM", PREFIX, lease, *self.count(), *tokens],
+            "FAIR BLOCK": lambda: ["REDE.FAIRCLAIM", PREFIX, lease, *self.count(), "BLOCK", self.timeout(),
+                                   *tokens],
         }[kind]()
 
     def by_id(self):

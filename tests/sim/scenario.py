@@ -18,12 +18,13 @@ from work.queues import Queues
 from work.registers import Registers
 from work.rules import Rules
 from work.streams import Streams
+from work.tenants import Tenants
 from work.timed import Timed
 from work.waiting import Waiting
 from world import NOON, SECOND, Broken, Client, Error, World
 
 WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Jobs, Leases, Logs, Members, Mixed, Queues, Registers,
-                                          Rules, Streams, Timed, Waiting)}
+                                          Rules, Streams, Tenants, Timed, Waiting)}
 NOT_DRAWN = {"PlainLocks": PlainLocks}  # it breaks its promise: test_locks.py
 # These know that memory may run out in the middle of a transaction or script.
 WITHOUT_MEMORY = ("Caching", "Leases", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")

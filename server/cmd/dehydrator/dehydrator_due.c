@@ -325,7 +325,7 @@ static void cmd_rede_fairclaim(struct call *call)
     if (done == 0 && grant.no_tokens) {
         fail(call, ERR_NO_TOKENS);
     } else if (done == 0 && take.waits) {
-        block_until_turn(call, &take, fair_next_at(index));
+        block_until_turn(call, &take, fair_next_at(index, txn->now));
     } else {
         resp_array(out, done);
         resp_splice(out, &elements);

@@ -229,6 +229,12 @@ static void find_next(struct blocked *blocked)
     }
 }
 
+static bool is_under(struct bytes key, struct bytes prefix)
+{
+    return key.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(key.data, prefix.data, prefix.len) == 0);
+}
+
 /* Of the prefixes that cover the key of the next client, the first client that blocked earlier; or
  * NULL. */
 static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
@@ -242,8 +248,7 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     dict_iter_begin(&iter, &blocked->prefixes[next->queue->db]);
     while ((queue = dict_iter_next(&iter)) != NULL) {
         struct bytes prefix = blocked_queue_key(queue);
-        if (has_nothing(blocked, queue) || key.len < prefix.len) continue;
-        if (prefix.len > 0 && memcmp(key.data, prefix.data, prefix.len) != 0) continue;
+        if (has_nothing(blocked, queue) || !is_under(key, prefix)) continue;
         const struct queued_client *queued = TAILQ_FIRST(&queue->clients);
         while (queued != NULL && queued->client->or_gone) /* it waits for something else */
             queued = TAILQ_NEXT(queued, of_key);
@@ -304,10 +309,25 @@ static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, 
     blocked_wake_queue(blocked, queue, again);
 }
 
-void blocked_defer_prefix(struct blocked *blocked, const struct blocked_try *try)
+bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
+    const struct blocked_client *client = try->session->blocked;
+    const struct key_queue *queue;
+    bool found = false;
+    TAILQ_FOREACH(queue, &blocked->ready, by_readiness)
+    {
+        if (queue->is_prefix || queue->db != try->db) continue;
+        if (!is_under(blocked_queue_key(queue), try->key)) continue;
+        const struct blocked_client *first = TAILQ_FIRST(&queue->clients)->client;
+        found |= first->type == TYPE_DEHYDRATOR && first->arrival < client->arrival;
+    }
+    if (!found) return false;
+    queue = blocked->next != NULL ? blocked->next->queue : NULL;
+    if (queue != NULL && !queue->is_prefix)
+        blocked_ready(blocked, queue->db, blocked_queue_key(queue));
     blocked_ready_prefix(blocked, try->db, try->key);
-    if (blocked->next == NULL || blocked->next->queue->is_prefix) blocked_skip_key(blocked);
+    blocked_skip_key(blocked);
+    return true;
 }
 
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again)

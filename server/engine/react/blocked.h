@@ -54,9 +54,8 @@ size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
-/* An element of this dehydrator under the prefix may be claimed: makes key and prefix ready.
- * Returns whether a client waits for the key. */
-bool blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
+/* An element of this dehydrator under the prefix may be claimed: makes key and prefix ready. */
+void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
                          struct bytes key);
 void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix);
 /* Makes the prefix ready at this time (not 0), or earlier. */
@@ -94,9 +93,9 @@ struct blocked_try {
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* Call when the key of the last try has nothing more: skips its other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* Call before a client of a prefix is tried if keys under it have become ready: their clients may
- * have blocked earlier. The prefix stays ready. */
-void blocked_defer_prefix(struct blocked *blocked, const struct blocked_try *try);
+/* Call before a client of a prefix is tried. Returns true if a client that blocked earlier waits
+ * for a ready key under the prefix: then that key has its turn first, and the try comes again. */
+bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
 /* Call when the key of the last try is missing: skips its other clients without `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Call when the key has nothing for the command of this try. Skips other clients that want the same

@@ -61,13 +61,11 @@ void blocked_wake_prefix_at(struct blocked *blocked, unsigned db, struct bytes p
     if (queue != NULL) blocked_wake_queue(blocked, queue, at);
 }
 
-bool blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
+void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
                          struct bytes key)
 {
-    struct key_queue *queue = blocked_find_queue(blocked, db, key);
-    if (queue != NULL) make_ready(blocked, queue, false);
+    blocked_ready(blocked, db, key);
     blocked_ready_prefix(blocked, db, prefix);
-    return queue != NULL;
 }
 
 /* After SWAPDB any key may have a value. */
