@@ -21,7 +21,7 @@ sys.path.insert(1, PYTHON)
 import expired
 import redis
 PAGES = ("queues", "retry-queues", "rate-limits", "sessions", "recency-and-caches", "stale-cache",
-         "timers", "expiry-log", "locks", "from-rabbitmq")
+         "timers", "expiry-log", "locks", "from-rabbitmq", "many-tenants")
 PROGRAM_SECONDS = 60
 # Read from stdin, a module finds its packages from the working directory on.
 RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=module", "-"]}
