@@ -78,6 +78,27 @@ PLANTS = {
         ("server/engine/react/commit_hooks.c",
          "hooks->store->policies.with[POLICY_CLAIMED] > 0)", "hooks->store->policies.with[POLICY_RATE] > 0)"),
     ),
+    "a tenant that becomes due goes first": (
+        "tests/e2e/queues/test_fair_claims.py joins_at_the_end",
+        ("store/fair.c",
+         "TAILQ_INSERT_TAIL(&index->ring, node, of_ring);", "TAILQ_INSERT_HEAD(&index->ring, node, of_ring);"),
+    ),
+    "a due element wakes nobody who waits for its prefix": (
+        "tests/e2e/queues/test_fair_claims.py clients_wait",
+        ("server/engine/engine.c",
+         "    blocked_wake_prefix_at(ctx, db, prefix, at);\n", "    (void)ctx, (void)db, (void)prefix, (void)at;\n"),
+    ),
+    "who waits for a prefix comes after all who wait for a key": (
+        "tests/e2e/queues/test_fair_claims.py one_queue",
+        ("server/engine/react/blocked.c",
+         "blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;",
+         "blocked->of_prefix > 1000 ? earlier_of_prefix(blocked) : NULL;"),
+    ),
+    "reading is enough to claim from a prefix": (
+        "tests/e2e/queues/test_fair_claims.py whole_prefix",
+        ("server/engine/acl/acl_check.c",
+         "if ((item->tag & access) == access && (covers ||", "if ((item->tag & access) != 0 && (covers ||"),
+    ),
     "BACKOFF does not double": (
         "tests/e2e/queues/test_dehydrator_claims.py back_off",
         ("store/policy/policy_options.c", "most : 2 * delay;", "most : delay + 1;"),

@@ -206,9 +206,9 @@ PLANTS = {
     ),
     "a paused dehydrator delivers": (
         "Jobs",
-        ("server/cmd/dehydrator/dehydrator_args.c",
-         "dehydrator_paused(entry->object.dehydrator, call->txn->now) != 0) return 0;",
-         "dehydrator_paused(entry->object.dehydrator, call->txn->now) == 1) return 0;"),
+        ("store/delivery.c",
+         "dehydrator_paused(entry->object.dehydrator, now) != 0) return 0;",
+         "dehydrator_paused(entry->object.dehydrator, now) == 1) return 0;"),
     ),
     "a pause is not in the journal": (
         "Jobs master|power|kill-in-a-call",
@@ -218,15 +218,36 @@ PLANTS = {
     ),
     "a rate allows one more": (
         "Jobs",
-        ("server/cmd/dehydrator/dehydrator_due.c",
-         "policy_rate_after(policy, next, count));",
-         "policy_rate_after(policy, next, count - 1));"),
+        ("store/delivery.c",
+         "policy_rate_after(policy, *next, count);",
+         "policy_rate_after(policy, *next, count - 1);"),
     ),
     "one more is claimed than CLAIMED allows": (
         "Jobs",
-        ("server/cmd/dehydrator/dehydrator_args.c",
+        ("store/delivery.c",
          "return claimed < policy->max_claimed ? policy->max_claimed - claimed : 0;",
          "return policy->max_claimed + 1 - claimed;"),
+    ),
+    "a tenant keeps its turn": (
+        "Tenants",
+        ("store/fair.c",
+         "    index->turn = NULL;\n    place(store, index, node, now, true);",
+         "    index->turn = NULL;\n    place(store, index, node, now, false);"),
+    ),
+    "a push wakes nobody who waits for a prefix": (
+        "Tenants",
+        ("server/engine/react/blocked_ready.c",
+         "    blocked_ready(blocked, db, key);\n    blocked_ready_prefix(blocked, db, prefix);\n",
+         "    blocked_ready(blocked, db, key);\n    (void)prefix;\n"),
+    ),
+    "a turn ignores CLAIMED": (
+        "Tenants",
+        ("server/cmd/dehydrator/dehydrator_due.c",
+         "if (count_claimable(call, entry, 1) == 0) return false;",
+         "if (count_deliverable(call, entry, 1) == 0) return false;"),
+        ("store/delivery.c",
+         "    if (claims && delivery_claims_left(store, entry, now) == 0) {",
+         "    if (claims && now == 0 && delivery_claims_left(store, entry, now) == 0) {"),
     ),
     "a rate is forgotten at a restart": (
         "Jobs master|power|kill-in-a-call",
