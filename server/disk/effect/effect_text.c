@@ -116,8 +116,9 @@ static inline char *print_set(char *to, const struct effect *effect)
     return lasts ? to : print_int64(copy_short(to, DEADLINE.data, DEADLINE.len), effect->at);
 }
 
-/* False: the command is too large. */
-static inline bool write_set(struct effect_writer *writer, const struct effect *effect)
+/* False: the command is too large. Not inlined, as put_other. */
+__attribute__((noinline)) static bool write_set(struct effect_writer *writer,
+                                                const struct effect *effect)
 {
     size_t bound = set_bound(effect);
     if (bound > RESERVE_MAX) return false;
@@ -315,7 +316,9 @@ static inline bool write_brief(struct effect_writer *writer, const struct effect
     return len > 0;
 }
 
-static void put_other(struct effect_writer *writer, const struct effect *effect)
+/* Not inlined, so that effect_writer_put saves fewer registers. */
+__attribute__((noinline)) static void put_other(struct effect_writer *writer,
+                                                const struct effect *effect)
 {
     const struct effect_form *form = effect_form_of(effect);
     if (writer->run.form == form && continues_run(&writer->run, form, effect)) {

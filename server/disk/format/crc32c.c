@@ -122,17 +122,29 @@ uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len)
 
 #include <nmmintrin.h>
 
+static inline uint64_t word_at(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
 __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t sum, const void *data,
                                                                  size_t len)
 {
     const uint8_t *at = data;
-    uint64_t state = ~sum, word;
+    enum { WORD = sizeof(uint64_t) };
+    uint64_t state = ~sum;
     uint32_t half;
     uint16_t quarter;
-    for (; len >= sizeof(word); len -= sizeof(word), at += sizeof(word)) {
-        memcpy(&word, at, sizeof(word));
-        state = _mm_crc32_u64(state, word);
+    for (; len >= 4 * WORD; len -= 4 * WORD, at += 4 * WORD) {
+        state = _mm_crc32_u64(state, word_at(at));
+        state = _mm_crc32_u64(state, word_at(at + WORD));
+        state = _mm_crc32_u64(state, word_at(at + 2 * WORD));
+        state = _mm_crc32_u64(state, word_at(at + 3 * WORD));
     }
+    for (; len >= WORD; len -= WORD, at += WORD)
+        state = _mm_crc32_u64(state, word_at(at));
     /* Records are short, so the rest after the blocks of eight is a large part of them. */
     if (len & sizeof(half)) {
         memcpy(&half, at, sizeof(half));
