@@ -134,6 +134,31 @@ START_TEST(effects_that_nobody_writes_are_malformed)
 }
 END_TEST
 
+START_TEST(random_bytes_are_never_read_beyond_their_end)
+{
+    struct rng rng;
+    rng_init(&rng, test_seed());
+    for (int i = 0; i < 100000; i++) {
+        size_t len = 1 + rng_below(&rng, 40), size, measured;
+        char *some = malloc(len); /* so that a sanitizer sees what is read behind it */
+        for (size_t at = 0; at < len; at++)
+            some[at] = (char)(rng_chance(&rng, 70) ? rng_below(&rng, 6) : rng_below(&rng, 256));
+        some[0] = (char)(EFFECT_BRIEF | rng_below(&rng, 12) | (rng_chance(&rng, 50) ? 0x40u : 0u));
+        struct bytes key = rng_chance(&rng, 50) ? LIT("key") : (struct bytes){ 0 };
+        struct effect got = { 0 };
+        enum request_status status = effect_brief_read(some, len, &key, &got, &size);
+        enum request_status rough = effect_brief_measure(some, len, &measured);
+        if (status == REQUEST_WHOLE) {
+            ck_assert_uint_le(size, len);
+            ck_assert(effect_times_ok(&got));
+            ck_assert(bytes_equal(key, got.key));
+        }
+        if (status != REQUEST_MALFORMED) ck_assert(status == rough && size == measured);
+        free(some);
+    }
+}
+END_TEST
+
 /* These are written as commands. */
 START_TEST(other_effects_have_no_brief_form)
 {
@@ -193,6 +218,7 @@ Suite *test_suite(void)
         effects_of_every_kind_are_read_back,
         beginning_of_an_effect_is_partial,
         effects_that_nobody_writes_are_malformed,
+        random_bytes_are_never_read_beyond_their_end,
         other_effects_have_no_brief_form,
         writer_prefers_the_brief_form,
         NULL,
