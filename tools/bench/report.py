@@ -220,6 +220,21 @@ def stampede_table(results):
         for what, found in results.items()])
 
 
+def tenants_tables(results):
+    heads = ["", "B waits, p50", "p99", "jobs of A a second"]
+    noise = table(heads, [[what, f"{found['p50_ms']:,.1f} ms", f"{found['p99_ms']:,.1f} ms", f"{found['jobs_a']:,.0f}"]
+                          for what, found in results["noise"].items()])
+    turns, index, number = results["turns"], results["index"], f"{results['tenants']:,}"
+    rest = table(["", ""], [
+        [f"REDE.FAIRCLAIM at pipeline 16, {number} tenants of 10 elements, a second of CPU time", f"{turns['fair']:,.0f}"],
+        ["REDE.CLAIM of one key with all these elements", f"{turns['claim']:,.0f}"],
+        [f"the first REDE.FAIRCLAIM, {number} tenants", f"{index['first_ms']:,.0f} ms"],
+        ["PING of another client meanwhile, p99 and longest", f"{index['ping_p99_ms']:.2f} ms, {index['ping_max_ms']:.2f} ms"],
+        ["bytes for each tenant with one element of 24 bytes, and with the index",
+         f"{index['bytes']:.0f}, {index['with_index']:.0f}"]])
+    return f"{noise}\n\n{rest}"
+
+
 def cores_table(results):
     heads = ["server, io-threads", "main thread: GET", "SET", "TLS GET", "TLS SET", "process: GET", "TLS GET",
              "GETs a second", "TLS GETs a second", "PING p99", "beside TLS handshakes"]
@@ -544,6 +559,8 @@ def sections(results, names):
         found["cycles"] = cycles_table(results["cycles"], names)
     if results.get("stampede"):
         found["stampede"] = stampede_table(results["stampede"])
+    if results.get("tenants"):
+        found["tenants"] = tenants_tables(results["tenants"])
     if results.get("cores"):
         found["cores"] = cores_table(results["cores"])
     if results.get("queues"):

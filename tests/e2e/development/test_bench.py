@@ -232,6 +232,14 @@ def the_driver_measures_stampedes():
 
 
 @test
+def the_driver_measures_tenants():
+    shows(output_of("tenants", "--quick", "--no-bare", "--redis", ""),
+          "| one queue, REDE.CLAIM | ", "| a queue each, REDE.FAIRCLAIM | ",
+          "| REDE.FAIRCLAIM at pipeline 16, 2,000 tenants of 10 elements, a second of CPU time | ",
+          "| the first REDE.FAIRCLAIM, 2,000 tenants | ", "| bytes for each tenant ")
+
+
+@test
 def the_driver_measures_scripts():
     shows(output_of("scripts", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05"),
           "| server | pipeline | SET, GET, DEL | ", "| expired | 16 | ", "| redis | 16 | ")
