@@ -241,7 +241,7 @@ static const struct figure rows[] = {
     COUNTER(expired_members, "members_expired", "Members and fields that expired."),
     COUNTER(evicted_keys, "keys_evicted", "Keys evicted for lack of memory."),
     GAUGE(with_deadline, "keys_with_deadline",
-          "Keys with a deadline, of their own or of a member."),
+          "Keys with a deadline, either of the key or of one of its members."),
     GAUGE(overdue_keys, "keys_overdue", "Expired keys not yet removed; counted up to 10000."),
     GAUGE(overdue_members, "members_overdue",
           "Expired members not yet removed; counted up to 10000."),

@@ -278,6 +278,10 @@ static void write_dehydrators(struct report *report)
     prom_family(&report->prom, "expired_dehydrator_oldest_due_seconds", PROM_GAUGE,
                 "How long the first due element has waited; 0 if none is due.");
     survey_dehydrators(report->survey, report->now, write_oldest_due, report);
+    prom_family(&report->prom, "expired_dehydrator_longest_wait_seconds", PROM_GAUGE,
+                "The same for the ten dehydrators where it has waited longest, of all that match "
+                "metrics-dehydrators.");
+    survey_longest(report->survey, report->now, false, write_oldest_due, report);
     prom_family(&report->prom, "expired_dehydrator_lateness_seconds", PROM_HISTOGRAM,
                 "Time from the deadline of an element, or the end of its lease, to its delivery.");
     survey_dehydrators(report->survey, report->now, write_lateness, report);

@@ -73,7 +73,7 @@ static void write_lag(struct json *json, const char *name, const struct histogra
 
 static void note_dehydrator(void *ctx, const struct surveyed *dehydrator)
 {
-    note(ctx, dehydrator, dehydrator->due);
+    note(ctx, dehydrator, dehydrator->due > 0 ? (uint64_t)dehydrator->oldest_due + 1 : 0);
 }
 
 static void list_dehydrators(struct state *state)
@@ -82,7 +82,9 @@ static void list_dehydrators(struct state *state)
     struct surveyed found[MOST];
     struct top top = { .entries = found, .size = sizeof(found[0]) };
     survey_dehydrators(state->survey, state->now, note_dehydrator, &top);
-    json_integer(json, "dehydratorCount", (int64_t)(top.total + survey_omitted(state->survey)));
+    size_t total = top.total + survey_omitted(state->survey);
+    survey_longest(state->survey, state->now, true, note_dehydrator, &top);
+    json_integer(json, "dehydratorCount", (int64_t)total);
     json_open(json, "dehydrators", '[');
     for (size_t i = 0; i < top.count; i++) {
         const struct surveyed *one = &found[i];

@@ -16,11 +16,19 @@ enum {
     REST = 20, /* the pause, as a multiple of the time that a survey worked */
 };
 
+/* Those whose first due element has waited longest, the longest first. */
+struct longest {
+    struct surveyed_name at[SURVEY_LONGEST];
+    msec since[SURVEY_LONGEST];
+    size_t count;
+};
+
 struct pass {
     struct outlook **outlooks;     /* of each database; NULL: it has no keys */
     struct surveyed_names names;   /* of dehydrators */
     struct surveyed_names drained; /* of dehydrators that have become empty; not in `names` */
     struct surveyed_names streams; /* that have groups */
+    struct longest longest;        /* of dehydrators */
     msec began;
 };
 
@@ -44,6 +52,8 @@ static void drop_pass(struct survey *survey, struct pass *pass)
     surveyed_names_drop(&pass->names);
     surveyed_names_drop(&pass->drained);
     surveyed_names_drop(&pass->streams);
+    for (size_t i = 0; i < pass->longest.count; i++)
+        blob_free(pass->longest.at[i].key);
     *pass = (struct pass){ 0 };
 }
 
@@ -67,15 +77,39 @@ void survey_free(struct survey *survey)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
+static void note_longest(struct survey *survey, const struct entry *entry)
+{
+    struct longest *longest = &survey->running.longest;
+    msec since = dehydrator_next(entry->object.dehydrator);
+    bool is_full = longest->count == SURVEY_LONGEST;
+    if (!instant_due(since, clock_now(survey->clock))) return;
+    if (is_full && longest->since[SURVEY_LONGEST - 1] <= since) return;
+    if (!surveyed_names_fit(&survey->running.names, entry_key(entry))) return;
+    for (size_t i = 0; i < longest->count; i++) /* it may be visited twice */
+        if (longest->at[i].db == survey->db &&
+            bytes_equal(blob_view(longest->at[i].key), entry_key(entry)))
+            return;
+    if (is_full) blob_free(longest->at[--longest->count].key);
+    size_t rank = longest->count++;
+    for (; rank > 0 && longest->since[rank - 1] > since; rank--) {
+        longest->at[rank] = longest->at[rank - 1];
+        longest->since[rank] = longest->since[rank - 1];
+    }
+    longest->at[rank] = (struct surveyed_name){ blob_new(entry_key(entry)), survey->db };
+    longest->since[rank] = since;
+}
+
 static void note_entry(void *ctx, const struct entry *entry)
 {
     struct survey *survey = ctx;
     struct pass *pass = &survey->running;
-    if (entry->object.type == TYPE_DEHYDRATOR)
+    if (entry->object.type == TYPE_DEHYDRATOR) {
         surveyed_names_note(&pass->names, survey->db, entry_key(entry));
-    else if (entry->object.type == TYPE_STREAM &&
-             stream_groups_count(stream_groups(entry->object.stream)) > 0)
+        note_longest(survey, entry);
+    } else if (entry->object.type == TYPE_STREAM &&
+               stream_groups_count(stream_groups(entry->object.stream)) > 0) {
         surveyed_names_note(&pass->streams, survey->db, entry_key(entry));
+    }
 }
 
 static void note_drained(void *ctx, struct bytes key, const struct delivery_tally *tally)
@@ -249,6 +283,19 @@ void survey_dehydrators(const struct survey *survey, msec now,
             visit(ctx, &found);
             left--;
         }
+    }
+}
+
+void survey_longest(const struct survey *survey, msec now, bool others,
+                    void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx)
+{
+    const struct longest *longest = &survey->result.longest;
+    for (size_t i = 0; i < longest->count; i++) {
+        struct surveyed found;
+        const struct surveyed_name *name = &longest->at[i];
+        if (others && surveyed_names_has(&survey->result.names, name->db, blob_view(name->key)))
+            continue;
+        if (read_dehydrator(survey, name, now, &found) && found.due > 0) visit(ctx, &found);
     }
 }
 

@@ -55,6 +55,13 @@ struct surveyed {
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 
+/* Visits up to SURVEY_LONGEST dehydrators whose first due element has waited longest, of all that
+ * match the pattern, the longest first when they were found; those that wait no more are left out.
+ * `others`: only those that survey_dehydrators does not visit. */
+enum { SURVEY_LONGEST = 10 };
+void survey_longest(const struct survey *survey, msec now, bool others,
+                    void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
+
 /* A consumer group as it is now. */
 struct surveyed_group {
     unsigned db;

@@ -53,12 +53,27 @@ bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct 
     return is_at(names, index_of(names, db, key), db, key);
 }
 
+static bool matches(const struct surveyed_names *names, struct bytes key)
+{
+    return names->pattern != NULL && bytes_match(blob_view(names->pattern), key);
+}
+
+static bool is_readable(struct bytes key)
+{
+    return key.len <= SURVEY_NAME_MAX && utf8_valid(key);
+}
+
+bool surveyed_names_fit(const struct surveyed_names *names, struct bytes key)
+{
+    return matches(names, key) && is_readable(key);
+}
+
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key)
 {
-    if (names->pattern == NULL || !bytes_match(blob_view(names->pattern), key)) return;
+    if (!matches(names, key)) return;
     size_t index = index_of(names, db, key);
     if (is_at(names, index, db, key)) return;
-    if (index == names->most || key.len > SURVEY_NAME_MAX || !utf8_valid(key)) {
+    if (index == names->most || !is_readable(key)) {
         names->omitted++;
         return;
     }

@@ -303,6 +303,27 @@ def dehydrators_are_limited_by_number_and_name():
         equal(list(values_by(daemon.metrics(), "expired_dehydrator_elements", "key")), ["d", "e"])
 
 
+@own
+def the_ten_that_wait_longest_are_reported_of_any_number():
+    with Port("--metrics-dehydrators-max", "3") as daemon:
+        client = daemon.redis()
+        daemon.hold()
+        for number in range(30):
+            client.execute_command("REDE.PUSH", f"q:{29 - number:02}", 0, "payload", "id")
+            daemon.step(1000)
+        client.execute_command("REDE.PUSH", "q:30", 10**6, "payload", "id")
+
+        def longest():
+            return values_by(daemon.metrics(), "expired_dehydrator_longest_wait_seconds", "key")
+        assert wait_for(lambda: len(longest()) == 10, 5)
+        equal(longest(), {f"q:{29 - number:02}": 30 - number for number in range(10)})
+        page = json.loads(daemon.ask("/state.json").body)
+        equal([one["key"] for one in page["dehydrators"]][:10], [f"q:{29 - number:02}" for number in range(10)])
+        equal(page["dehydratorCount"], 31)
+        client.execute_command("REDE.CLAIM", "q:29", 10**6)
+        equal(list(longest()), [f"q:{29 - number:02}" for number in range(1, 10)])
+
+
 # ---- times at which little can be shown ----
 
 @own
