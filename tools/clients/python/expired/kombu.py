@@ -15,7 +15,7 @@ which it waits in the server. Claims follow the order of priorities:
     perhaps               idle                            the command connection claims what there is room for
     no                    idle                            a claim is sent that blocks
     no, the claim waits   waiting                         the server answers when an element is due
-    no room (prefetch)    waiting                         CLIENT UNBLOCK ends the wait; what came meanwhile goes back
+    no room (prefetch)    waiting                         after 20 ms CLIENT UNBLOCK ends the wait; what came goes back
 
 Fanout exchanges use pub/sub, and tables of bindings are sets, both as in the Redis transport.
 Needs redis-py 4.3 and kombu 5.2, or later versions, and is written against kombu.transport.virtual.
@@ -48,6 +48,7 @@ __all__ = ["Channel", "Transport"]
 logger = get_logger(__name__)
 
 BATCH = 50  # the most messages that one claim takes
+UNBLOCK_DELAY = 0.02  # seconds without room after which a consumer stops waiting
 FOREIGN_DELAY = 3_600_000  # milliseconds after which a message that is not kombu's is looked at again
 NEEDED = ("REDE.PUSH", "REDE.CLAIM", "REDE.ACK", "REDE.EXTEND", "REDE.RETRY", "REDE.LEN")
 
@@ -192,7 +193,7 @@ class Claims:
                 for key, claims in by_key.items():
                     for first in range(0, len(claims), BATCH):
                         self._extend(key, claims[first:first + BATCH])
-            except redis.RedisError as error:  # the connections that wait report it to the consumer
+            except (redis.RedisError, OSError) as error:  # the connections that wait report it to the consumer
                 logger.warning("Can't renew the leases of %d messages: %s", len(held), error)
 
     def _extend(self, key, claims):
@@ -395,7 +396,7 @@ class Channel(virtual.Channel):
         self.lease = int(connection.options["lease"] * 1000)
         self.order = cycle_by_name(connection.options["queue_order_strategy"])()
         self.lines, self.subscription = {}, None
-        self.without_ack, self.lacks_room = set(), False
+        self.without_ack, self.lacks_room, self.will_unblock = set(), False, False
 
     @property
     def client(self):
@@ -563,7 +564,7 @@ class Channel(virtual.Channel):
         lines = [line for line in lines if self.lines.get(line.key) is line]  # not cancelled meanwhile
         self.lacks_room = self.room() <= 0
         if self.lacks_room:
-            self.unblock(lines)
+            self.unblock_soon()
             return delivered
         for line in lines:
             if line.may_have and not line.waits:
@@ -582,9 +583,22 @@ class Channel(virtual.Channel):
             for line, count in zip(lines, pipe.execute()):
                 line.may_have = count > 0
 
-    def unblock(self, lines):
-        """Ends their waits. Their replies arrive as if nothing were due."""
-        lines = [line for line in lines if line.waits and not line.unblocks]
+    def unblock_soon(self):
+        """A short task makes room again before this is worth its cost. What arrives meanwhile goes back."""
+        if self.transport.loop is None:
+            self.unblock()
+        elif not self.will_unblock and any(line.waits for line in self.lines.values()):
+            self.will_unblock = True
+            self.transport.loop.call_later(UNBLOCK_DELAY, self.unblock_if_full)
+
+    def unblock_if_full(self):
+        self.will_unblock = False
+        if not self.closed and self.room() <= 0:
+            self.unblock()
+
+    def unblock(self):
+        """Ends all waits. Their replies arrive as if nothing were due."""
+        lines = [line for line in self.lines.values() if line.waits and not line.unblocks]
         with self.client.pipeline(transaction=False) as pipe:
             for line in lines:
                 pipe.client_unblock(line.id)
@@ -625,8 +639,8 @@ class Channel(virtual.Channel):
             message = loads(bytes_to_str(payload))
             self.check(message)
         except Exception as error:  # pylint: disable=broad-except # any client can push anything
-            logger.error("Element %s of %s is no message of kombu: %s (%r). It is delivered again in an hour; REDE.PULL "
-                         "removes it.", id_, key, error, payload[:200])
+            logger.error("Element %s of %s is no message of kombu: %s (%r). It is delivered again in an hour; "
+                         "REDE.PULL removes it.", id_, key, error, payload[:200])
             self.client.rede_retry(key, FOREIGN_DELAY, (id_, token))
             return None
         properties = message["properties"]
