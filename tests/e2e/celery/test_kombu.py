@@ -4,15 +4,14 @@ import datetime
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import kombu.exceptions
-import redis
 
 sys.path.insert(1, sys.path[0])
 from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises
-from daemon import ORACLE, beside_redis, equal, fork, free_port, main, stepped, test, wait_for
+from daemon import Daemon, Skipped, beside_redis, equal, fork, main, oracle, stepped, test, wait_for
+from engines import MODULE, Engine
 
 KEY = "mail"
 
@@ -529,26 +528,23 @@ def urls_name_user_database_and_socket():
             wrong.connect()
 
 
+def refuse(engine, *words):
+    with engine, Broker() as broker:
+        url = f"redis://127.0.0.1:{engine.port}/0"
+        with raises(kombu.exceptions.VersionMismatch, url, *words):
+            broker.connect(url).connect()
+
+
 @beside_redis
 def server_without_our_commands_is_refused():
-    import tempfile  # pylint: disable=import-outside-toplevel
-    with tempfile.TemporaryDirectory() as folder, Broker() as broker:
-        port = free_port()
-        process = subprocess.Popen([ORACLE, "--port", str(port), "--save", "", "--dir", folder],
-                                   stdout=subprocess.DEVNULL)
-        try:
-            with redis.Redis(port=port) as client:
-                def answers():
-                    try:
-                        return client.ping()
-                    except redis.ConnectionError:
-                        return False
-                assert wait_for(answers)
-            with raises(kombu.exceptions.VersionMismatch, "REDE.CLAIM", "REDE.EXTEND", str(port)):
-                broker.connect(f"redis://127.0.0.1:{port}/0").connect()
-        finally:
-            process.kill()
-            process.wait()
+    refuse(Daemon(binary=oracle(), tcp=True), "REDE.CLAIM", "REDE.EXTEND")
+
+
+@beside_redis
+def module_is_refused():
+    if not os.access(MODULE, os.R_OK):
+        raise Skipped("there is no expired.so; make module builds it")
+    refuse(Engine(tcp=True), "REDE.ACK", "REDE.EXTEND", "REDE.RETRY")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """Tasks with ETAs up to 30 days, workers and a server that are killed: none is lost, none runs twice at once, and the
-others are punctual. TASKS=100000 runs that many (default 1500), at most RATE a second.
+others are punctual. TASKS=100000 runs that many (default 1500), at most RATE a second; LATENESS_MS=10 limits the p99 of
+the lateness, for a machine that has nothing else to do.
 
 The server's clock is stepped. Tasks are due in bursts of a few seconds, for which the clock runs; between them it
 jumps. Some bursts are disturbed: a worker or the server is killed in their middle.
@@ -22,7 +23,7 @@ BURST_SECONDS = 2
 DAYS_30 = 30 * 86_400_000
 WORKERS = 4
 PATIENCE = 60
-LATENESS_MS = 10  # of 99 in 100 tasks in bursts that nothing disturbs
+LATENESS_MS = float(os.environ.get("LATENESS_MS", "inf"))  # of 99 in 100 tasks in bursts that nothing disturbs
 
 
 class Proof:
@@ -164,8 +165,7 @@ def killed_workers_and_servers_lose_no_task():
         proof.submit()
         proof.go()
         late = proof.check()
-        if TASKS >= 10_000:  # a run on a quiet machine
-            assert late <= LATENESS_MS, late
+        assert late <= LATENESS_MS, late
 
 
 if __name__ == "__main__":

@@ -790,16 +790,10 @@ class Transport(virtual.Transport):
         try:
             connection.send_command("COMMAND", "INFO", *NEEDED)
             missing = [name for name, row in zip(NEEDED, connection.read_response()) if not row]
-            connection.send_command("INFO", "server")
-            has_tokens = "expired_version:" in bytes_to_str(connection.read_response())
         finally:
             connection.disconnect()
-        where = self.as_uri(None)
         if missing:
-            raise VersionMismatch(f"The server at {where} does not have {', '.join(missing)}. "
-                                  "The transport expired.kombu needs the server expired.")
-        if not has_tokens:
-            raise VersionMismatch(f"The server at {where} runs expired as a module, where REDE.CLAIM gives no TOKENS. "
+            raise VersionMismatch(f"The server at {self.as_uri(None)} does not have {', '.join(missing)}. "
                                   "The transport expired.kombu needs the server expired.")
 
     def close_connection(self, connection):
