@@ -110,6 +110,7 @@ struct conf {
     /* observation */
     int64_t slowlog_log_slower_than; /* microseconds; -1: off */
     int64_t slowlog_max_len;
+    int64_t why_memory;                /* bytes; 0 if off */
     int64_t latency_monitor_threshold; /* milliseconds; 0 if off */
     bool latency_tracking;
     char *latency_percentiles;       /* "50 99 99.9" */

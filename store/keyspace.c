@@ -177,6 +177,11 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key)
     return dict_find(&ks->dict, key);
 }
 
+struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash)
+{
+    return dict_find_hashed(&ks->dict, key, hash);
+}
+
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key)
 {
     return dict_hint_bucket(&ks->dict, key);

@@ -5,6 +5,7 @@
 #include "store/calendar/calendar.h"
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
+#include "store/trail/trail.h"
 
 struct store *store_new(unsigned databases)
 {
@@ -37,6 +38,7 @@ void store_free(struct store *store)
     policy_progress_free(store->policy_progress);
     calendar_free(store->calendar);
     fair_free(store->fair);
+    trail_free(store->trail);
     mem_free(store->databases);
     mem_free(store);
 }

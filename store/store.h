@@ -14,11 +14,13 @@
  * rebuild a value, walk_store those that rebuild everything. lookahead prefetches the keys and
  * members of a few requests or effects at once. rewind handles a clock that is set back, reclaim
  * frees large values in slices, delivery says when a
- * dehydrator may deliver, fair whose turn it is among those of a prefix, guest lends one value that
+ * dehydrator may deliver, fair whose turn it is among those of a prefix, trail records deadlines
+ * and ends, guest lends one value that
  * another program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes
  * are made by store/txn only.
  *
- * May use: store/base store/calendar store/mem store/policy store/struct store/type/. */
+ * May use: store/base store/calendar store/trail store/mem store/policy store/struct store/type/.
+ */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -40,6 +42,8 @@
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
+    /* Misses of keys that the trail knows to have expired, been deleted or been evicted. */
+    uint64_t expiration_misses, deletion_misses, eviction_misses;
     uint64_t expired_keys, expired_members, evicted_keys;
     /* Entries that could not be added to the target of EXPIRED TO or MAXDELIVERIES. */
     uint64_t expired_log_errors, dead_letter_errors;
@@ -48,6 +52,7 @@ struct store_stats {
 };
 
 struct calendar;
+struct trail;
 struct policy_progress;
 
 /* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
@@ -72,6 +77,7 @@ struct store {
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
     struct calendar *calendar; /* of CRON: zones and schedules, which are no data; owned */
+    struct trail *trail;       /* of deadlines and ends, or NULL (trail/trail.h); owned */
     struct rewind rewind;
     struct fair *fair; /* whose turn it is (REDE.FAIRCLAIM); NULL before the first use; owned */
     struct fair_hooks fair_hooks;

@@ -2,6 +2,7 @@
  * Context: struct long_queries, for queries that take longer than a turn; NULL: answer all at once.
  */
 #include "server/admin/admin.h"
+#include "server/admin/expiry_why.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 #include "store/mem/mem.h"
@@ -208,6 +209,20 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns how late expired data was removed: percentiles in milliseconds." },
+    { .name = "WHY",
+      .run = cmd_expiry_why,
+      .arity = -3,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .keys = KEY_SECOND,
+      .key_flags = KEY_RO,
+      .tips = "nondeterministic_output",
+      .since = "0.2.0",
+      .replies = REPLIES(EXPIRY_WHY_REPLY),
+      .errors = ERRORS(ERR_EXPIRY_WHY_OPTION, ERR_EXPIRY_WHY_OFF),
+      .complexity = "O(1)",
+      .syntax = "key [MEMBER member]",
+      .summary = "Tells who set the deadline of a key or member, or what ended it." },
     HELP_ROW(cmd_help, .since = "0.1.0"),
     { .name = NULL },
 };

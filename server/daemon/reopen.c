@@ -15,6 +15,7 @@
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/disk/persist.h"
+#include "server/engine/author.h"
 #include "server/engine/background.h"
 #include "server/http/http.h"
 #include "server/net/client.h"
@@ -27,6 +28,7 @@ static const char *const of_files[] = { "maxclients", NULL };
 static const char *const of_clients[] = { "bind", "port", "tls-port", NULL };
 static const char *const of_metrics[] = { "metrics-bind", "metrics-port", NULL };
 static const char *const of_links[] = { "tls-replication", NULL };
+static const char *const of_trail[] = { "why-memory", NULL };
 static const char *const of_folder[] = { "dir", NULL };
 static const char *const of_prepared[] = { "bind", "metrics-bind", "dir", "appendonly", NULL };
 
@@ -160,6 +162,9 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
             return fail_attempt(&attempt, files, why);
         }
     }
+    const struct conf_option *trail = first_of(&attempt, of_trail);
+    if (trail != NULL && !author_configure(&attempt.parts->engine))
+        return fail_attempt(&attempt, trail, "there is not so much memory");
     return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
            try_metrics(&attempt) && try_folder(&attempt);
 }

@@ -5,6 +5,7 @@
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
 #include "server/disk/persist.h"
+#include "server/engine/author.h"
 #include "server/engine/gates.h"
 #include "server/engine/preparing.h"
 #include "server/engine/store_work.h"
@@ -65,6 +66,10 @@ void engine_configure(struct engine *engine)
         .stream_bytes = (size_t)conf->stream_max_bytes,
         .stream_entries = (size_t)conf->stream_max_entries,
     };
+    if (!author_configure(engine))
+        log_line(LOG_WARNING,
+                 "Can't allocate %lld bytes: EXPIRY WHY records nothing. Lower why-memory",
+                 (long long)engine->conf->why_memory);
     engine->evicting = true; /* in case maxmemory was lowered */
 }
 

@@ -8,7 +8,8 @@
  * call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
  * preparing those that need a thread first, pace delays expiry for slow subscribers, background
  * shares the time of a turn among slices, store_work and defrag_timer add theirs, long_queries
- * makes replies that take longer than a turn. Start with engine.c, then gates.c.
+ * makes replies that take longer than a turn, author names sessions in the trail of deadlines.
+ * Start with engine.c, then gates.c.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */

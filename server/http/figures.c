@@ -70,6 +70,9 @@ static void read_expiry(struct figures *figures, const struct store *store, msec
     figures->evicted_keys = (double)store->stats.evicted_keys;
     figures->hits = (double)store->stats.hits;
     figures->misses = (double)store->stats.misses;
+    figures->expiration_misses = (double)store->stats.expiration_misses;
+    figures->deletion_misses = (double)store->stats.deletion_misses;
+    figures->eviction_misses = (double)store->stats.eviction_misses;
     figures->policy_count = (double)store->policies.count;
     figures->policies_pending = (double)store->policies.pending;
 }
@@ -237,6 +240,12 @@ static const struct figure rows[] = {
     GAUGE(tracking_keys, "tracking_keys", "Keys remembered for client-side caching."),
     COUNTER(hits, "keyspace_hits", "Reads that found their key."),
     COUNTER(misses, "keyspace_misses", "Reads that did not find their key."),
+    COUNTER(expiration_misses, "keyspace_expiration_misses",
+            "Reads of keys that were recently found expired."),
+    COUNTER(deletion_misses, "keyspace_deletion_misses",
+            "Reads of keys that were recently deleted, renamed, moved or flushed."),
+    COUNTER(eviction_misses, "keyspace_eviction_misses",
+            "Reads of keys that were recently evicted."),
     COUNTER(expired_keys, "keys_expired", "Keys that expired."),
     COUNTER(expired_members, "members_expired", "Members and fields that expired."),
     COUNTER(evicted_keys, "keys_evicted", "Keys evicted for lack of memory."),

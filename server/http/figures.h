@@ -23,6 +23,7 @@ struct figures {
     /* 0 while data is being loaded */
     double busy, clients_blocked, clients_tracking, tracking_keys;
     double hits, misses, expired_keys, expired_members, evicted_keys;
+    double expiration_misses, deletion_misses, eviction_misses;
     double with_deadline, overdue_keys, overdue_members;
     double next_deadline; /* infinite: no deadline */
     double policy_count, policies_pending;

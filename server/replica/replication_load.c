@@ -9,6 +9,7 @@
 #include "server/disk/import/import.h"
 #include "server/replica/replication_state.h"
 #include "store/mem/mem.h"
+#include "store/trail/trail.h"
 
 enum {
     LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
@@ -104,6 +105,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     const struct link_copy copy = *link_copy(r->link);
     struct engine *engine = r->w.engine;
     store_replace(engine->store, store);
+    trail_replaced(engine->store->trail, clock_now(engine->clock));
     if (engine->persist != NULL) persist_replaced(engine->persist);
     commit_hooks_replaced(engine->hooks);
     replicas_close_all(r->replicas, "the data was replaced with a full copy from the master");

@@ -5,6 +5,7 @@
 #include "server/engine/gates.h"
 #include "server/engine/rights.h"
 #include "store/base/ensure.h"
+#include "store/trail/trail.h"
 
 bool host_begin(struct host *host, struct call *caller, unsigned flags)
 {
@@ -94,7 +95,8 @@ bool host_call(struct host *host, int argc, const struct bytes *argv, struct res
                          .txn = host->caller->txn,
                          .out = out,
                          .session = session,
-                         .from_script = true };
+                         .from_script = true,
+                         .by_script = TRAIL_SCRIPT };
     call.context = call.command.context;
     if (!is_allowed(host, &call)) {
         engine->stats->errors++;

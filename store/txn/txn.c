@@ -1,6 +1,7 @@
 /* txn: the begin, calls and commit of a transaction; passes effects to the listener. */
 #include "store/txn/effect_row.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 
 #include "store/access.h"
 #include "store/base/ensure.h"
@@ -19,8 +20,9 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
 }
 
 /* Not recorded in the journal: replay drops empty collections too. */
-void txn_drop_emptied(struct txn *txn, struct entry *entry)
+void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired)
 {
+    txn_note_end(txn, entry, TRAIL_EMPTIED, expired);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
     txn_record_each(txn, entry_key(entry), &effect);
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
@@ -35,7 +37,7 @@ void txn_drop_all_emptied(struct txn *txn)
 {
     while (txn->emptied_count > 0) {
         struct entry *entry = txn->emptied[--txn->emptied_count];
-        if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry);
+        if (object_is_emptied(&entry->object)) txn_drop_emptied(txn, entry, false);
     }
 }
 
@@ -121,6 +123,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
 
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)
 {
+    txn_note_member(txn, entry, effect);
     if (txn->recorded_entry != entry) {
         txn->recorded_entry = entry;
         memset(txn->recorded, 0, sizeof(txn->recorded));
@@ -142,6 +145,7 @@ void txn_record(struct txn *txn, struct entry *entry, struct effect *effect)
 void txn_forget(struct txn *txn, const struct entry *entry)
 {
     if (txn->recorded_entry == entry) txn->recorded_entry = NULL;
+    if (txn->found == entry) txn->found = NULL;
     for (unsigned i = 0; i < txn->emptied_count; i++)
         if (txn->emptied[i] == entry) txn->emptied[i--] = txn->emptied[--txn->emptied_count];
     if (txn->note_count > 0 || txn->ruled_entry == entry) txn_policy_forget(txn, entry);

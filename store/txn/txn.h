@@ -19,11 +19,13 @@
  * for each type; txn_member for deadlines of members, txn_policy for the policies of keys that a
  * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for
  * entries delivered too often, txn_token for fencing tokens, txn_settle for removing overdue
- * members in slices, txn_withheld for withholding them from one call on a replica. effect_rows
+ * members in slices, txn_withheld for withholding them from one call on a replica, txn_trail for
+ * the record of deadlines and ends. effect_rows
  * describes each kind of effect in a row, apply turns an effect into a call of a mutator. Start
  * here; txn_internal.h is for mutators and store/sweep only.
  *
- * May use: store store/base store/calendar store/mem store/policy store/struct store/type/. */
+ * May use: store store/base store/calendar store/trail store/mem store/policy store/struct
+ * store/type/. */
 #ifndef STORE_TXN_TXN_H
 #define STORE_TXN_TXN_H
 
@@ -55,6 +57,9 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
+    /* For the trail: the author, or 0 if it has to be asked for, in the high half; the command in
+     * the low half. */
+    uint32_t by;
     void *caller; /* for the listener: the session that runs the call, or NULL. Unused in store/ */
     /* The next calls come from one command of a master: record each event once per key. */
     bool one_command;
@@ -67,6 +72,7 @@ struct txn {
     /* A client of a replica calls: a deadline in the past is set like any other, and ends the data
      * as a deadline that passes does. */
     bool on_replica;
+    uint8_t by_option; /* of a policy, + 1, which is setting a deadline; or 0 */
     /* The only members that the call uses, so only these need to be withheld. NULL if it may use
      * any. */
     const struct bytes *named;
@@ -78,8 +84,10 @@ struct txn {
     unsigned emptied_count;
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
     size_t note_count, note_cap;
-    struct expiry_log *expiry_log;   /* what expired and is to be logged, or NULL. Owned */
-    struct txn_withheld *withheld;   /* members withheld from this call. Owned */
+    struct expiry_log *expiry_log; /* what expired and is to be logged, or NULL. Owned */
+    struct txn_withheld *withheld; /* members withheld from this call. Owned */
+    const struct entry *found;     /* a cache: the result of the last look-up, which may be NULL, */
+    uint64_t found_hash;           /* and the hash of its key */
     const struct entry *ruled_entry; /* a cache: the last key whose policy was looked up, */
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };

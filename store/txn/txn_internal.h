@@ -3,10 +3,17 @@
 #ifndef STORE_TXN_TXN_INTERNAL_H
 #define STORE_TXN_TXN_INTERNAL_H
 
+#include "store/trail/trail.h"
 #include "store/txn/txn.h"
 
 /* ---- events and effects: txn.c ---- */
 
+/* Does nothing need the effects of this call? Then a frequent mutator may count its change in
+ * txn->changes instead of recording it. */
+static inline bool txn_is_unheard(const struct txn *txn)
+{
+    return txn->store->event_mask == 0 && txn->ks->hidden == 0 && txn->ks->refreshers == NULL;
+}
 /* Passes the effect to the listener; sets the access time and applies a policy's REFRESH. Each
  * event is recorded once per key and call: later ones are marked `again`, so ZADD with three
  * members is one "zadd". */
@@ -17,8 +24,8 @@ void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
-/* Drops the key of an empty collection now, with "del". */
-void txn_drop_emptied(struct txn *txn, struct entry *entry);
+/* Drops the key of an empty collection now, with "del". `expired`: its last member has expired. */
+void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired);
 /* Writes what has expired so far to the logs of its policies (expiry_log.h). */
 void txn_write_expiry_log(struct txn *txn);
 /* Call before freeing an entry: removes the call's references to it. */
@@ -31,6 +38,9 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
 /* Replaces the object at key (ownership passes), or adds it. Keeps the deadline; the old entry may
  * be invalid. Records only "new" for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
+/* As txn_key_drop; says to the trail what ended the key (`extra` as in struct trail_event). */
+void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,
+                     uint64_t extra);
 /* Removes the entry without an effect; the caller owns the object. */
 struct object txn_key_remove(struct txn *txn, struct entry *entry);
 

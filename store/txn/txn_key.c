@@ -1,9 +1,12 @@
 /* txn_key: finds keys without expired data; creates, drops, renames and copies them; sets their
  * deadlines. */
 #include "store/access.h"
+#include "store/base/siphash.h"
+#include "store/mem/mem.h"
 #include "store/policy_progress.h"
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"
 
@@ -48,7 +51,10 @@ static struct entry *settle_entry(struct txn *txn, struct entry *entry)
 
 struct entry *txn_find_without_lru(struct txn *txn, struct bytes key)
 {
-    struct entry *entry = keyspace_find(txn->ks, key);
+    uint64_t hash = siphash(key.data, key.len);
+    struct entry *entry = keyspace_find_hashed(txn->ks, key, hash);
+    txn->found = entry;
+    txn->found_hash = hash;
     bool has_expired = due_at_come(keyspace_next_due(txn->ks), txn->now) && !txn_replays(txn);
     return entry != NULL && has_expired ? settle_entry(txn, entry) : entry;
 }
@@ -69,6 +75,7 @@ static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *
 {
     if (entry == NULL) {
         txn->store->stats.misses++;
+        if (txn->store->trail != NULL) txn_trail_miss(txn, key);
         struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
         txn_record_each(txn, key, &effect);
         return NULL;
@@ -122,6 +129,8 @@ static void note_removing(struct txn *txn, struct entry *entry)
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
 {
     struct entry *entry = keyspace_add(txn->ks, key, object);
+    txn->found = entry;
+    txn->found_hash = siphash(key.data, key.len);
     access_begin(txn->store, entry, txn->now);
     txn_note(txn, entry, POLICY_CREATED);
     note_added(txn, entry);
@@ -156,8 +165,25 @@ struct object txn_key_remove(struct txn *txn, struct entry *entry)
     return keyspace_remove(txn->ks, entry);
 }
 
+static enum trail_what end_of(enum event event)
+{
+    switch (event) {
+    case EVENT_EXPIRED: return TRAIL_EXPIRED;
+    case EVENT_EVICTED: return TRAIL_EVICTED;
+    default: return TRAIL_DELETED;
+    }
+}
+
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 {
+    uint64_t extra = event == EVENT_EVICTED ? mem_used() / 1024 : 0;
+    txn_key_drop_as(txn, entry, event, end_of(event), extra);
+}
+
+void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,
+                     uint64_t extra)
+{
+    txn_note_end(txn, entry, what, extra);
     struct effect effect = { .kind = EFFECT_DROP, .event = event };
     txn_record_each(txn, entry_key(entry), &effect);
     if (event == EVENT_EXPIRED) {
@@ -182,6 +208,7 @@ void txn_key_end(struct txn *txn, struct entry *entry)
         effect.event = EVENT_EXPIRED;
         txn->store->stats.expired_keys++;
     }
+    txn_note_end(txn, entry, TRAIL_DELETED, 0);
     txn_record_each(txn, entry_key(entry), &effect);
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
 }
@@ -195,7 +222,12 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
         return false;
     }
     keyspace_set_deadline(txn->ks, entry, at);
+    txn_note_deadline(txn, entry, at);
     txn_note(txn, entry, POLICY_EXPIRY_SET);
+    if (txn_is_unheard(txn)) {
+        txn->changes++;
+        return true;
+    }
     struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .at = at };
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
@@ -204,6 +236,7 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 bool txn_key_persist(struct txn *txn, struct entry *entry)
 {
     if (entry_expires_at(txn->ks, entry) == NEVER) return false;
+    txn_note_end(txn, entry, TRAIL_REMOVED, 0);
     keyspace_set_deadline(txn->ks, entry, NEVER);
     txn_note(txn, entry, POLICY_EXPIRY_SET);
     struct effect effect = { .kind = EFFECT_PERSIST, .event = EVENT_PERSIST };
@@ -224,6 +257,7 @@ static bool vacate_key(struct txn *txn, struct bytes key)
             old = settle_before_drop(txn, old, txn->now);
     }
     if (old == NULL) return false;
+    txn_note_end(txn, old, TRAIL_OVERWRITTEN, 0);
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, old));
     return true;
 }
@@ -234,7 +268,13 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     rewind_entry(&txn->store->rewind, txn->ks, entry);
     struct entry *moved = txn_key_add(txn, to, entry->object);
     moved->accessed = entry->accessed;
-    keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));
+    msec at = entry_expires_at(txn->ks, entry);
+    keyspace_set_deadline(txn->ks, moved, at);
+    if (at != NEVER) txn_note_deadline(txn, moved, at);
+    if (txn->store->trail != NULL) {
+        uint64_t hash = trail_hash(siphash(to.data, to.len), txn->ks->db);
+        txn_trail_end(txn, entry, TRAIL_RENAMED, trail_extra(hash));
+    }
 
     struct effect from = { .kind = EFFECT_RENAME, .event = EVENT_RENAME_FROM, .a = to };
     txn_record_each(txn, entry_key(entry), &from);
@@ -260,7 +300,9 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
     msec at = entry_expires_at(txn->ks, entry);
     txn->ks = &txn->store->databases[db];
     vacate_key(txn, to);
-    keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);
+    struct entry *added = txn_key_add(txn, to, copy);
+    keyspace_set_deadline(txn->ks, added, at);
+    if (at != NEVER) txn_note_deadline(txn, added, at);
     txn->ks = before;
 
     struct effect effect = { .kind = EFFECT_COPY, .a = to, .to = db };
@@ -281,7 +323,9 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
     struct entry *moved = txn_key_add(txn, key, entry->object);
     moved->accessed = entry->accessed;
     keyspace_set_deadline(txn->ks, moved, at);
+    if (at != NEVER) txn_note_deadline(txn, moved, at);
     txn->ks = from;
+    txn_note_end(txn, entry, TRAIL_MOVED, db);
 
     struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };
     txn_record_each(txn, key, &effect);
@@ -330,6 +374,8 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     }
     txn_policy_time_members(txn, key, &object);
     if (entry != NULL) {
+        if (entry_expires_at(txn->ks, entry) != NEVER)
+            txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
         struct effect drop = { .kind = EFFECT_DROP };
         txn_record_each(txn, key, &drop);
     }
@@ -347,6 +393,7 @@ struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object o
     if (txn_types[object.type].adopt != NULL) txn_types[object.type].adopt(txn, &object);
     struct entry *entry = txn_key_add(txn, key, object);
     keyspace_set_deadline(txn->ks, entry, at);
+    if (at != NEVER) txn_note_deadline(txn, entry, at);
     if (at != NEVER) txn_note(txn, entry, POLICY_EXPIRY_SET);
     record_whole(txn, entry, EVENT_RESTORE);
     return entry;
@@ -368,27 +415,37 @@ void txn_swap(struct txn *txn, unsigned a, unsigned b)
     databases[b].db = b;
     policy_progress_swap(txn->store->policy_progress, a, b);
     rewind_swapped(&txn->store->rewind);
+    txn_trail_whole(txn, a, TRAIL_SWAPPED, b);
+    txn_trail_whole(txn, b, TRAIL_SWAPPED, a);
     struct effect effect = { .kind = EFFECT_SWAP, .to = b };
     record_in(txn, a, (struct bytes){ NULL, 0 }, &effect);
 }
 
-void txn_flush(struct txn *txn, unsigned db)
+static void flush(struct txn *txn, unsigned db)
 {
     struct keyspace *ks = &txn->store->databases[db];
     struct effect effect = { .kind = EFFECT_FLUSH };
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
+    txn->found = NULL;
     txn_policy_forget(txn, NULL);
     if (keyspace_is_blank(ks)) return;
     reclaim_keyspace(&txn->store->reclaim, *ks);
     keyspace_init(ks, db);
 }
 
+void txn_flush(struct txn *txn, unsigned db)
+{
+    txn_trail_whole(txn, db, TRAIL_FLUSHED, 0);
+    flush(txn, db);
+}
+
 void txn_flush_all(struct txn *txn)
 {
+    txn_trail_whole(txn, TRAIL_ALL_DATABASES, TRAIL_FLUSHED, 0);
     for (unsigned db = 0; db < txn->store->database_count; db++)
-        txn_flush(txn, db);
+        flush(txn, db);
     txn->store->flushed_at = txn->store->changes + txn->changes;
 }
 

@@ -1,6 +1,7 @@
 /* txn_member: the deadlines of members, for sets, hashes, sorted sets and leases alike.
  * Depends on the events of each type, not on how a type keeps its members. */
 #include "store/txn/expiry_log.h"
+#include "store/txn/txn_internal.h"
 #include "store/txn/txn_type.h"
 
 void txn_member_left(struct txn *txn, struct entry *entry)
@@ -89,7 +90,7 @@ size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t 
         object_member_first(&entry->object, &member, &at);
         count_expired(txn, at, done);
         txn_member_notify_expired(txn, entry);
-        txn_key_drop(txn, entry, EVENT_DEL);
+        txn_key_drop_as(txn, entry, EVENT_DEL, TRAIL_EMPTIED, true);
         *purged = NULL;
         return done;
     }
@@ -108,7 +109,7 @@ size_t txn_member_purge(struct txn *txn, struct entry **purged, msec by, size_t 
     }
     keyspace_rearm(txn->ks, entry);
     if (object_count(&entry->object) == 0) {
-        txn_drop_emptied(txn, entry);
+        txn_drop_emptied(txn, entry, true);
         *purged = NULL;
     }
     return done;

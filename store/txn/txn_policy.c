@@ -4,6 +4,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
+#include "store/txn/txn_trail.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"
 
@@ -263,9 +264,23 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
 {
     msec old = entry_expires_at(txn->ks, entry), at;
     const struct policy_use use = { .now = txn->now, .at = old, .created = true };
-    at = policy_ttl_deadline(policy, &use, &txn->store->random);
-    at = policy_limit(policy, at, txn->now);
-    if (at != old) txn_key_expire(txn, entry, at);
+    msec by_ttl = policy_ttl_deadline(policy, &use, &txn->store->random);
+    at = policy_limit(policy, by_ttl, txn->now);
+    if (at == old) return;
+    uint32_t by = txn_trail_ruled(txn, at == by_ttl ? POLICY_TTL : POLICY_MAXTTL);
+    txn_key_expire(txn, entry, at);
+    txn_trail_unruled(txn, by);
+}
+
+/* Not txn_key_expire: WATCH and client caches must not see a change. */
+static void refresh_by_read(struct txn *txn, struct entry *entry, msec at)
+{
+    keyspace_set_deadline(txn->ks, entry, at);
+    txn_note_deadline(txn, entry, at);
+    struct effect effect = {
+        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
+    };
+    txn_record_each(txn, entry_key(entry), &effect);
 }
 
 static void follow_policy(struct txn *txn, const struct policy_note *note)
@@ -298,18 +313,19 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
         .refreshed = read_only ? refresh == REFRESH_ACCESS : refresh != REFRESH_NEVER,
     };
     msec at = policy_ttl_deadline(note->policy, &use, &txn->store->random);
-    if (!read_only || at != old) at = policy_limit(note->policy, at, txn->now);
-    if (at == old) return;
-    if (!read_only) {
-        txn_key_expire(txn, note->entry, at);
-        return;
+    enum policy_option option = use.created ? POLICY_TTL : POLICY_REFRESH;
+    if ((!read_only || at != old) && note->policy->max_ttl > 0) {
+        msec limited = policy_limit(note->policy, at, txn->now);
+        if (limited != at) option = POLICY_MAXTTL;
+        at = limited;
     }
-    /* Not txn_key_expire: WATCH and client caches must not see a change. */
-    keyspace_set_deadline(txn->ks, note->entry, at);
-    struct effect effect = {
-        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
-    };
-    txn_record_each(txn, entry_key(note->entry), &effect);
+    if (at == old) return;
+    uint32_t by = txn_trail_ruled(txn, option);
+    if (read_only)
+        refresh_by_read(txn, note->entry, at);
+    else
+        txn_key_expire(txn, note->entry, at);
+    txn_trail_unruled(txn, by);
 }
 
 void txn_policy_end(struct txn *txn)

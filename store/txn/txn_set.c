@@ -53,5 +53,5 @@ void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event)
         notice.a = bytes_of(NULL, 0);
     }
     txn_record(txn, entry, &notice);
-    txn_key_drop(txn, entry, EVENT_DEL);
+    txn_key_drop_as(txn, entry, EVENT_DEL, TRAIL_EMPTIED, 0);
 }

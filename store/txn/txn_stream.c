@@ -3,6 +3,7 @@
 
 #include "store/base/histogram.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 
 /* The deadline of the first entry has changed. */
 static void rearm(struct txn *txn, struct entry *entry)
@@ -270,6 +271,7 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
     if (count > most) count = most;
     if (count == 0) return changed;
 
+    txn_trail_trim(txn, entry);
     stream_id_at(stream, count - 1, &last);
 
     /* Remove the groups' references to these entries. References to entries that were deleted

@@ -1,7 +1,7 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
 #include "store/base/ensure.h"
-#include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 #include "store/type/string.h"
 
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
@@ -27,13 +27,20 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     }
     entry->object.raw = false;
     entry->object.text = how->text;
-    if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline)))
+    if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline))) {
+        if (how->at == NEVER) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
         keyspace_set_deadline(txn->ks, entry, how->at);
+        if (how->at != NEVER) txn_note_deadline(txn, entry, how->at);
+    }
     txn_note(txn, entry,
              how->keep_ttl      ? POLICY_WRITTEN
              : how->at == NEVER ? POLICY_CREATED
                                 : POLICY_EXPIRY_SET);
 
+    if (soft == NEVER && txn_is_unheard(txn)) {
+        txn->changes++;
+        return;
+    }
     /* The effect has the key's deadline even if that was kept. It is looked up only if there is a
      * listener. */
     msec at = how->at;

@@ -38,11 +38,11 @@ static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
     txn_rede_announce(txn, entry);
     txn_rede_end_spans(txn, entry, SETTLE_AT_ONCE);
     if (object_is_emptied(&entry->object)) {
-        txn_drop_emptied(txn, entry);
+        txn_drop_emptied(txn, entry, true);
         return NULL;
     }
     if (!object_all_expired(&entry->object, txn->now)) return entry;
-    txn_key_drop(txn, entry, EVENT_DEL);
+    txn_key_drop_as(txn, entry, EVENT_DEL, TRAIL_EMPTIED, true);
     return NULL;
 }
 

@@ -29,7 +29,7 @@ static void cmd_client_setname(struct call *call)
         fail(call, ERR_CLIENT_NAME);
         return;
     }
-    identity_set_text(&call->session->name, call->argv[2]);
+    identity_set_name(call->session, call->argv[2]);
     reply_ok(call);
 }
 

@@ -97,7 +97,7 @@ static void cmd_hello(struct call *call)
                 fail(call, ERR_CLIENT_NAME);
                 return;
             }
-            identity_set_text(&call->session->name, call->argv[i]);
+            identity_set_name(call->session, call->argv[i]);
         } else {
             failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
             return;
@@ -161,7 +161,7 @@ static void cmd_reset(struct call *call)
     session->reply_mode = REPLY_ON;
     session->no_touch = session->reads_replica = false;
     acl_begin_session(context->engine->acl, session);
-    identity_set_text(&session->name, LIT(""));
+    identity_set_name(session, LIT(""));
     resp_status(call->out, "RESET");
 }
 

@@ -9,6 +9,12 @@ bool identity_name_valid(struct bytes name)
     return true;
 }
 
+void identity_set_name(struct session *session, struct bytes name)
+{
+    session_forget_author(session);
+    identity_set_text(&session->name, name);
+}
+
 void identity_set_text(struct blob **slot, struct bytes text)
 {
     blob_free(*slot);

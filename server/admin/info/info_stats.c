@@ -52,6 +52,9 @@ static void write_expiry(struct report *report)
         NUMBER("current_eviction_exceeded_time", stopwatch_current(over, now) / USEC_PER_MSEC),
         COUNT("keyspace_hits", store->hits),
         COUNT("keyspace_misses", store->misses),
+        COUNT("keyspace_expiration_misses", store->expiration_misses),
+        COUNT("keyspace_deletion_misses", store->deletion_misses),
+        COUNT("keyspace_eviction_misses", store->eviction_misses),
     };
     REPORT_ROWS(report, rows);
 }

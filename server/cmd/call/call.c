@@ -64,8 +64,11 @@ void reply_no_answer(struct resp_writer *out, enum no_answer answer)
 void call_run(struct call *call)
 {
     struct txn *txn = call->txn;
+    const struct session *session = call->session;
     txn->caller = call->session;
-    txn->no_touch = call->session != NULL && call->session->no_touch;
+    txn->no_touch = session != NULL && session->no_touch;
+    if (session != NULL)
+        txn->by = (uint32_t)session->author << 16 | call->command.stats->id | call->by_script;
     if (call->command.row->flags & NAMES_MEMBERS)
         txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
     if (lacks_room(call))

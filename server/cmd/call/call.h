@@ -72,6 +72,7 @@ struct call {
      * ready. If it still finds nothing, it sends no reply and fills `block` again. */
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
+    uint16_t by_script;  /* then TRAIL_SCRIPT */
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments redacted by call_redact, one bit each */
     bool failed;         /* an error was sent */

@@ -2,6 +2,7 @@
 #include "server/cmd/call/session.h"
 
 #include "store/base/ensure.h"
+#include "store/trail/trail.h"
 
 void session_init(struct session *session, struct outbuf *out)
 {
@@ -55,6 +56,11 @@ void session_close(struct session *session)
 void session_end(struct session *session)
 {
     if (session->state != SESSION_ENDED) enter(session, SESSION_ENDED, WAIT_NOTHING, NULL);
+}
+
+void session_forget_author(struct session *session)
+{
+    if (session->author != 0) trail_leave(session->trail, &session->author);
 }
 
 void session_notify(struct session *session)

@@ -12,6 +12,7 @@
 #include "store/base/bytes.h"
 
 struct acl_user;       /* acl: its user */
+struct trail;          /* store/trail: who set deadlines */
 struct multi;          /* multi: commands queued since MULTI */
 struct watching;       /* watch: keys that this session watches */
 struct delayed;        /* settle: the delay of its next request */
@@ -51,6 +52,8 @@ struct session {
     uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
     struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
+    uint16_t author;       /* its number in the trail; 0 before its first record. Of that, see */
+    struct trail *trail;   /* session_forget_author */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* NULL unless it is a subcommand */
     /* Called by session_notify and session_wake: sends the output and schedules the requests that
@@ -74,6 +77,9 @@ void session_wait(struct session *session, enum wait_reason reason,
 void session_end_wait(struct session *session);
 /* Ends the session's wait, if any: its output is sent, and its requests run in the next turn. */
 void session_wake(struct session *session);
+/* Call when the session's name or user changes, and when it ends: records in the trail that it
+ * causes from now on are of another author. */
+void session_forget_author(struct session *session);
 /* Call after appending to out outside the session's own requests: sends the output. */
 void session_notify(struct session *session);
 /* For a new session over TLS, whose client is unknown until the handshake ends. */

@@ -237,6 +237,7 @@ void acl_adopt(struct acl *acl, struct acl_users *users)
 static void give_user(struct session *session, struct acl_user *user, bool authenticated)
 {
     struct acl_user *old = session->user;
+    if (old != user) session_forget_author(session);
     session->user = acl_user_retain(user);
     session->authenticated = authenticated;
     acl_user_release(old);
@@ -249,6 +250,7 @@ void acl_begin_session(struct acl *acl, struct session *session)
 
 void acl_end_session(struct session *session)
 {
+    session_forget_author(session);
     acl_user_release(session->user);
     session->user = NULL;
 }

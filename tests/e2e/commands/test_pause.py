@@ -55,7 +55,7 @@ def all_requests_wait_until_the_last_instant_has_passed():
 def nothing_is_evicted_for_a_write_that_waits():
     with Paused() as (world, a, b, c):
         a.calls([("SET", f"k{number}", "x" * 100_000) for number in range(100)])
-        a.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        a.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "why-memory", "0")
         equal(a.call("CLIENT", "PAUSE", 100, "WRITE"), b"+OK\r\n")
         equal(a.call("CONFIG", "SET", "maxmemory", "1mb"), b"+OK\r\n")
         b.send(encode("SET", "k", "v"))

@@ -12,7 +12,8 @@ from monitor_fields import ABSENT, DATADOG, EXPORTER, OPENTELEMETRY
 OWN = set("""
     acl_access_denied_tls_cert aof_kept_files aof_kept_size aof_reachable_since clock
     dead_letter_errors expired_log_errors expired_members
-    expired_version keys_with_deadlines lag_count lag_msec mem_pool_waste next_due_in_msec
+    expired_version keys_with_deadlines keyspace_deletion_misses keyspace_eviction_misses
+    keyspace_expiration_misses lag_count lag_msec mem_pool_waste next_due_in_msec
     next_due_msec overdue_keys overdue_members paced_msec policies policies_pending
     reclaim_pending replica_copy_cow_size tls_port
     """.split())
@@ -173,7 +174,7 @@ def memory_stats_has_the_names_of_redis():
 
 @own
 def memory_figures_add_up():
-    with Daemon("--appendonly", "yes") as daemon, daemon.raw() as raw:
+    with Daemon("--appendonly", "yes", "--why-memory", "0") as daemon, daemon.raw() as raw:
         raw.call("SET", "k", "v" * 1_000_000)
         found = {field: int(value) for field, value in sections_of(raw, "memory")["Memory"].items()
                  if value.isdigit()}
@@ -265,7 +266,7 @@ def freed_values_are_counted_when_they_are_freed_in_slices():
 
 @own
 def time_over_maxmemory_ends_when_memory_is_free():
-    with Daemon("--maxmemory-policy", "noeviction") as daemon, daemon.raw() as raw:
+    with Daemon("--maxmemory-policy", "noeviction", "--why-memory", "0") as daemon, daemon.raw() as raw:
         raw.call("SET", "k", "v" * 1_000_000)
         raw.call("CONFIG", "SET", "maxmemory", "700kb")
         assert raw.call("SET", "x", "y").startswith(b"-OOM")

@@ -231,6 +231,23 @@ export interface Commands<T> {
         options?: { count?: number },
     ): Promise<Array<readonly [T, number, 'key' | 'member' | 'field' | 'element' | 'entry' | 'holder']>>;
     /**
+     * Tells who set the deadline of a key or member, or what ended it.
+     *
+     *     EXPIRY WHY key [MEMBER member]
+     *
+     * - `map['state' 'live'|'overdue'|'missing' 'deadline' integer|null 'db' integer 'hash' bulk
+     *   'since' integer 'shared' integer 'records' [map['what' bulk 'at' integer 'deadline'
+     *   integer|null 'before' integer|null 'late-ms' integer|null 'by' bulk 'policy' bulk|null
+     *   'option' bulk|null 'command' bulk|null 'script' integer 'client-id' integer|null
+     *   'client-name' bulk|null 'user' bulk|null 'memory' integer|null 'to-db' integer|null
+     *   'to-hash' bulk|null] ...]]`: the state and the deadline of the key or member, and what is
+     *   recorded of it, newest first
+     */
+    expiryWhy(
+        key: Key,
+        options?: { member?: Argument },
+    ): Promise<{ 'state': 'live' | 'overdue' | 'missing'; 'deadline': number | null; 'db': number; 'hash': T; 'since': number; 'shared': number; 'records': Array<{ 'what': T; 'at': number; 'deadline': number | null; 'before': number | null; 'late-ms': number | null; 'by': T; 'policy': T | null; 'option': T | null; 'command': T | null; 'script': number; 'client-id': number | null; 'client-name': T | null; 'user': T | null; 'memory': number | null; 'to-db': number | null; 'to-hash': T | null }> }>;
+    /**
      * Sets the time to live of fields of a hash or members of a set in seconds.
      *
      *     FIELDEXPIRE key seconds field [field ...]

@@ -227,6 +227,17 @@ export const commands = {
         },
         reply: list(tuple(bulk, integer, oneOf(text('key'), text('member'), text('field'), text('element'), text('entry'), text('holder')))),
     },
+    expiryWhy: {
+        name: 'EXPIRY WHY',
+        readonly: true,
+        values: 1,
+        options: ['member'],
+        write(to, key, options = {}) {
+            to.key(key);
+            to.option('MEMBER', options.member);
+        },
+        reply: record({ 'state': oneOf(text('live'), text('overdue'), text('missing')), 'deadline': oneOf(integer, nothing), 'db': integer, 'hash': bulk, 'since': integer, 'shared': integer, 'records': list(record({ 'what': bulk, 'at': integer, 'deadline': oneOf(integer, nothing), 'before': oneOf(integer, nothing), 'late-ms': oneOf(integer, nothing), 'by': bulk, 'policy': oneOf(bulk, nothing), 'option': oneOf(bulk, nothing), 'command': oneOf(bulk, nothing), 'script': integer, 'client-id': oneOf(integer, nothing), 'client-name': oneOf(bulk, nothing), 'user': oneOf(bulk, nothing), 'memory': oneOf(integer, nothing), 'to-db': oneOf(integer, nothing), 'to-hash': oneOf(bulk, nothing) })) }),
+    },
     fieldexpire: {
         name: 'FIELDEXPIRE',
         readonly: false,

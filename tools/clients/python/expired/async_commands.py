@@ -15,7 +15,7 @@ from .arguments import option as _option
 from .arguments import seconds as _seconds
 from .once import Once
 from .replies import (
-    ExpiryLagReply, LeaseInfoReply, RedeFairinfoReply, RedeInfoReply,
+    ExpiryLagReply, ExpiryWhyReply, LeaseInfoReply, RedeFairinfoReply, RedeInfoReply,
 )
 from .shapes import Bulk
 
@@ -305,6 +305,23 @@ class AsyncCommands(Once):
           as Unix time in milliseconds, and what is due
         """
         return self.execute_command("EXPIRY NEXT", *_option(count))
+
+    def expiry_why(
+        self, key: KeyT, *, member: EncodableT | None = None,
+    ) -> Awaitable[ExpiryWhyReply]:
+        """Tells who set the deadline of a key or member, or what ended it.
+
+        ``EXPIRY WHY key [MEMBER member]``
+
+        - ``map['state' 'live'|'overdue'|'missing' 'deadline' integer|null 'db' integer 'hash' bulk
+          'since' integer 'shared' integer 'records' [map['what' bulk 'at' integer 'deadline'
+          integer|null 'before' integer|null 'late-ms' integer|null 'by' bulk 'policy' bulk|null
+          'option' bulk|null 'command' bulk|null 'script' integer 'client-id' integer|null
+          'client-name' bulk|null 'user' bulk|null 'memory' integer|null 'to-db' integer|null
+          'to-hash' bulk|null] ...]]``: the state and the deadline of the key or member, and what is
+          recorded of it, newest first
+        """
+        return self.execute_command("EXPIRY WHY", key, *_option("MEMBER", member))
 
     def fieldexpire(self, key: KeyT, seconds: int, *fields: EncodableT) -> Awaitable[list[int]]:
         """Sets the time to live of fields of a hash or members of a set in seconds.

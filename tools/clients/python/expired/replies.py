@@ -15,6 +15,15 @@ ExpiryLagReply = TypedDict("ExpiryLagReply", {
     "max": "int",
     "count": "int",
 })
+ExpiryWhyReply = TypedDict("ExpiryWhyReply", {
+    "state": "str",
+    "deadline": "int | None",
+    "db": "int",
+    "hash": "Bulk",
+    "since": "int",
+    "shared": "int",
+    "records": "list[dict]",
+})
 LeaseInfoReply = TypedDict("LeaseInfoReply", {
     "permits": "int",
     "held": "int",
@@ -72,6 +81,16 @@ SHAPES = {
         _s.INTEGER, "max": _s.INTEGER, "count": _s.INTEGER}),
     "EXPIRY NEXT": _s.List(_s.Tuple(_s.BULK, _s.INTEGER, _s.OneOf(_s.Text("key"), _s.Text("member"),
         _s.Text("field"), _s.Text("element"), _s.Text("entry"), _s.Text("holder")))),
+    "EXPIRY WHY": _s.Record({"state": _s.OneOf(_s.Text("live"), _s.Text("overdue"),
+        _s.Text("missing")), "deadline": _s.OneOf(_s.INTEGER, _s.NULL), "db": _s.INTEGER, "hash":
+        _s.BULK, "since": _s.INTEGER, "shared": _s.INTEGER, "records": _s.List(_s.Record({"what":
+        _s.BULK, "at": _s.INTEGER, "deadline": _s.OneOf(_s.INTEGER, _s.NULL), "before":
+        _s.OneOf(_s.INTEGER, _s.NULL), "late-ms": _s.OneOf(_s.INTEGER, _s.NULL), "by": _s.BULK,
+        "policy": _s.OneOf(_s.BULK, _s.NULL), "option": _s.OneOf(_s.BULK, _s.NULL), "command":
+        _s.OneOf(_s.BULK, _s.NULL), "script": _s.INTEGER, "client-id": _s.OneOf(_s.INTEGER,
+        _s.NULL), "client-name": _s.OneOf(_s.BULK, _s.NULL), "user": _s.OneOf(_s.BULK, _s.NULL),
+        "memory": _s.OneOf(_s.INTEGER, _s.NULL), "to-db": _s.OneOf(_s.INTEGER, _s.NULL), "to-hash":
+        _s.OneOf(_s.BULK, _s.NULL)}))}),
     "FIELDEXPIRE": _s.List(_s.INTEGER),
     "FIELDTTL": _s.INTEGER,
     "GETFRESH": _s.Tuple(_s.OneOf(_s.BULK, _s.NULL), _s.BULK),

@@ -1,0 +1,351 @@
+/* trail: see trail.h. */
+#include "store/trail/trail.h"
+
+#include <string.h>
+
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+
+enum {
+    WHOLES = 16,        /* records about whole databases, in a ring */
+    AUTHORS_SHARE = 16, /* one of this many bytes is for authors */
+    AUTHORS_MAX = UINT16_MAX,
+    BLOCK_HEAD = 64, /* of the allocator */
+};
+
+struct trail_slot {
+    struct trail_author author;
+    uint16_t *owner; /* the session's number, or NULL if it has left */
+    msec since;      /* earlier records are of another author */
+};
+
+struct trail_whole {
+    unsigned db;
+    struct trail_event event;
+};
+
+_Static_assert(sizeof(struct trail_record) == 32, "a record of another size");
+_Static_assert(TRAIL_WHATS <= 32 && TRAIL_BYS <= 8, "too many for a record");
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct trail *trail_new(size_t bytes, msec now)
+{
+    ensure(bytes >= TRAIL_MIN_BYTES, "a trail of %zu bytes", bytes);
+    size_t of_authors = bytes / AUTHORS_SHARE / sizeof(struct trail_slot);
+    if (of_authors > AUTHORS_MAX) of_authors = AUTHORS_MAX;
+    size_t fixed = sizeof(struct trail) + WHOLES * sizeof(struct trail_whole) +
+                   of_authors * sizeof(struct trail_slot);
+    /* Half of the memory, or less, is for `last`, whose size is a power of two. */
+    size_t lasts = 1;
+    while (2 * lasts * sizeof(struct trail_record) <= bytes / 2 && lasts < UINT32_MAX / 4)
+        lasts *= 2;
+    size_t of_ring = TRAIL_RING * sizeof(struct trail_record) + 1;
+    size_t rings = (bytes - fixed - BLOCK_HEAD - lasts * sizeof(struct trail_record)) / of_ring;
+    if (rings > UINT32_MAX / TRAIL_RING) rings = UINT32_MAX / TRAIL_RING;
+    size_t records = (lasts + rings * TRAIL_RING) * sizeof(struct trail_record);
+
+    /* Of the whole only the pages that are used become resident. */
+    struct trail_record *last = mem_try_alloc(records + fixed + rings);
+    if (last == NULL) return NULL;
+    memset(last, 0, records + fixed + rings);
+    struct trail *trail = (struct trail *)(last + lasts + rings * TRAIL_RING);
+    trail->last = last;
+    trail->rings = last + lasts;
+    trail->last_count = (uint32_t)lasts;
+    trail->last_mask = (lasts - 1) * sizeof(struct trail_record);
+    trail->ring_count = (uint32_t)rings;
+    trail->wholes = (struct trail_whole *)(trail + 1);
+    trail->authors = (struct trail_slot *)(trail->wholes + WHOLES);
+    trail->author_count = (uint32_t)of_authors;
+    trail->heads = (uint8_t *)(trail->authors + of_authors);
+    trail->since = now;
+    trail->wanted = bytes;
+    return trail;
+}
+
+void trail_free(struct trail *trail)
+{
+    if (trail == NULL) return;
+    for (uint32_t i = 0; i < trail->author_count; i++)
+        if (trail->authors[i].owner != NULL) *trail->authors[i].owner = 0;
+    mem_free(trail->last);
+}
+
+/* ---- authors --------------------------------------------------------------------------------- */
+
+static void copy_text(char *to, size_t room, struct bytes text)
+{
+    size_t len = text.len < room - 1 ? text.len : room - 1;
+    if (len > 0) memcpy(to, text.data, len);
+    to[len] = '\0';
+}
+
+uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
+                          struct bytes user, msec now)
+{
+    uint32_t i = trail->authors_added % trail->author_count;
+    struct trail_slot *slot = &trail->authors[i];
+    if (slot->owner != NULL) *slot->owner = 0;
+    /* The former author may have a record of this very millisecond. */
+    bool is_first = trail->authors_added++ == i;
+    slot->since = is_first ? INSTANT_MIN : instant_next(now);
+    slot->owner = owner;
+    slot->author.id = id;
+    copy_text(slot->author.name, sizeof(slot->author.name), name);
+    copy_text(slot->author.user, sizeof(slot->author.user), user);
+    return *owner = (uint16_t)(i + 1);
+}
+
+void trail_leave(struct trail *trail, uint16_t *owner)
+{
+    if (*owner == 0) return;
+    ensure(trail != NULL && *owner <= trail->author_count, "author %u", *owner);
+    struct trail_slot *slot = &trail->authors[*owner - 1];
+    ensure(slot->owner == owner, "author %u of another session", *owner);
+    slot->owner = NULL;
+    *owner = 0;
+}
+
+const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event)
+{
+    if (event->author == 0 || event->author > trail->author_count) return NULL;
+    const struct trail_slot *slot = &trail->authors[event->author - 1];
+    return event->at >= slot->since ? &slot->author : NULL;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static msec unpack_instant(uint64_t word)
+{
+    uint64_t instant = word >> 16;
+    if (instant == TRAIL_UNKNOWN_PACKED >> 16) return TRAIL_UNKNOWN;
+    return instant == TRAIL_FAR ? NEVER : (msec)instant;
+}
+
+static uint64_t pack_before(msec before, uint64_t low)
+{
+    return before == TRAIL_UNKNOWN ? TRAIL_UNKNOWN_PACKED | low : trail_pack(before, low);
+}
+
+static enum trail_what what_of(const struct trail_record *record)
+{
+    return (enum trail_what)(record->when & 31);
+}
+
+static struct trail_record pack(uint64_t hash, const struct trail_event *event)
+{
+    uint64_t low = (uint64_t)event->what | event->option << 5 | (uint64_t)event->by << 9;
+    return (struct trail_record){
+        .hash = hash,
+        .when = trail_pack(event->at, low),
+        .until = trail_pack(event->deadline, event->author),
+        .rest = event->what == TRAIL_SET && event->by != TRAIL_BY_POLICY
+                    ? pack_before(event->before, event->command)
+                    : event->extra << 16 | event->command,
+    };
+}
+
+static struct trail_event unpack(const struct trail_record *record)
+{
+    struct trail_event event = {
+        .what = what_of(record),
+        .option = record->when >> 5 & 15,
+        .by = (enum trail_by)(record->when >> 9 & 7),
+        .at = unpack_instant(record->when),
+        .deadline = unpack_instant(record->until),
+        .author = (uint16_t)record->until,
+        .command = (uint16_t)record->rest,
+    };
+    event.before = TRAIL_UNKNOWN;
+    if (event.what == TRAIL_SET && event.by != TRAIL_BY_POLICY)
+        event.before = unpack_instant(record->rest);
+    else
+        event.extra = record->rest >> 16;
+    return event;
+}
+
+static size_t ring_of(const struct trail *trail, uint64_t hash)
+{
+    return (size_t)((hash >> 32) * trail->ring_count >> 32);
+}
+
+static void push(struct trail *trail, const struct trail_record *record)
+{
+    size_t ring = ring_of(trail, record->hash);
+    trail->rings[ring * TRAIL_RING + trail->heads[ring]++ % TRAIL_RING] = *record;
+}
+
+static bool is_about(const struct trail_whole *whole, unsigned db)
+{
+    return whole->db == db || whole->db == TRAIL_ALL_DATABASES;
+}
+
+/* What deadline does the name have after this record, if there is no later one? */
+static msec deadline_after(const struct trail *trail, const struct trail_record *last, unsigned db)
+{
+    msec at = unpack_instant(last->when), deadline = unpack_instant(last->until);
+    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
+    if (last->when > trail->changed_when) return deadline;
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct trail_whole *whole = &trail->wholes[i];
+        if (!is_about(whole, db) || whole->event.at < at) continue;
+        bool is_clear = whole->event.what == TRAIL_FLUSHED && whole->event.at > at;
+        if (!is_clear) return TRAIL_UNKNOWN; /* a millisecond may have both, in any order */
+        deadline = NEVER;
+    }
+    return deadline;
+}
+
+void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event)
+{
+    struct trail_record *last = trail_last_of(trail, hash);
+    struct trail_event next = *event;
+    next.before = last->hash == hash ? deadline_after(trail, last, db) : TRAIL_UNKNOWN;
+    if (last->hash == hash && what_of(last) == TRAIL_SET) push(trail, last);
+    *last = pack(hash, &next);
+}
+
+void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
+                     uint32_t by)
+{
+    const struct trail_event event = {
+        .what = TRAIL_SET,
+        .at = now,
+        .deadline = at,
+        .author = (uint16_t)(by >> 16),
+        .command = (uint16_t)by,
+    };
+    trail_set(trail, hash, db, &event);
+}
+
+void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event)
+{
+    struct trail_record *last = trail_last_of(trail, hash);
+    struct trail_record record = pack(hash, event);
+    if (last->hash == hash) {
+        if (what_of(last) == TRAIL_SET) push(trail, last);
+        /* The next deadline comes after none. */
+        struct trail_event none = { .at = event->at, .deadline = NEVER };
+        *last = pack(hash, &none);
+    }
+    push(trail, &record);
+}
+
+void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event)
+{
+    size_t ring = ring_of(trail, hash);
+    struct trail_record record = pack(hash, event);
+    const struct trail_record *newest =
+        &trail->rings[ring * TRAIL_RING + (uint8_t)(trail->heads[ring] - 1) % TRAIL_RING];
+    bool is_same = newest->hash == hash && (uint16_t)newest->when == (uint16_t)record.when &&
+                   newest->rest == record.rest;
+    if (is_same) trail->heads[ring]--;
+    push(trail, &record);
+}
+
+void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
+{
+    trail->wholes[trail->whole_count++ % WHOLES] = (struct trail_whole){ db, *event };
+    trail->changed_when = trail_pack(event->at, UINT16_MAX);
+}
+
+void trail_replaced(struct trail *trail, msec now)
+{
+    const struct trail_event event = {
+        .what = TRAIL_REPLACED, .by = TRAIL_BY_MASTER, .at = now, .deadline = NEVER
+    };
+    if (trail != NULL) trail_add_whole(trail, TRAIL_ALL_DATABASES, &event);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+/* Adds an event behind those that are not older. */
+static size_t insert(struct trail_event *events, size_t count, const struct trail_event *event)
+{
+    size_t i = count;
+    while (i > 0 && events[i - 1].at < event->at)
+        i--;
+    memmove(&events[i + 1], &events[i], (count - i) * sizeof(*events));
+    events[i] = *event;
+    return count + 1;
+}
+
+/* The instant since when the ring has everything that was added to it. */
+static msec ring_since(const struct trail *trail, size_t ring)
+{
+    const struct trail_record *records = &trail->rings[ring * TRAIL_RING];
+    msec since = trail->since;
+    for (unsigned i = 0; i < TRAIL_RING; i++) {
+        const struct trail_record *record =
+            &records[(trail->heads[ring] + i) % TRAIL_RING]; /* the oldest first */
+        if (record->hash == 0) return trail->since;
+        since = unpack_instant(record->when);
+        /* Others were added later than their instants. */
+        if (what_of(record) != TRAIL_SET) break;
+    }
+    return since;
+}
+
+size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
+                  msec *since, bool *shared)
+{
+    const struct trail_record *last = trail_last_of(trail, hash);
+    size_t ring = ring_of(trail, hash), count = 0;
+    uint8_t head = trail->heads[ring];
+    *shared = false;
+    *since = ring_since(trail, ring);
+
+    if (last->hash == hash && what_of(last) == TRAIL_SET) {
+        const struct trail_event event = unpack(last);
+        count = insert(events, count, &event);
+    } else if (last->hash != hash && last->hash != 0) {
+        /* The other name's record may have overwritten one of this name. */
+        msec at = unpack_instant(last->when);
+        if (at > *since) *since = at;
+        *shared |= (uint32_t)last->hash == (uint32_t)hash;
+    }
+    for (unsigned i = 1; i <= TRAIL_RING; i++) {
+        const struct trail_record *record =
+            &trail->rings[ring * TRAIL_RING + (uint8_t)(head - i) % TRAIL_RING];
+        if (record->hash == hash) {
+            const struct trail_event event = unpack(record);
+            count = insert(events, count, &event);
+        } else if (record->hash != 0) {
+            *shared |= (uint32_t)record->hash == (uint32_t)hash;
+        }
+    }
+    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct trail_whole *whole = &trail->wholes[(trail->whole_count - i) % WHOLES];
+        if (is_about(whole, db)) count = insert(events, count, &whole->event);
+    }
+    return count;
+}
+
+enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db)
+{
+    size_t ring = ring_of(trail, hash);
+    uint8_t head = trail->heads[ring];
+    const struct trail_record *newest = trail_last_of(trail, hash);
+    /* A deadline in `last` was set after everything in the ring. */
+    bool is_last = newest->hash == hash && what_of(newest) == TRAIL_SET;
+    if (!is_last) newest = NULL;
+    for (unsigned i = 1; i <= TRAIL_RING && newest == NULL; i++) {
+        const struct trail_record *record =
+            &trail->rings[ring * TRAIL_RING + (uint8_t)(head - i) % TRAIL_RING];
+        if (record->hash == hash) newest = record;
+    }
+    if (newest == NULL) return TRAIL_NONE;
+    if (what_of(newest) == TRAIL_EMPTIED && newest->rest >> 16 != 0) return TRAIL_EXPIRED;
+    if (trail_is_end(what_of(newest))) return what_of(newest);
+
+    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
+    for (uint32_t i = 0; i < kept && newest->when <= trail->changed_when; i++) {
+        const struct trail_whole *whole = &trail->wholes[i];
+        if (is_about(whole, db) && whole->event.what == TRAIL_FLUSHED &&
+            whole->event.at >= unpack_instant(newest->when))
+            return TRAIL_FLUSHED;
+    }
+    return TRAIL_NONE;
+}

@@ -1,0 +1,235 @@
+/* trail: what set, moved and removed the deadlines of keys and members, and what ended them, for
+ * EXPIRY WHY. It is no data: it is neither written to files nor copied, and empty after a start.
+ *
+ * A name is known by its hash only (trail_hash), so no name, value or address is kept. Memory is
+ * allocated once and never grows. A record has 32 bytes:
+ *
+ *     bytes   word    high 48 bits                        low 16 bits
+ *     0-7     hash    all 64 bits: of the name and its database
+ *     8-15    when    instant                             what (5), policy's option + 1 (4), by (3)
+ *     16-23   until   deadline; NEVER: none               author, or 0: unknown
+ *     24-31   rest    deadline before, or `extra`         script (1), command (15)
+ *
+ * Two tables of records, each divided by hash:
+ *
+ *     last     one record for each hash value: who set the deadline that the name has now.
+ * Refreshing a deadline again and again overwrites one record, so it costs little, and a busy key
+ *              does not use up the memory of others.
+ *     rings    eight records each, the newest overwrites the oldest: everything else. A record that
+ *              leaves `last`, because somebody else set the deadline or it ended, is copied here.
+ *
+ * A command that empties a database, or changes all of it, is one record in a list of its own.
+ * Authors are the clients that records name, in a ring of their own: name and user are texts, which
+ * no record has room for.
+ *
+ * Folder store/trail: the record of deadlines and ends. txn/txn_trail.c adds to it, for each
+ * mutator. Start here.
+ *
+ * May use: store/base store/mem. */
+#ifndef STORE_TRAIL_TRAIL_H
+#define STORE_TRAIL_TRAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+enum {
+    TRAIL_RING = 8,                            /* records of a ring */
+    TRAIL_MIN_BYTES = 64 * 1024,               /* of trail_new */
+    TRAIL_FOUND_MAX = 2 + 2 * TRAIL_RING + 16, /* events that trail_find returns */
+    TRAIL_NAME_MAX = 47,                       /* longer names of clients and users are cut */
+    TRAIL_USER_MAX = 31,
+};
+
+#define TRAIL_ALL_DATABASES UINT32_MAX
+
+/* The deadline before is not known, because no record of it is left. */
+#define TRAIL_UNKNOWN (-1)
+
+enum trail_what {
+    TRAIL_NONE,
+    TRAIL_SET,         /* the deadline was set or moved */
+    TRAIL_REMOVED,     /* the deadline was removed */
+    TRAIL_TRIMMED,     /* entries of a stream have expired */
+    TRAIL_OVERWRITTEN, /* a new value took the key's place, and the deadline of the old one ended */
+    /* Ends, after which the name is missing: */
+    TRAIL_EXPIRED,
+    TRAIL_EVICTED, /* extra: KiB of memory in use */
+    TRAIL_DELETED,
+    TRAIL_EMPTIED, /* the last member was removed; extra: 1 if it had expired */
+    TRAIL_RENAMED, /* extra: trail_extra of the new name's hash */
+    TRAIL_MOVED,   /* extra: the database */
+    TRAIL_TAKEN,   /* an element was delivered, or acknowledged, and removed */
+    TRAIL_DEAD,    /* an element was delivered too often, and moved to the policy's target */
+    TRAIL_FLUSHED, /* its database was emptied */
+    /* All keys of the database, which may exist afterwards: */
+    TRAIL_SWAPPED,  /* extra: the other database */
+    TRAIL_REPLACED, /* by a full copy of the master's data */
+    TRAIL_WHATS,
+};
+
+static inline bool trail_is_end(enum trail_what what)
+{
+    return what >= TRAIL_EXPIRED && what <= TRAIL_FLUSHED;
+}
+
+enum trail_by {
+    TRAIL_BY_COMMAND, /* of a client */
+    TRAIL_BY_EXPIRY,  /* a deadline has passed */
+    TRAIL_BY_EVICTION,
+    TRAIL_BY_POLICY, /* `option` of a policy; extra: trail_extra of the policy's name's hash */
+    TRAIL_BY_MASTER,
+    TRAIL_BYS,
+};
+
+/* A record, unpacked. */
+struct trail_event {
+    enum trail_what what;
+    enum trail_by by;
+    unsigned option; /* TRAIL_BY_POLICY: number of the option + 1 */
+    msec at;
+    msec deadline; /* after TRAIL_SET, before all others; NEVER: none */
+    msec before;   /* TRAIL_SET, not by a policy: the deadline before, NEVER or TRAIL_UNKNOWN */
+    uint64_t extra;
+    uint16_t author;
+    uint16_t command; /* its number; TRAIL_SCRIPT is set if a script called it */
+};
+
+enum { TRAIL_SCRIPT = 1 << 15 };
+
+/* A client that records name. */
+struct trail_author {
+    uint64_t id;
+    char name[TRAIL_NAME_MAX + 1];
+    char user[TRAIL_USER_MAX + 1];
+};
+
+struct trail_record {
+    uint64_t hash, when, until, rest;
+};
+
+struct trail_slot;
+struct trail_whole;
+
+/* Finds out who the caller of a transaction is. */
+struct trail_asker {
+    /* Returns the author of the next records of this caller: the result of trail_add_author. */
+    uint16_t (*author)(void *ctx, void *caller, msec now);
+    /* Writes the name of the command with this number, as in ACL rules; returns its length, or 0 if
+     * it is not known. */
+    size_t (*command)(void *ctx, unsigned number, char *to, size_t size);
+    void *ctx;
+};
+
+struct trail {
+    struct trail_record *last;
+    struct trail_record *rings;
+    uint8_t *heads;     /* of each ring: number of records that were added, modulo 256 */
+    uint64_t last_mask; /* of a hash: the offset of its record in `last`, in bytes */
+    uint32_t last_count, ring_count;
+    uint64_t changed_when; /* `when` of the last record about a whole database */
+    msec since;            /* nothing was recorded before */
+    struct trail_asker asker;
+    struct trail_whole *wholes;
+    uint32_t whole_count;
+    struct trail_slot *authors;
+    uint32_t author_count, authors_added;
+    size_t wanted; /* what trail_new was asked for */
+};
+
+/* Allocates at most `bytes`, at least TRAIL_MIN_BYTES of them. NULL without memory. */
+struct trail *trail_new(size_t bytes, msec now);
+void trail_free(struct trail *trail); /* may be NULL. Clears the authors of all sessions */
+
+/* The hash under which a key of a database, or a member of it, is known. */
+static inline uint64_t trail_hash(uint64_t key_hash, unsigned db)
+{
+    return key_hash + db;
+}
+static inline uint64_t trail_member_hash(uint64_t hash_of_key, uint64_t member_hash)
+{
+    return (hash_of_key ^ member_hash >> 7) * UINT64_C(0x9e3779b97f4a7c15) + member_hash;
+}
+/* The part of a hash that an event's `extra` keeps. */
+static inline uint64_t trail_extra(uint64_t hash)
+{
+    return hash >> 16;
+}
+
+/* Adds an author. *owner becomes its number, and 0 when another author needs the slot; call
+ * trail_leave before *owner is gone. Longer texts are cut. */
+uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
+                          struct bytes user, msec now);
+void trail_leave(struct trail *trail, uint16_t *owner);
+/* The author of an event, or NULL if that is no longer known. */
+const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
+
+/* Records that a deadline was set; the deadline before is found here. O(1) */
+void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
+/* Records anything else about one name. O(1) */
+void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
+/* Records something that leaves the name and its deadline as they are. Replaces the name's newest
+ * record if that says the same of an earlier instant. O(1) */
+void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
+/* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
+void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);
+
+/* Records that a full copy of the master's data replaced all. The trail may be NULL. */
+void trail_replaced(struct trail *trail, msec now);
+
+/* Writes the events of a name, newest first, at most TRAIL_FOUND_MAX; returns their number. With
+ * whole databases' events of `db`. *since: from this instant on no event of the name is missing.
+ * *shared: records of another name were found whose hash equals this one's in half of its bits. */
+size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
+                  msec *since, bool *shared);
+/* What ended a name that is missing; TRAIL_NONE if that is not known. TRAIL_EXPIRED also if its
+ * last member expired. O(1) */
+enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db);
+
+/* ---- the fast way, for deadlines of keys that a client sets ---- */
+
+#define TRAIL_FAR                                                                                  \
+    ((UINT64_C(1) << 48) - 1) /* in a record: NEVER, or later than a record can say                \
+                               */
+
+static inline uint64_t trail_pack(msec at, uint64_t low)
+{
+    uint64_t instant = (uint64_t)at < TRAIL_FAR ? (uint64_t)at : TRAIL_FAR;
+    return instant << 16 | low;
+}
+
+static inline struct trail_record *trail_last_of(const struct trail *trail, uint64_t hash)
+{
+    return (struct trail_record *)((char *)trail->last + (hash & trail->last_mask));
+}
+
+#define TRAIL_UNKNOWN_PACKED ((TRAIL_FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
+
+/* The same as trail_set with TRAIL_SET by TRAIL_BY_COMMAND; `by`: the author, not 0, in the high
+ * half, the command in the low half. */
+void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
+                     uint32_t by);
+static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
+                                uint32_t by)
+{
+    struct trail_record *last = trail_last_of(trail, hash);
+    uint64_t before = TRAIL_UNKNOWN_PACKED;
+    if (last->hash == hash) {
+        /* Most often the same client refreshes the deadline by the same command. */
+        uint64_t differs = (last->when ^ TRAIL_SET) | (last->until ^ by >> 16) | (last->rest ^ by);
+        if ((uint16_t)differs != 0 || last->when <= trail->changed_when) {
+            trail_set_again(trail, hash, db, now, at, by);
+            return;
+        }
+        before = last->until ^ by >> 16;
+    }
+    last->hash = hash;
+    last->when = (uint64_t)now << 16 | TRAIL_SET;
+    last->until = trail_pack(at, by >> 16);
+    last->rest = before | (uint16_t)by;
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* txn_trail: see txn_trail.h. */
+#include "store/txn/txn_trail.h"
+
+#include "store/base/siphash.h"
+#include "store/txn/txn_type.h"
+
+static uint64_t hash_of(const struct txn *txn, const struct entry *entry)
+{
+    if (txn->found == entry) return trail_hash(txn->found_hash, txn->ks->db);
+    struct bytes key = entry_key(entry);
+    return trail_hash(siphash(key.data, key.len), txn->ks->db);
+}
+
+/* Fills in who makes the change. Returns false if it is not recorded. */
+static bool sign(struct txn *txn, const struct entry *entry, struct trail_event *event)
+{
+    struct trail *trail = txn->store->trail;
+    event->at = txn->now;
+    if (txn->by_option != 0) {
+        struct bytes name = { 0 };
+        if (entry != NULL) policies_of(&txn->store->policies, entry_key(entry), &name);
+        event->by = TRAIL_BY_POLICY;
+        event->option = txn->by_option;
+        event->extra = trail_extra(siphash(name.data, name.len));
+        return true;
+    }
+    switch (txn->origin) {
+    case FROM_REPLAY: return false;
+    case FROM_MASTER: event->by = TRAIL_BY_MASTER; return true;
+    case FROM_EXPIRY: event->by = TRAIL_BY_EXPIRY; return true;
+    case FROM_EVICTION: event->by = TRAIL_BY_EVICTION; return true;
+    case FROM_POLICY: event->by = TRAIL_BY_POLICY; return true;
+    case FROM_CLIENT: break;
+    }
+    if (txn->by >> 16 == 0 && txn->caller != NULL && trail->asker.author != NULL)
+        txn->by |= (uint32_t)trail->asker.author(trail->asker.ctx, txn->caller, txn->now) << 16;
+    event->by = TRAIL_BY_COMMAND;
+    event->author = (uint16_t)(txn->by >> 16);
+    event->command = (uint16_t)txn->by;
+    return true;
+}
+
+/* The client that looks at expired data does not end it. */
+static void sign_expiry(struct trail_event *event)
+{
+    if (event->by != TRAIL_BY_MASTER) event->by = TRAIL_BY_EXPIRY;
+    event->author = event->command = 0;
+}
+
+/* Most often the author is known; a policy, the master and the server itself have none. */
+__attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
+                                                 msec at)
+{
+    struct trail_event event = { .what = TRAIL_SET, .deadline = at };
+    if (!sign(txn, entry, &event)) return;
+    trail_set(txn->store->trail, hash_of(txn, entry), txn->ks->db, &event);
+}
+
+void txn_trail_set(struct txn *txn, const struct entry *entry, msec at)
+{
+    if (txn->by >> 16 == 0 || txn->found != entry) {
+        set_signed(txn, entry, at);
+        return;
+    }
+    unsigned db = txn->ks->db;
+    trail_set_by(txn->store->trail, trail_hash(txn->found_hash, db), db, txn->now, at, txn->by);
+}
+
+uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option)
+{
+    uint32_t by = txn->by;
+    txn->by = 0;
+    txn->by_option = (uint8_t)(option + 1);
+    return by;
+}
+
+void txn_trail_unruled(struct txn *txn, uint32_t by)
+{
+    txn->by = by;
+    txn->by_option = 0;
+}
+
+void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what what, uint64_t extra)
+{
+    struct trail_event event = { .what = what };
+    if (!sign(txn, entry, &event)) return;
+    event.deadline = entry_expires_at(txn->ks, entry);
+    event.extra = extra;
+    /* A master sends the removal of an expired key as a removal. */
+    bool has_expired = event.deadline != NEVER && instant_expired(event.deadline, txn->now);
+    if (what == TRAIL_DELETED && txn->origin == FROM_MASTER && has_expired)
+        event.what = TRAIL_EXPIRED;
+    if (what == TRAIL_EXPIRED || (what == TRAIL_EMPTIED && extra != 0)) sign_expiry(&event);
+    trail_add(txn->store->trail, hash_of(txn, entry), &event);
+}
+
+void txn_trail_miss(struct txn *txn, struct bytes key)
+{
+    struct store_stats *stats = &txn->store->stats;
+    unsigned db = txn->ks->db;
+    /* A replica, and a server during CLIENT PAUSE, keep a key that has expired. */
+    bool is_hidden = txn->no_expiry && keyspace_find(txn->ks, key) != NULL;
+    uint64_t hash = trail_hash(siphash(key.data, key.len), db);
+    switch (is_hidden ? TRAIL_EXPIRED : trail_end_of(txn->store->trail, hash, db)) {
+    case TRAIL_NONE: break;
+    case TRAIL_EXPIRED: stats->expiration_misses++; break;
+    case TRAIL_EVICTED: stats->eviction_misses++; break;
+    default: stats->deletion_misses++; break;
+    }
+}
+
+void txn_trail_trim(struct txn *txn, const struct entry *entry)
+{
+    struct trail_event event = { .what = TRAIL_TRIMMED };
+    if (txn->store->trail == NULL) return;
+    uint32_t by = txn_trail_ruled(txn, POLICY_RETAIN);
+    bool is_recorded = txn->origin != FROM_REPLAY && sign(txn, entry, &event);
+    txn_trail_unruled(txn, by);
+    event.deadline = entry_expires_at(txn->ks, entry);
+    if (is_recorded) trail_add_again(txn->store->trail, hash_of(txn, entry), &event);
+}
+
+void txn_trail_whole(struct txn *txn, unsigned db, enum trail_what what, uint64_t extra)
+{
+    struct trail_event event = { .what = what };
+    if (txn->store->trail == NULL || !sign(txn, NULL, &event)) return;
+    event.deadline = NEVER;
+    event.extra = extra;
+    trail_add_whole(txn->store->trail, db, &event);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static enum trail_what end_of_member(const struct entry *entry, enum event event)
+{
+    switch (event) {
+    case EVENT_REDE_PULL:
+    case EVENT_REDE_POLL:
+    case EVENT_REDE_ACK: return TRAIL_TAKEN;
+    case EVENT_REDE_DEAD: return TRAIL_DEAD;
+    default: return event == txn_type_of(entry)->on_expired ? TRAIL_EXPIRED : TRAIL_DELETED;
+    }
+}
+
+void txn_trail_member(struct txn *txn, const struct entry *entry, const struct effect *effect)
+{
+    struct trail_event event = { .what = TRAIL_NONE };
+    msec at = effect->at, old = NEVER;
+    bool drops = false;
+    switch (effect->kind) {
+    case EFFECT_SET_DROP:
+    case EFFECT_HASH_DROP:
+    case EFFECT_ZSET_DROP: drops = true; break;
+    case EFFECT_REDE_DROP:
+        drops = true;
+        old = dehydrator_stage(entry->object.dehydrator,
+                               dehydrator_find(entry->object.dehydrator, effect->a))
+                  .at;
+        break;
+    case EFFECT_SET_ADD: break; /* the set has the member already, with this deadline */
+    case EFFECT_SET_EXPIRE:
+    case EFFECT_HASH_PUT:
+    case EFFECT_HASH_EXPIRE:
+    case EFFECT_ZSET_PUT:
+    case EFFECT_ZSET_EXPIRE: break;
+    default: return;
+    }
+    if (effect->kind != EFFECT_REDE_DROP && effect->kind != EFFECT_SET_ADD &&
+        entry->object.has_expiry && !object_member_deadline(&entry->object, effect->a, &old))
+        old = NEVER;
+    if (drops ? old == NEVER : at == old) return;
+
+    event.what = drops         ? end_of_member(entry, effect->event)
+                 : at != NEVER ? TRAIL_SET
+                               : TRAIL_REMOVED;
+    event.deadline = event.what == TRAIL_SET ? at : old;
+    if (!sign(txn, entry, &event)) return;
+    if (event.what == TRAIL_EXPIRED) sign_expiry(&event);
+    uint64_t hash = trail_member_hash(hash_of(txn, entry), siphash(effect->a.data, effect->a.len));
+    if (event.what == TRAIL_SET)
+        trail_set(txn->store->trail, hash, txn->ks->db, &event);
+    else
+        trail_add(txn->store->trail, hash, &event);
+}

@@ -1,0 +1,57 @@
+/* txn_trail: adds to the store's trail (trail/trail.h) what mutators do to deadlines, and
+ * the ends of keys and members. Included by mutators only. Without a trail, each call costs one
+ * test. */
+#ifndef STORE_TXN_TXN_TRAIL_H
+#define STORE_TXN_TXN_TRAIL_H
+
+#include "store/trail/trail.h"
+#include "store/txn/txn_internal.h"
+
+/* The entry's key got this deadline, which may be NEVER. */
+void txn_trail_set(struct txn *txn, const struct entry *entry, msec at);
+static inline void txn_note_deadline(struct txn *txn, const struct entry *entry, msec at)
+{
+    if (txn->store->trail != NULL) txn_trail_set(txn, entry, at);
+}
+
+/* Call before the change: the key ends, or its deadline does. `extra` as in struct
+ * trail_event. */
+void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what what,
+                   uint64_t extra);
+static inline void txn_note_end(struct txn *txn, const struct entry *entry, enum trail_what what,
+                                uint64_t extra)
+{
+    if (txn->store->trail != NULL) txn_trail_end(txn, entry, what, extra);
+}
+
+/* Until txn_trail_unruled, deadlines are set by the policy of the entry's key: by this option.
+ * Returns what txn_trail_unruled has to be passed. */
+uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
+void txn_trail_unruled(struct txn *txn, uint32_t by);
+
+/* A read has not found this key, with a trail: counts why. */
+void txn_trail_miss(struct txn *txn, struct bytes key);
+
+/* Entries of the stream have expired, by its policy's RETAIN. */
+void txn_trail_trim(struct txn *txn, const struct entry *entry);
+
+/* A change of all keys of a database. `extra` as in struct trail_event. */
+void txn_trail_whole(struct txn *txn, unsigned db, enum trail_what what, uint64_t extra);
+
+/* Call before the change: the effect is about a member of the entry. */
+void txn_trail_member(struct txn *txn, const struct entry *entry, const struct effect *effect);
+static inline void txn_note_member(struct txn *txn, const struct entry *entry,
+                                   const struct effect *effect)
+{
+#define KIND(kind) (UINT64_C(1) << EFFECT_##kind)
+    static const uint64_t of_members =
+        KIND(SET_ADD) | KIND(SET_EXPIRE) | KIND(SET_DROP) | KIND(HASH_PUT) | KIND(HASH_EXPIRE) |
+        KIND(HASH_DROP) | KIND(ZSET_PUT) | KIND(ZSET_EXPIRE) | KIND(ZSET_DROP) | KIND(REDE_DROP);
+#undef KIND
+    _Static_assert(EFFECT_REDE_DROP < 64, "a bit for each kind");
+    if (effect->kind <= EFFECT_REDE_DROP && (of_members >> effect->kind & 1) &&
+        txn->store->trail != NULL)
+        txn_trail_member(txn, entry, effect);
+}
+
+#endif

@@ -1,0 +1,302 @@
+#!/usr/bin/python3 -B
+"""EXPIRY WHY: who set a deadline, and what ended a key or member."""
+import sys
+
+sys.path.insert(1, sys.path[0] + "/../../lib")
+from daemon import NOON, Daemon, equal, main, plain, read_reply, stepped, wait_for
+
+FIELDS = ["what", "at", "deadline", "before", "late-ms", "by", "policy", "option", "command", "script",
+          "client-id", "client-name", "user", "memory", "to-db", "to-hash"]
+
+
+def said(reply):
+    return plain(read_reply(reply)[0], "utf-8")
+
+
+def pairs(flat):
+    return dict(zip(flat[::2], flat[1::2]))
+
+
+class Scene:
+    """A daemon whose clock is held at NOON, and connections."""
+
+    def __init__(self, *options):
+        self.daemon = Daemon(*options)
+
+    def __enter__(self):
+        self.daemon.__enter__()
+        self.daemon.hold()
+        self.raw = self.daemon.raw()
+        return self
+
+    def __exit__(self, *exception):
+        self.raw.close()
+        return self.daemon.__exit__(*exception)
+
+    def run(self, *arguments):
+        return said(self.raw.call(*arguments))
+
+    def why(self, *arguments):
+        answer = pairs(self.run("EXPIRY", "WHY", *arguments))
+        for record in answer["records"]:
+            equal(record[::2], FIELDS)
+        answer["records"] = [pairs(record) for record in answer["records"]]
+        return answer
+
+    def records(self, *arguments):
+        """(what, by, command) of each record, newest first"""
+        return [(record["what"], record["by"], record["command"]) for record in self.why(*arguments)["records"]]
+
+
+@stepped
+def live_key_names_who_set_its_deadline():
+    with Scene() as scene:
+        scene.run("CLIENT", "SETNAME", "shop")
+        scene.run("SET", "k", "v", "EX", "10")
+        answer = scene.why("k")
+        equal((answer["state"], answer["deadline"], answer["db"]), ("live", NOON + 10_000, 0))
+        record = answer["records"][0]
+        equal([record[name] for name in ("what", "at", "deadline", "by", "command", "script", "client-name", "user")],
+              ["deadline-set", NOON, NOON + 10_000, "command", "set", 0, "shop", "default"])
+        equal(record["client-id"], scene.run("CLIENT", "ID"))
+        equal(len(answer["records"]), 1)
+
+
+@stepped
+def moved_deadline_names_the_one_before():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "100")
+        scene.run("EXPIRE", "k", "50")
+        scene.run("EXPIRE", "k", "20")
+        equal([(record["command"], record["deadline"], record["before"]) for record in scene.why("k")["records"]],
+              [("expire", NOON + 20_000, NOON + 50_000), ("set", NOON + 100_000, None)])
+
+
+@stepped
+def expired_key_says_deadline_and_delay():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "PX", "100")
+        scene.daemon.step(250)
+        answer = scene.why("k")
+        ended, was_set = answer["records"]
+        equal((answer["state"], answer["deadline"]), ("missing", None))
+        equal((ended["what"], ended["by"], ended["at"], ended["deadline"], ended["late-ms"], ended["command"]),
+              ("expired", "expiry", NOON + 250, NOON + 100, 150, None))
+        equal((was_set["what"], was_set["command"]), ("deadline-set", "set"))
+
+
+@stepped
+def deleted_key_says_by_whom():
+    with Scene() as scene:
+        scene.run("SET", "k", "v")
+        with scene.daemon.raw() as other:
+            other.call("CLIENT", "SETNAME", "deploy")
+            other.call("DEL", "k")
+        record, = scene.why("k")["records"]
+        equal((record["what"], record["command"], record["client-name"], record["deadline"]),
+              ("deleted", "del", "deploy", None))
+
+
+@stepped
+def overwriting_a_value_ends_its_deadline():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("SET", "k", "w")
+        answer = scene.why("k")
+        equal((answer["state"], answer["deadline"]), ("live", None))
+        equal(scene.records("k"), [("overwritten", "command", "set"), ("deadline-set", "command", "set")])
+
+
+@stepped
+def next_life_of_a_key_has_no_deadline_before():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("DEL", "k")
+        scene.run("SET", "k", "v", "EX", "20")
+        equal([(record["what"], record["before"]) for record in scene.why("k")["records"]],
+              [("deadline-set", None), ("deleted", None), ("deadline-set", None)])
+
+
+@stepped
+def persist_rename_and_move_are_recorded():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("PERSIST", "k")
+        equal(scene.records("k")[0], ("deadline-removed", "command", "persist"))
+        scene.run("EXPIRE", "k", "10")
+        scene.run("RENAME", "k", "n")
+        renamed = scene.why("k")["records"][0]
+        equal((renamed["what"], renamed["to-hash"]), ("renamed", scene.why("n")["hash"]))
+        equal(scene.records("n"), [("deadline-set", "command", "rename")])
+        scene.run("MOVE", "n", "3")
+        moved = scene.why("n")["records"][0]
+        equal((moved["what"], moved["to-db"]), ("moved", 3))
+        scene.run("SELECT", "3")
+        equal(scene.records("n"), [("deadline-set", "command", "move")])
+
+
+@stepped
+def flush_is_one_record():
+    with Scene() as scene:
+        for i in range(1000, 0, -1):
+            scene.run("SET", f"k{i}", "v", "EX", "10")
+        scene.daemon.step(5)
+        scene.run("FLUSHALL")
+        for name in ("k1", "k999", "other"):
+            equal(scene.records(name)[0], ("flushed", "command", "flushall"))
+        scene.daemon.step(5)
+        scene.run("SET", "k1", "v", "EX", "10")
+        equal([(record["what"], record["before"]) for record in scene.why("k1")["records"]],
+              [("deadline-set", None), ("flushed", None), ("deadline-set", None)])
+
+
+@stepped
+def full_copy_is_one_record_by_the_master():
+    with Daemon(tcp=True) as master, Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.daemon.step(5)
+        scene.run("REPLICAOF", "127.0.0.1", str(master.port))
+        assert wait_for(lambda: "master_link_status:up" in scene.run("INFO", "replication"))
+        equal(scene.records("k"), [("replaced", "master", None), ("deadline-set", "command", "set")])
+
+
+@stepped
+def policy_is_named_with_its_option():
+    with Scene() as scene:
+        scene.run("POLICY", "SET", "s:*", "TTL", "1m", "MAXTTL", "2m")
+        scene.run("SET", "s:1", "v")
+        record = scene.why("s:1")["records"][0]
+        equal([record[name] for name in ("what", "by", "policy", "option", "deadline")],
+              ["deadline-set", "policy", "s:*", "TTL", NOON + 60_000])
+        scene.run("EXPIRE", "s:1", "600")
+        cut, asked = scene.why("s:1")["records"][:2]
+        equal((cut["by"], cut["option"], cut["deadline"]), ("policy", "MAXTTL", NOON + 120_000))
+        equal((asked["by"], asked["command"], asked["deadline"]), ("command", "expire", NOON + 600_000))
+
+
+@stepped
+def script_and_transaction_are_named():
+    with Scene() as scene:
+        scene.run("EVAL", "return redis.call('SET', KEYS[1], 'v', 'EX', 10)", "1", "k")
+        record = scene.why("k")["records"][0]
+        equal((record["command"], record["script"]), ("set", 1))
+        scene.run("MULTI")
+        scene.run("DEL", "k")
+        scene.run("EXEC")
+        equal((scene.why("k")["records"][0]["command"], scene.why("k")["records"][0]["script"]), ("del", 0))
+
+
+@stepped
+def evicted_key_says_memory_then():
+    with Scene("--maxmemory-policy", "allkeys-random") as scene:
+        scene.run("SET", "k", "v" * 100_000)
+        scene.run("CONFIG", "SET", "maxmemory", "1")
+        scene.run("PING")
+        scene.daemon.step(1)
+        record = scene.why("k")["records"][0]
+        equal((record["what"], record["by"], record["memory"] > 100_000), ("evicted", "eviction", True))
+
+
+@stepped
+def member_says_who_set_and_what_ended_it():
+    with Scene() as scene:
+        scene.run("HSET", "h", "f", "v", "g", "w")
+        scene.run("HPEXPIRE", "h", "100", "FIELDS", "1", "f")
+        answer = scene.why("h", "MEMBER", "f")
+        equal((answer["state"], answer["deadline"]), ("live", NOON + 100))
+        equal(scene.records("h", "MEMBER", "f"), [("deadline-set", "command", "hpexpire")])
+        scene.run("HSET", "h", "f", "w")
+        equal(scene.records("h", "MEMBER", "f")[0], ("deadline-removed", "command", "hset"))
+        scene.run("HPEXPIRE", "h", "100", "FIELDS", "1", "f")
+        scene.daemon.step(101)
+        ended = scene.why("h", "MEMBER", "f")["records"][0]
+        equal((ended["what"], ended["by"], ended["deadline"], ended["late-ms"]),
+              ("expired", "expiry", NOON + 100, 1))
+        scene.daemon.step(1)
+        scene.run("DEL", "h")
+        equal(scene.records("h", "MEMBER", "f")[0], ("deleted", "command", "del"))
+
+
+@stepped
+def last_member_ends_its_key():
+    with Scene() as scene:
+        scene.run("SADD", "s", "a")
+        scene.run("SPOP", "s")
+        equal(scene.records("s"), [("emptied", "command", "spop")])
+        scene.run("SADDEX", "s", "1", "a")
+        scene.daemon.step(2000)
+        equal(scene.records("s")[0], ("emptied", "expiry", None))
+
+
+@stepped
+def element_that_was_taken_says_by_whom():
+    with Scene() as scene:
+        scene.run("REDE.PUSH", "d", "100", "payload", "id")
+        equal(scene.why("d", "MEMBER", "id")["deadline"], NOON + 100)
+        scene.daemon.step(100)
+        scene.run("REDE.POLL", "d")
+        equal(scene.records("d", "MEMBER", "id")[0], ("taken", "command", "rede.poll"))
+        equal(scene.records("d")[0], ("emptied", "command", "rede.poll"))
+
+
+@stepped
+def unknown_name_says_since_when_it_would_be_known():
+    with Scene() as scene:
+        answer = scene.why("never")
+        equal((answer["state"], answer["records"], answer["shared"]), ("missing", [], 0))
+        equal(answer["since"] <= NOON, True)
+
+
+@stepped
+def option_changes_at_run_time():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("CONFIG", "SET", "why-memory", "4mb")
+        equal(scene.records("k"), [])
+        scene.run("MULTI")
+        scene.run("EXPIRE", "k", "10")
+        scene.run("CONFIG", "SET", "why-memory", "0")
+        scene.run("EXPIRE", "k", "20")
+        scene.run("EXEC")
+        equal(scene.run("EXPIRY", "WHY", "k"), "ERR nothing is recorded, because why-memory is 0")
+        scene.run("CONFIG", "SET", "why-memory", "64kb")
+        scene.run("EXPIRE", "k", "30")
+        equal(scene.records("k"), [("deadline-set", "command", "expire")])
+
+
+@stepped
+def bad_arguments_are_refused():
+    wrong = "ERR expected MEMBER and a member after the key"
+    with Scene() as scene:
+        equal(scene.run("EXPIRY", "WHY", "k", "MEMBER"), wrong)
+        equal(scene.run("EXPIRY", "WHY", "k", "FIELD", "f"), wrong)
+        equal(scene.run("EXPIRY", "WHY", "k", "MEMBER", "f", "g"), wrong)
+        equal(scene.run("EXPIRY", "WHY").startswith("ERR"), True)
+
+
+@stepped
+def user_sees_only_keys_that_it_may_read():
+    with Scene() as scene:
+        scene.run("SET", "a:1", "v", "EX", "10")
+        scene.run("SET", "b:1", "v", "EX", "10")
+        scene.run("ACL", "SETUSER", "ann", "on", "nopass", "%R~a:*", "+@all")
+        with scene.daemon.raw() as other:
+            other.call("AUTH", "ann", "x")
+            equal(other.call("EXPIRY", "WHY", "b:1")[:7], b"-NOPERM")
+            equal(other.call("EXPIRY", "WHY", "a:1")[:1], b"*")
+
+
+@stepped
+def names_that_change_make_another_author():
+    with Scene() as scene:
+        scene.run("ACL", "SETUSER", "ann", "on", "nopass", "~*", "+@all")
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("CLIENT", "SETNAME", "web")
+        scene.run("SET", "k", "v", "EX", "20")
+        scene.run("AUTH", "ann", "x")
+        scene.run("SET", "k", "v", "EX", "30")
+        equal([(record["client-name"], record["user"]) for record in scene.why("k")["records"]],
+              [("web", "ann"), ("web", "default"), ("", "default")])
+
+
+main(120)
