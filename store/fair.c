@@ -34,6 +34,7 @@ struct fair_index {
     struct agenda later;
     struct fair_scan scan;
     bool complete; /* it has a node for each key: the first scan has ended */
+    bool surveyed; /* it has the figures of a survey */
     struct fair_scan survey;
     struct fair_figures figures; /* of the survey */
     msec used;
@@ -206,8 +207,15 @@ static bool index_free_some(struct fair_index *index, size_t *work)
     return true;
 }
 
+/* Calls that waited for a scan or a survey look again. */
+static void tell_done(const struct store *store, const struct fair_index *index)
+{
+    const struct fair_hooks *hooks = &store->fair_hooks;
+    if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
+}
+
 /* A database that was emptied: the index stays, without nodes. */
-static void index_empty(struct fair_index *index)
+static void index_empty(const struct store *store, struct fair_index *index)
 {
     struct fair *fair = index->fair;
     struct fair_index *empty = index_new(fair, index->db, prefix_of(index));
@@ -215,6 +223,7 @@ static void index_empty(struct fair_index *index)
     empty->complete = true;
     empty->scan.running = false;
     index_drop(index);
+    tell_done(store, empty);
 }
 
 static struct fair_index *find_index(const struct fair *fair, unsigned db, struct bytes prefix)
@@ -338,16 +347,13 @@ static bool scan_some(struct visit *visit, struct fair_scan *scan,
     return !scan->running;
 }
 
-static void tell_done(const struct store *store, const struct fair_index *index)
-{
-    const struct fair_hooks *hooks = &store->fair_hooks;
-    if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
-}
-
 bool fair_build(struct store *store, struct fair_index *index, msec now, size_t budget)
 {
     struct visit visit = { store, index, now };
-    if (!index->complete) index->complete = scan_some(&visit, &index->scan, visit_scanned, &budget);
+    if (!index->complete && scan_some(&visit, &index->scan, visit_scanned, &budget)) {
+        index->complete = true;
+        tell_done(store, index); /* other calls may wait for it, too */
+    }
     return index->complete;
 }
 
@@ -355,11 +361,15 @@ bool fair_survey(struct store *store, struct fair_index *index, bool again, msec
                  struct fair_figures *figures)
 {
     struct visit visit = { store, index, now };
-    if (!index->survey.running && !again) {
+    bool is_fresh = !again || !index->surveyed;
+    if (!index->survey.running && is_fresh) {
         index->survey = (struct fair_scan){ .running = true };
         index->figures = (struct fair_figures){ .oldest = NEVER };
     }
+    bool was_running = index->survey.running;
     if (!scan_some(&visit, &index->survey, visit_surveyed, &budget)) return false;
+    index->surveyed = true;
+    if (was_running) tell_done(store, index);
     *figures = index->figures;
     return true;
 }
@@ -428,13 +438,14 @@ void fair_settle(struct store *store, msec now)
     fair->changed_count = 0;
 }
 
-static void note_flush(struct fair *fair, unsigned db)
+static void note_flush(struct store *store, unsigned db)
 {
+    struct fair *fair = store->fair;
     struct fair_index *index, *next;
     for (index = TAILQ_FIRST(&fair->indexes); index != NULL; index = next) {
         next = TAILQ_NEXT(index, of_fair);
         if (index->db == db && (dict_count(&index->keys) > 0 || !index->complete))
-            index_empty(index);
+            index_empty(store, index);
     }
 }
 
@@ -477,7 +488,7 @@ void fair_note(struct store *store, const struct effect *effect)
 {
     struct fair *fair = store->fair;
     switch (effect->kind) {
-    case EFFECT_FLUSH: note_flush(fair, effect->db); break;
+    case EFFECT_FLUSH: note_flush(store, effect->db); break;
     case EFFECT_SWAP: note_swap(store, effect->db, (unsigned)effect->to); break;
     case EFFECT_POLICY_SET:
     case EFFECT_POLICY_DROP: look_again(fair); break; /* RATE, CLAIMED */
@@ -512,6 +523,7 @@ static bool run_index(struct store *store, struct fair_index *index, msec now, s
     bool surveyed = scan_some(&visit, &index->survey, visit_surveyed, budget);
     bool is_new = was_scanning && scanned && !index->complete;
     if (is_new) index->complete = true;
+    index->surveyed |= was_surveying && surveyed;
     if (is_new || (was_surveying && surveyed)) tell_done(store, index);
     return !scanned || !surveyed;
 }

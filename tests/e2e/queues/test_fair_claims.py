@@ -5,7 +5,7 @@ import random
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import equal, main, own, random_seed
+from daemon import encode, equal, main, own, random_seed
 from dehydrators import Dehydrators, wait
 from replicas import group
 
@@ -376,6 +376,41 @@ def replicas_refuse_it():
         equal(replica.call("REDE.FAIRCLAIM", "q:*", 10), replica.call("REDE.CLAIM", "q:a", 10))
         replica.follow(None)
         equal(replica.call("REDE.FAIRCLAIM", "q:*", 10), b"*1\r\n*4\r\n$3\r\nq:a\r\n$1\r\n1\r\n$1\r\np\r\n:1\r\n")
+
+
+@own
+def calls_wait_while_an_index_is_made():
+    keys = 20_000
+    with Dehydrators() as de:
+        def fill():
+            de.run("EVAL", "for i = 1, ARGV[1] do redis.call('REDE.PUSH', 'q:' .. i, 0, 'p', 'id') end", 0, keys)
+
+        calls = (["REDE.FAIRCLAIM", "q:*", 10], ["REDE.FAIRINFO", "q:*"], ["REDE.FAIRCLAIM", "q:*", 10, "BLOCK", 0],
+                 ["REDE.FAIRCLAIM", "q:*", 10, "COUNT", 3], ["REDE.FAIRINFO", "q:*"])
+        raws = [de.daemon.raw() for _ in calls]
+        fill()
+        for raw, call in zip(raws, calls):
+            raw.send(encode(*call))
+        replies = [raw.reply() for raw in raws]
+        equal([reply.count(b"id") for reply in (replies[0], replies[2], replies[3])], [1, 1, 3])
+        for info in (replies[1], replies[4]):
+            assert b"$4\r\nkeys\r\n:%d\r\n" % keys in info, info
+        other = de.daemon.raw()
+        for disturbance in (["FLUSHALL"], ["SWAPDB", 0, 1], ["DEBUG", "RELOAD"]):
+            de.run("FLUSHALL")
+            for raw, call in zip(raws, calls):  # other prefixes, whose indexes are not there
+                other_prefix = {"FLUSHALL": "q*", "SWAPDB": "*", "DEBUG": "q:1*"}[disturbance[0]]
+                if raw is raws[0]:
+                    fill()
+                raw.send(encode(call[0], other_prefix, *call[2:]))
+            other.call(*disturbance)
+            for number in range(10):  # one of the calls needs an element
+                push(de, f"q:1{number}", "new")
+            for raw in raws:
+                assert raw.reply()[:1] in b"*%", disturbance
+        equal(de.raw.call("DEBUG", "CHECK"), b"+OK\r\n")
+        for raw in (*raws, other):
+            raw.close()
 
 
 @own
