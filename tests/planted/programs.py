@@ -15,13 +15,14 @@ PLANTS = {
     "RENAME loses the deadline": (
         "tests/e2e/expiry/test_model.py",
         ("store/txn/txn_key.c",
-         "    keyspace_set_deadline(txn->ks, moved, entry_expires_at(txn->ks, entry));\n", ""),
+         "    msec at = entry_expires_at(txn->ks, entry);\n    keyspace_set_deadline(txn->ks, moved, at);\n",
+         "    msec at = NEVER;\n"),
     ),
     "COPY loses the deadline": (
         "tests/e2e/expiry/test_model.py",
         ("store/txn/txn_key.c",
-         "keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at);",
-         "keyspace_set_deadline(txn->ks, txn_key_add(txn, to, copy), at == 0 ? at : NEVER);"),
+         "keyspace_set_deadline(txn->ks, added, at);",
+         "keyspace_set_deadline(txn->ks, added, at == 0 ? at : NEVER);"),
     ),
     "MOVE loses the deadline": (
         "tests/e2e/commands/test_compare.py",
@@ -34,6 +35,24 @@ PLANTS = {
         ("store/txn/txn_key.c",
          "if (instant_past(at, txn->now) && !txn_replays(txn)) {",
          "if (instant_past(at, txn->now - 1000) && !txn_replays(txn)) {"),
+    ),
+    # ---- the record of deadlines and ends
+    "SET without a deadline leaves no record": (
+        "tests/e2e/expiry/test_why_random.py",
+        ("store/txn/txn_string.c",
+         "        if (how->at == NEVER) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);\n", ""),
+    ),
+    "FLUSHALL leaves no record": (
+        "tests/e2e/expiry/test_why_random.py",
+        ("store/txn/txn_key.c", "    txn_trail_whole(txn, TRAIL_ALL_DATABASES, TRAIL_FLUSHED, 0);\n", ""),
+    ),
+    "records keep the name that a client had": (
+        "tests/e2e/expiry/test_why.py names",
+        ("server/admin/client/identity.c", "    session_forget_author(session);\n", ""),
+    ),
+    "a key's former deadline counts as the one before": (
+        "tests/e2e/expiry/test_why.py next_life",
+        ("store/trail/trail.c", "        *last = pack(hash, &none);\n", "        (void)none;\n"),
     ),
     # ---- policies
     "REFRESH makes a deadline earlier": (
