@@ -207,6 +207,48 @@ START_TEST(prefixes_are_names_with_a_star_at_the_end)
 }
 END_TEST
 
+static void count_done(void *ctx, unsigned db, struct bytes prefix)
+{
+    ck_assert_uint_eq(db, 0);
+    ck_assert_uint_eq(prefix.len, 0);
+    ++*(unsigned *)ctx;
+}
+
+START_TEST(the_end_of_a_scan_is_told_whoever_ends_it)
+{
+    unsigned done = 0;
+    char key[32];
+    struct fair_figures figures;
+    world_init(&world);
+    world.store->fair_hooks = (struct fair_hooks){ .done = count_done, .ctx = &done };
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        push(key, "1", 0);
+    }
+    struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
+    ck_assert(!fair_build(world.store, index, world.now, 1));
+    ck_assert_uint_eq(done, 0);
+    ck_assert(fair_build(world.store, index, world.now, SIZE_MAX));
+    ck_assert_uint_eq(done, 1);
+    ck_assert(!fair_survey(world.store, index, false, world.now, 1, &figures));
+    ck_assert(fair_survey(world.store, index, false, world.now, SIZE_MAX, &figures));
+    ck_assert_uint_eq(figures.keys, 100);
+    ck_assert_uint_eq(done, 2);
+
+    ck_assert(!fair_survey(world.store, index, false, world.now, 1, &figures));
+    struct txn *txn = world_begin(&world);
+    txn_flush(txn, 0);
+    world_commit(&world);
+    ck_assert_uint_eq(done, 3);
+    index = fair_use(world.store, 0, text(""), world.now);
+    ck_assert(fair_survey(world.store, index, true, world.now, SIZE_MAX, &figures));
+    ck_assert_uint_eq(figures.keys, 0);
+    ck_assert_int_eq(figures.oldest, NEVER);
+    world.store->fair_hooks = (struct fair_hooks){ 0 };
+    world_drop(&world);
+}
+END_TEST
+
 /* Each claimable key is served once in each round, whatever happens to others. */
 START_TEST(random_changes_keep_the_rounds)
 {
@@ -285,6 +327,7 @@ Suite *test_suite(void)
         few_indexes_are_kept_for_nobody,
         a_flush_empties_an_index,
         prefixes_are_names_with_a_star_at_the_end,
+        the_end_of_a_scan_is_told_whoever_ends_it,
         random_changes_keep_the_rounds,
         NULL,
     };
