@@ -155,6 +155,7 @@ class Model:
         self.touched, self.turn = [], None  # keys that changed; the one whose turn it is
         self.waiting, self.heard = [], {}
         self.ready, self.wakes, self.armings = [], {}, 0  # keys: in order; (instant, arming) by key
+        self.tried = {}  # waiters who found nothing since the ready key became ready
         self.events, self.notified, self.allowed, self.demanded = {}, set(), set(), set()
 
     # -- what the programs do --
@@ -253,9 +254,10 @@ class Model:
         if kind is not None:
             self.touch(db, name)
         is_wanted = any((w.db, w.words[1]) == (db, name) for w in self.waiting)
-        if is_wanted and (db, name) not in self.ready and (
-                kind is None or any(w.kind == kind for w in self.waiting)):
-            self.ready.append((db, name))
+        if is_wanted and (kind is None or any(w.kind == kind for w in self.waiting)):
+            self.tried.pop((db, name), None)
+            if (db, name) not in self.ready:
+                self.ready.append((db, name))
 
     def arm(self, db, words):
         """Makes the key ready when its next element falls due, or may be claimed, or earlier."""
@@ -348,7 +350,8 @@ class Model:
     def serve_key(self, db, name):
         """The clients of a key, or of the prefix. Before one of a key under the prefix, those of the prefix that began
         to wait earlier are tried, until one of them finds nothing."""
-        queue = [w for w in self.waiting if (w.db, w.words[1]) == (db, name)]
+        tried_before = self.tried.pop((db, name), ())
+        queue = [w for w in self.waiting if (w.db, w.words[1]) == (db, name) and w not in tried_before]
         nothing = set()  # commands that found nothing
         while queue:
             waiter, earlier = queue[0], None
@@ -364,8 +367,9 @@ class Model:
             if tried.words[1] == PREFIX:
                 self.catch_up(db)
                 if self.defers(tried):
-                    if earlier:
+                    if earlier and (db, name) not in self.ready:
                         self.make_ready(db, name)
+                        self.tried[db, name] = self.waiting[:self.waiting.index(waiter)]
                     self.make_ready(db, PREFIX)
                     return
             elif name not in self.dbs[db]:
@@ -374,12 +378,10 @@ class Model:
                 nothing.add(tried.words[0])
 
     def defers(self, waiter):
-        """Does a client that began to wait earlier wait for a key under the prefix that is ready?"""
-        first = {}
-        for other in self.waiting[:self.waiting.index(waiter)]:
-            first.setdefault((other.db, other.words[1]), other)
-        return any(db == waiter.db and name != PREFIX and (db, name) in first and name.startswith(PREFIX[:-1])
-                   for db, name in self.ready)
+        """Does an earlier client that was not tried wait for a key under the prefix that is ready?"""
+        return any(where[0] == waiter.db and where in self.ready and where[1].startswith(PREFIX[:-1]) and
+                   where[1] != PREFIX and other.kind == "dehydrator" and other not in self.tried.get(where, ())
+                   for other in self.waiting[:self.waiting.index(waiter)] for where in [(other.db, other.words[1])])
 
     def serve_one(self, waiter):
         key = self.dbs[waiter.db].get(waiter.words[1])

@@ -259,6 +259,15 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     return first;
 }
 
+/* The first client of a ready queue that has not been tried in vain. */
+static struct queued_client *first_untried(const struct key_queue *queue)
+{
+    struct queued_client *queued = TAILQ_FIRST(&queue->clients);
+    while (queued != NULL && queued->client->arrival < queue->resumes_at)
+        queued = TAILQ_NEXT(queued, of_key);
+    return queued;
+}
+
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
 {
     find_next(blocked);
@@ -270,7 +279,7 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
         blocked->for_claims = queue->for_claims;
         blocked->skipped_count = 0;
         blocked->turn++;
-        blocked->next = TAILQ_FIRST(&queue->clients);
+        blocked->next = first_untried(queue);
         find_next(blocked);
     }
     const struct queued_client *queued = blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;
@@ -313,18 +322,17 @@ bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
     const struct blocked_client *client = try->session->blocked;
     const struct key_queue *queue;
-    bool found = false;
     TAILQ_FOREACH(queue, &blocked->ready, by_readiness)
     {
         if (queue->is_prefix || queue->db != try->db) continue;
         if (!is_under(blocked_queue_key(queue), try->key)) continue;
-        const struct blocked_client *first = TAILQ_FIRST(&queue->clients)->client;
-        found |= first->type == TYPE_DEHYDRATOR && first->arrival < client->arrival;
+        const struct queued_client *queued = first_untried(queue);
+        while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
+            queued = TAILQ_NEXT(queued, of_key);
+        if (queued != NULL && queued->client->arrival < client->arrival) break;
     }
-    if (!found) return false;
-    queue = blocked->next != NULL ? blocked->next->queue : NULL;
-    if (queue != NULL && !queue->is_prefix)
-        blocked_ready(blocked, queue->db, blocked_queue_key(queue));
+    if (queue == NULL) return false;
+    if (blocked->next != NULL) blocked_resume(blocked, blocked->next);
     blocked_ready_prefix(blocked, try->db, try->key);
     blocked_skip_key(blocked);
     return true;

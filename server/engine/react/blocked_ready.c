@@ -12,9 +12,17 @@
 static void make_ready(struct blocked *blocked, struct key_queue *queue, bool for_claims)
 {
     if (!queue->ready || !for_claims) queue->for_claims = for_claims;
+    queue->resumes_at = 0;
     if (queue->ready) return;
     queue->ready = true;
     TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
+}
+
+void blocked_resume(struct blocked *blocked, const struct queued_client *next)
+{
+    if (next->queue->ready) return; /* for all its clients */
+    make_ready(blocked, next->queue, blocked->for_claims);
+    next->queue->resumes_at = next->client->arrival;
 }
 
 /* The database's table of keys that clients wait for, or NULL if it is empty. */

@@ -11,7 +11,12 @@
  * table of its own, and becomes ready when a key under it does (store/fair.h). Clients of the key
  * and of the prefixes that cover it are one queue, in order of arrival: before a client of a
  * dehydrator, those of such prefixes are tried that blocked earlier; and when a key under a prefix
- * becomes ready, so do the clients of the key, before those of the prefix. */
+ * becomes ready, so do the clients of the key, before those of the prefix.
+ *
+ * For that order a client of a prefix lets another ready key have its turn first, if an earlier
+ * client there has not been tried yet (blocked_defers). The current queue then becomes ready again
+ * and resumes where it was. This ends, because of all ready keys the one whose first untried client
+ * arrived first never waits for another key, so that each round of turns tries that client. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
@@ -33,6 +38,7 @@ struct key_queue {
     unsigned db;
     bool is_prefix;         /* `key` is a prefix of keys */
     uint64_t nothing_since; /* the turn in which a client of the prefix found nothing */
+    uint64_t resumes_at;    /* clients that arrived earlier have been tried since it became ready */
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
     bool wakes_all;  /* `wake` makes it ready for all its clients */
@@ -100,6 +106,8 @@ struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db
                                       struct bytes prefix); /* or NULL */
 /* The clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
+/* Makes the queue of this client ready again, for this client and later ones. */
+void blocked_resume(struct blocked *blocked, const struct queued_client *next);
 /* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */
 void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at);
 

@@ -284,6 +284,24 @@ def clients_that_claim_from_a_key_and_from_a_prefix_are_one_queue():
 
 
 @own
+def two_keys_and_their_prefix_become_ready_together():
+    """Nothing may be claimed from either key, so each client is tried and waits on."""
+    for event in (("POLICY", "SET", "x", "CLAIMED", 1), ("SWAPDB", 0, 0)):
+        with Dehydrators() as de:
+            push(de, "q:1", "1", ttl=1000)
+            push(de, "q:2", "1", ttl=1000)
+            others = [wait(de, *words, 0) for words in (
+                ("REDE.CLAIM", "q:1", 1000, "BLOCK"), ("REDE.CLAIM", "q:2", 1000, "BLOCK"),
+                ("REDE.FAIRCLAIM", "q:*", 1000, "BLOCK"), ("REDE.BPOLL", "q:1"), ("REDE.BPOLL", "q:2"))]
+            de.run(*event)
+            equal(is_waiting(de, *others), [True] * 5)
+            de.step(1000)
+            equal(is_waiting(de, *others), [False, False, True, True, True])
+            for other in others:
+                other.close()
+
+
+@own
 def the_timeout_and_unblock_end_the_wait():
     with Dehydrators() as de:
         other = wait(de, "REDE.FAIRCLAIM", "q:*", 1000, "BLOCK", 1)
