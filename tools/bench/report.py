@@ -257,6 +257,21 @@ def queues_table(results):
         for what, found in results.items()])
 
 
+def celery_table(results):
+    def row(what, cell):
+        return [what, *map(cell, results.values())]
+    jobs = next(iter(results.values()))["jobs"]
+    names = [what.split(", ") for what in results]
+    return table([f"{jobs:,} tasks with an ETA", *(f"`{transport}`, {server}" for transport, server in names)], [
+        row("late: p50", lambda its: f"{its['late_p50_ms']:,.0f} ms"),
+        row("late: p99", lambda its: f"{its['late_p99_ms']:,.0f} ms"),
+        row("late: at most", lambda its: f"{its['late_max_ms']:,.0f} ms"),
+        row("run more than once", lambda its: f"{its['again']:,}"),
+        row("runs in all", lambda its: f"{its['runs']:,}"),
+        row("not run two minutes after the last ETA", lambda its: f"{its['lost']:,}"),
+        row("memory of a worker", lambda its: f"{its['worker_bytes'] / 1e6:.0f} MB")])
+
+
 def growth_table(results, names):
     sizes = next(iter(results.values()))[names[0]]["sizes"]
     heads = ["structure, server"] + [f"{size:,}" for size in sizes] + \
@@ -565,6 +580,8 @@ def sections(results, names):
         found["cores"] = cores_table(results["cores"])
     if results.get("queues"):
         found["queues"] = queues_table(results["queues"])
+    if results.get("celery"):
+        found["celery"] = celery_table(results["celery"])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
     if results.get("migration"):

@@ -23,7 +23,8 @@ class Shop(Broker):
         super().__enter__()
         self.env_of_workers = {
             **os.environ, "BROKER": self.url, "TRANSPORT": TRANSPORT, "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONPATH": os.pathsep.join((CLIENTS, HERE)), "C_FORCE_ROOT": "1"}
+            "PYTHONPATH": os.pathsep.join((CLIENTS, HERE)), "C_FORCE_ROOT": "1",
+            "TMPDIR": self.dir}
         os.environ.update({name: self.env_of_workers[name] for name in ("BROKER", "TRANSPORT")})
         sys.modules.pop("tasks", None)
         import tasks  # pylint: disable=import-outside-toplevel # it reads the environment

@@ -201,6 +201,12 @@ def the_driver_measures_many_keys_and_jobs():
 
 
 @test
+def the_driver_measures_tasks_of_celery():
+    shows(output_of("celery", "--quick", "--no-bare", "--redis", ""), "| 200 tasks with an ETA | ", "| late: p99 | ",
+          "| run more than once | 0 |", "| not run two minutes after the last ETA | 0 |")
+
+
+@test
 def the_driver_measures_leases():
     shows(output_of("lease", "--quick", "--no-bare", "--pipeline", "16", "--seconds", "0.05"),
           "| LEASE.TAKE, LEASE.DROP, expired | 16 | ", "| SET NX PX, EVALSHA, redis | 16 | ",
