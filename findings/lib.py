@@ -16,12 +16,18 @@ REDIS = "5:7.0.15-1~deb12u10"
 
 def debian(package, version):
     """Extracts this version of a package of Debian 12; returns the folder that holds its files."""
-    subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", f"{package}={version}"],
-                   cwd=FOLDER, check=True)
-    [file] = glob.glob(os.path.join(FOLDER, package + "_*.deb"))
+    return debians({package: version})
+
+
+def debians(versions):
+    """The same for several packages."""
+    subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download",
+                    *(f"{package}={version}" for package, version in versions.items())], cwd=FOLDER, check=True)
     root = os.path.join(FOLDER, "root")
-    subprocess.run(["dpkg-deb", "-x", file, root], check=True)
-    print(package, version)
+    for package, version in versions.items():
+        [file] = glob.glob(os.path.join(FOLDER, package + "_*.deb"))
+        subprocess.run(["dpkg-deb", "-x", file, root], check=True)
+        print(package, version)
     return root
 
 
