@@ -457,6 +457,20 @@ def producer_survives_a_restart():
         equal(inbox.bodies, ["a", "b"])
 
 
+@with_broker
+def connections_leave_no_descriptors(broker, _client):
+    def use():
+        with broker.connect() as connection:
+            publish(connection, "a")
+            Inbox(connection, ack=True).drain()
+        broker.connect().as_uri()
+    use()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        use()
+    equal(len(os.listdir("/proc/self/fd")), before)
+
+
 # ---- bad input ---------------------------------------------------------------------------------
 
 

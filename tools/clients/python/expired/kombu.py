@@ -20,7 +20,6 @@ which it waits in the server. Claims follow the order of priorities:
 Fanout exchanges use pub/sub, and tables of bindings are sets, both as in the Redis transport.
 Needs redis-py 4.3 and kombu 5.2, or later versions, and is written against kombu.transport.virtual.
 """
-import os
 import socket
 import threading
 from bisect import bisect
@@ -332,26 +331,27 @@ class Bell:
     """Keeps the loop from sleeping in its next turn, for example when an acknowledgement has made room."""
 
     def __init__(self):
-        self.fd, self.other = os.pipe()
-        os.set_blocking(self.fd, False)
-        os.set_blocking(self.other, False)
+        self.end, self.other = socket.socketpair()
+        self.end.setblocking(False)
+        self.other.setblocking(False)
+        self.fd = self.end.fileno()
 
     def ring(self):
         try:
-            os.write(self.other, b"!")
-        except (BlockingIOError, OSError):
+            self.other.send(b"!")
+        except OSError:
             pass  # it rings already, or is closed
 
     def on_readable(self):
         try:
-            os.read(self.fd, 4096)
+            self.end.recv(4096)
         except BlockingIOError:
             pass
         return False
 
     def close(self):
-        os.close(self.fd)
-        os.close(self.other)
+        self.end.close()
+        self.other.close()
 
 
 # ---- channels --------------------------------------------------------------------------------------------------
@@ -568,7 +568,7 @@ class Channel(virtual.Channel):
             return delivered
         for line in lines:
             if line.may_have and not line.waits:
-                self.transport.bell.ring()  # the loop must not sleep
+                self.transport.ring()  # the loop must not sleep
             elif not line.waits:
                 line.wait()
         return delivered
@@ -605,7 +605,7 @@ class Channel(virtual.Channel):
             for line, was_blocked in zip(lines, pipe.execute()):
                 line.unblocks = bool(was_blocked)
         if not all(line.unblocks for line in lines):
-            self.transport.bell.ring()  # an element is on its way, or the server has not read the claim yet: look again
+            self.transport.ring()  # an element is on its way, or the server has not read the claim yet: look again
 
     def on_entries(self, queue, key, entries):
         """Delivers claimed elements; gives back those that come too late. Returns how many it delivered."""
@@ -663,7 +663,7 @@ class Channel(virtual.Channel):
 
     def made_room(self):
         if self.lacks_room:
-            self.transport.bell.ring()
+            self.transport.ring()
 
     def _get(self, queue, timeout=None):
         for key in self.keys_of(queue):
@@ -722,8 +722,7 @@ class Transport(virtual.Transport):
         self.pool = redis.ConnectionPool(**self.connection_parameters(client))
         self.commands = Redis(connection_pool=self.pool)
         self.claims = Claims(self.commands, self.options["lease"])
-        self.watched, self.poller, self.loop, self.bell = {}, None, None, Bell()
-        self.watch(self.bell.fd, self.bell)
+        self.watched, self.poller, self.loop, self.bell = {}, None, None, None
         if register_after_fork is not None:
             register_after_fork(self, Transport.after_fork)
 
@@ -782,6 +781,8 @@ class Transport(virtual.Transport):
 
     def establish_connection(self):
         self.check_server()
+        self.bell = Bell()
+        self.watch(self.bell.fd, self.bell)
         return super().establish_connection()
 
     def check_server(self):
@@ -808,7 +809,9 @@ class Transport(virtual.Transport):
             if self.poller is not None:
                 self.poller.close()
                 self.poller = None
-            self.bell.close()
+            if self.bell is not None:
+                self.bell.close()
+                self.bell = None
             self.pool.disconnect()
 
     def after_fork(self):
@@ -833,6 +836,11 @@ class Transport(virtual.Transport):
         if self.loop is not None:
             self.loop.remove(fd)
 
+    def ring(self):
+        bell = self.bell
+        if bell is not None:
+            bell.ring()
+
     def deliver(self, message, queue):
         self._deliver(message, queue)
 
@@ -840,7 +848,7 @@ class Transport(virtual.Transport):
         wire = self.watched.get(fileno)
         delivered = wire.on_readable() if wire is not None else False
         if delivered and self.loop is not None:
-            self.bell.ring()
+            self.ring()
         return delivered
 
     def drain_events(self, connection, timeout=None):
@@ -877,4 +885,4 @@ class Transport(virtual.Transport):
         """Rings for a delivery, and so does on_readable: Celery hands a task to its pool in the turn of the loop after
         the one that delivered it, and a task with an ETA in the turn after that, and would sleep before each."""
         if sum(channel.claim() for channel in list(self.channels)):
-            self.bell.ring()
+            self.ring()
