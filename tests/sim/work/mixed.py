@@ -19,6 +19,7 @@ from programs import DATABASES, KINDS, Program  # noqa: E402
 
 SPARE = (8, 7, 6, 5)  # nodes that start from a cut journal
 END = re.compile(rb"#[0-9a-f]{8}\r\n")  # of a journal record; no value of a program looks like it
+MARK = re.compile(rb"mark-\d+\.(?:\r\n)?")  # the value of a SET, which ends with it, in brief form or as a command
 NOTHING_OVERDUE = re.compile(rb"overdue_keys:0\r\noverdue_members:0\r\n")
 LIBRARY = """#!lua name=mixed
 redis.register_function('put{0}', function(keys, args)
@@ -164,8 +165,8 @@ class Mixed:
         for number in SPARE[:rng.choice((1, 2, 3))]:
             node = rng.choice(run.nodes)
             found = [(path, mark) for path in sorted(node.dir.glob("appendonlydir/*.incr.aof"))
-                     for mark in re.findall(rb"\r\n(mark-\d+\.)\r\n", path.read_bytes())
-                     if mark.decode() in self.marks]
+                     for mark in MARK.finditer(path.read_bytes())
+                     if mark[0].decode().rstrip() in self.marks]
             if found:
                 yield from self.check_prefix(number, node, *rng.choice(found))
 
@@ -175,17 +176,17 @@ class Mixed:
         last = None
         for last in END.finditer(data, 0, end):
             pass
-        line = last.start() + 2 if last else 0
-        total = crc32c(data[line:end], int(last[0][3:11], 16) if last else 0)
+        line = last.start() if last else 0
+        total = crc32c(data[line:end], int(last[0][1:9], 16) if last else 0)
         return data[:end] + b"#%08x\r\n" % total
 
     def check_prefix(self, number, node, path, mark):
         run, rng, world = self.run, self.rng, self.run.world
-        clock, digest = self.marks[mark.decode()]
+        name, end = mark[0].decode().rstrip(), mark.end()
+        clock, digest = self.marks[name]
         other = world.node(number, "--appendfsync", "no", "--auto-aof-rewrite-percentage", "0")
         shutil.copytree(node.dir, other.dir, dirs_exist_ok=True)
         folder, data = other.dir / "appendonlydir", path.read_bytes()
-        end = data.index(b"\r\n" + mark + b"\r\n") + len(mark) + 4
         following = END.search(data, end)
         torn = rng.randrange(following.end() - end) if following and rng.random() < 0.5 else 0
         (folder / path.name).write_bytes(self.cut(data, end) + data[end:end + torn])
@@ -206,7 +207,7 @@ class Mixed:
             reply = yield client.call("DEBUG", call)
             if reply != wanted:
                 run.broken(f"node {node.number}'s journal {path.name}, cut at {end} of {len(data)} with {torn} "
-                           f"torn bytes, after {mark.decode()} at {clock}: {call} {reply}, wanted {wanted}")
+                           f"torn bytes, after {name} at {clock}: {call} {reply}, wanted {wanted}")
         client.close()
         other.kill()
         run.count("prefix")
