@@ -189,7 +189,12 @@ static inline enum request_status read_head(const char *data, size_t len, struct
     head->b_len = row->has_b ? read_u16(&at) : 0;
     head->number = at;
     head->texts = data + *size;
-    *size += head->key_len + head->a_len + head->b_len;
+    size_t texts = head->key_len + head->a_len + head->b_len;
+    if (texts > EFFECT_BRIEF_TEXTS_MAX) {
+        *size = 0;
+        return REQUEST_MALFORMED;
+    }
+    *size += texts;
     return len < *size ? REQUEST_PARTIAL : REQUEST_WHOLE;
 }
 

@@ -54,12 +54,11 @@ static inline void record_print_sum(char *to, uint32_t sum)
     memcpy(to, &first, sizeof(first));
 }
 
-/* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */
-static inline bool record_parse_sum(const char *line, uint32_t *sum)
+/* Parses such a line of RECORD_SUM_LINE bytes, whatever its first byte is. False: it is something
+ * else. */
+static inline bool record_parse_digits(const char *line, uint32_t *sum)
 {
-    if (line[0] != '#' || line[1 + RECORD_SUM_DIGITS] != '\r' ||
-        line[2 + RECORD_SUM_DIGITS] != '\n')
-        return false;
+    if (line[1 + RECORD_SUM_DIGITS] != '\r' || line[2 + RECORD_SUM_DIGITS] != '\n') return false;
     *sum = 0;
     for (int i = 1; i <= RECORD_SUM_DIGITS; i++) {
         char c = line[i];
@@ -67,6 +66,12 @@ static inline bool record_parse_sum(const char *line, uint32_t *sum)
         *sum = *sum << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
     return true;
+}
+
+/* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */
+static inline bool record_parse_sum(const char *line, uint32_t *sum)
+{
+    return line[0] == '#' && record_parse_digits(line, sum);
 }
 
 #endif

@@ -28,10 +28,12 @@ struct reading {
     size_t cap;
     size_t start, end; /* the bytes in the buffer, from the file's `good` on */
     /* Where the text of the current record may end, because its checksum line may be damaged:
-     * before a # line, and where a command is malformed. Bytes from the record's start, rising. */
+     * before a # line, or one like it, and where a command is malformed. Bytes from the record's
+     * start, rising. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    bool is_unfinished;            /* the file ends within a command of the bad record */
+    uint64_t unfinished_to;        /* the file ends within a command of the bad record, which could
+                                      not reach beyond this offset; 0: it does not */
     struct instant_marks instants; /* up to `good`, and with the record at the start */
     struct instant_marks next;
     uint64_t reported;
@@ -134,6 +136,8 @@ struct search {
     uint64_t summed;           /* the file's offset up to which the sums go */
     uint64_t found;            /* where the first good record begins; 0: none was found */
     uint64_t found_end;        /* where the last one ends */
+    uint64_t unfinished_to;    /* as in struct reading */
+    uint64_t found_apart;      /* where the first one from there on begins; 0: none was found */
 };
 
 static void sum_bytes(struct search *search, const char *data, size_t len)
@@ -168,6 +172,7 @@ static void take_candidate(struct search *search, uint32_t sum)
     uint64_t start = start_of_good_record(search, sum), end = search->summed + RECORD_SUM_LINE;
     if (search->found == 0) search->found = start;
     if (start > 0) search->found_end = end;
+    if (search->found_apart == 0 && start >= search->unfinished_to) search->found_apart = start;
     unsigned next = search->count++ % CANDIDATES;
     search->sums[next] = sum;
     search->ends[next] = end;
@@ -234,16 +239,16 @@ static void plant_seeds(const struct reading *in, struct search *search)
 /* Does what the search has found show damage, and not a torn end? */
 static bool proves_damage(const struct reading *in, const struct search *search)
 {
-    if (search->found == 0 || has_hole(in, search->found)) return false;
-    /* The file ends within a command: these records may be part of its value. Cut anywhere, such a
-     * value hardly ever ends just after one. */
-    return !in->is_unfinished || search->found_end == in->file->size;
+    if (search->found_apart > 0 && !has_hole(in, search->found_apart)) return true;
+    /* If the file ends within a command, these records may be part of its value. Cut anywhere, such
+     * a value hardly ever ends just after one. */
+    return search->found > 0 && search->found_end == in->file->size && !has_hole(in, search->found);
 }
 
 /* Searches the rest of the file for a good record. */
 static enum replay_end search_good_record(struct reading *in)
 {
-    struct search search = { .summed = in->file->good };
+    struct search search = { .summed = in->file->good, .unfinished_to = in->unfinished_to };
     plant_seeds(in, &search);
     in->start = in->end = 0;
     for (;;) {
@@ -255,7 +260,7 @@ static enum replay_end search_good_record(struct reading *in)
             in->end += (size_t)got;
             in->start += search_bytes(&search, in->buffer, in->end);
         }
-        bool has_found = search.found > 0 && !in->is_unfinished;
+        bool has_found = search.found > 0 && in->unfinished_to == 0;
         if (got == 0 || has_found) return proves_damage(in, &search) ? REPLAY_DAMAGED : REPLAY_TORN;
     }
 }
@@ -312,12 +317,13 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     return stop_reading(in, end, bad, "%s", reason);
 }
 
-/* Stops because the file has ended, or can't be read. */
-static bool stop_short(struct reading *in, enum fill why)
+/* Stops because the file has ended, or can't be read, before the end of what begins at `from` and
+ * has at most `most` bytes. */
+static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t most)
 {
     uint64_t at = in->file->good + (in->end - in->start);
     if (why == FAILED) return stop_unreadable(in, at);
-    in->is_unfinished = true;
+    in->unfinished_to = most < UINT64_MAX ? in->file->good + from + most : UINT64_MAX;
     return stop_bad(in, in->file->good, "record has no end");
 }
 
@@ -337,7 +343,7 @@ static size_t measure_line(struct reading *in, size_t from)
         searched = here;
         enum fill more = fill_buffer(in, from + here + 1);
         if (more == FILLED) continue;
-        stop_short(in, more);
+        stop_short(in, more, from, RECORD_REMARK_MAX);
         return 0;
     }
     stop_bad(in, in->file->good + from, "line is longer than %d bytes", RECORD_REMARK_MAX);
@@ -358,9 +364,14 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
     in->end_count = 0;
     in->next = in->instants;
     for (*len = 0;;) {
+        fill_buffer(in, *len + RECORD_SUM_LINE); /* an error is met below */
         size_t here = in->end - in->start - *len, size = here + 1;
         const char *at = in->buffer + in->start + *len;
         enum request_status status = REQUEST_PARTIAL;
+        uint64_t most = UINT64_MAX; /* bytes of this command */
+        /* If only the first byte of a checksum line is damaged, the line may be read as the head of
+         * an effect that continues behind it. */
+        if (here >= RECORD_SUM_LINE && record_parse_digits(at, sum)) note_possible_end(in, *len);
         if (here > 0 && *at == '#') {
             note_possible_end(in, *len);
             size = measure_line(in, *len);
@@ -371,6 +382,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             status = REQUEST_WHOLE;
         } else if (here > 0 && in->replay->reads_brief && effect_brief_begins(*at)) {
             status = effect_brief_measure(at, here, &size);
+            most = EFFECT_BRIEF_HEAD + EFFECT_BRIEF_TEXTS_MAX;
         } else if (here > 0) {
             status = request_measure(at, here, &size);
         }
@@ -383,7 +395,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             continue;
         }
         enum fill more = fill_buffer(in, *len + size);
-        if (more != FILLED) return stop_short(in, more);
+        if (more != FILLED) return stop_short(in, more, *len, most);
     }
 }
 

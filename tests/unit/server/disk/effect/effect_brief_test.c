@@ -123,6 +123,8 @@ START_TEST(effects_that_nobody_writes_are_malformed)
             "ka"),
         LIT("\x87\1\1\0\5\4\3\2\1\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\x7f"
             "ka"),
+        LIT("\x80\1\xa0\x0fk"), /* with the key more texts than an effect in brief form has */
+        LIT("\x84\1\xff\xff\xff\xffk"),
     };
     for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
         struct effect got;

@@ -1,5 +1,6 @@
 /* Tests of replay with damaged journals and invalid effects. No partial record is applied, except
  * one with a right checksum. */
+#include "server/disk/effect/effect_brief.h"
 #include "tests/unit/server/disk/format/journal_file.h"
 
 static size_t record_at(uint64_t offset)
@@ -30,6 +31,83 @@ START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
         ensure(pwrite(journal.fd, &byte, 1, (off_t)at) == 1, "a write");
     }
     drop_program(run);
+}
+END_TEST
+
+static char read_byte(uint64_t at)
+{
+    char byte;
+    ensure(pread(journal.fd, &byte, 1, (off_t)at) == 1, "a read");
+    return byte;
+}
+
+static void write_byte(uint64_t at, unsigned byte)
+{
+    char written = (char)byte;
+    ensure(pwrite(journal.fd, &written, 1, (off_t)at) == 1, "a write");
+}
+
+/* Records with effects in brief form, or in version 1 their commands. */
+static void add_some_of_each(int version, unsigned records)
+{
+    char key[16], value[16];
+    struct effect effects[] = {
+        { EFFECT_SET, .at = NEVER },
+        { EFFECT_SET, .at = 1234567890123 },
+        { EFFECT_HASH_PUT, .b = LIT("value"), .at = NEVER },
+        { EFFECT_ZSET_PUT, .at = NEVER, .score = 1.5 },
+        { EFFECT_REDE_PUSH, .b = LIT("payload"), .stage = { .at = 1234567890123 } },
+    };
+    journal_begin_as(version);
+    for (unsigned i = 0; i < records; i++) {
+        unsigned kind = i % 5;
+        effects[kind].key = bytes_of(key, (size_t)snprintf(key, sizeof(key), "key:%u:%u", kind, i));
+        effects[kind].a = bytes_of(value, (size_t)snprintf(value, sizeof(value), "%u", 7 * i));
+        bool repeats = i % 3 == 0 && effects[kind].kind != EFFECT_REDE_PUSH;
+        if (repeats) effect_writer_put(&journal.writer, &effects[kind]);
+        add_effect(&effects[kind]);
+    }
+}
+
+START_TEST(any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows)
+{
+    for (int version = 1; version <= 2; version++) {
+        add_some_of_each(version, 12);
+        for (size_t record = 1; record < journal.records; record++) {
+            uint64_t at = journal.ends[record] - RECORD_SUM_LINE;
+            for (unsigned byte = 0; byte < 256; byte++) {
+                if (byte == '#') continue;
+                write_byte(at, byte);
+                assert_ends(REPLAY_DAMAGED, record - 1);
+            }
+            write_byte(at, '#');
+        }
+        journal_end();
+    }
+}
+END_TEST
+
+/* The disk loses a bit, and then the power fails. */
+START_TEST(flipped_bit_far_before_a_torn_end_is_damage)
+{
+    for (int version = 1; version <= 2; version++) {
+        add_some_of_each(version, 130);
+        ensure(journal.ends[130] - journal.ends[10] > EFFECT_BRIEF_HEAD + EFFECT_BRIEF_TEXTS_MAX,
+               "too few records");
+        ensure(ftruncate(journal.fd, (off_t)journal.size - 5) == 0, "a cut");
+        assert_ends(REPLAY_TORN, 129);
+        for (size_t record = 3; record <= 8; record++) {
+            for (uint64_t at = journal.ends[record - 1]; at < journal.ends[record]; at++) {
+                char byte = read_byte(at);
+                for (unsigned bit = 0; bit < 8; bit++) {
+                    write_byte(at, (unsigned char)byte ^ 1U << bit);
+                    assert_ends(REPLAY_DAMAGED, record - 1);
+                }
+                write_byte(at, (unsigned char)byte);
+            }
+        }
+        journal_end();
+    }
 }
 END_TEST
 
@@ -379,6 +457,8 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         a_flipped_bit_is_damage_and_applies_no_partial_record,
+        any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows,
+        flipped_bit_far_before_a_torn_end_is_damage,
         random_bytes_neither_crash_nor_apply_a_partial_record,
         a_missing_repeated_or_moved_record_is_damage,
         a_record_that_does_not_fit_the_data_is_damage,
