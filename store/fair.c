@@ -19,12 +19,9 @@ struct fair_key {
     char key[];
 };
 
-/* A scan of the keys of the database, in slices. */
-struct fair_scan {
-    uint64_t cursor;
-    bool running;
-};
+enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
 
+/* See the drawings in fair.h. */
 struct fair_index {
     TAILQ_ENTRY(fair_index) of_fair;
     struct fair *fair;
@@ -32,10 +29,12 @@ struct fair_index {
     TAILQ_HEAD(, fair_key) ring;
     struct fair_key *turn; /* between fair_next and fair_turned; or NULL */
     struct agenda later;
-    struct fair_scan scan;
-    bool complete; /* it has a node for each key: the first scan has ended */
-    bool surveyed; /* it has the figures of a survey */
-    struct fair_scan survey;
+    enum fair_nodes nodes;
+    uint64_t nodes_cursor; /* of a scan of the keyspace or, while checking, of `keys` */
+    bool checks_again;     /* a policy has changed since the scan or check began */
+    bool continues;        /* fair_run will announce it, so that a call can go on */
+    enum survey_state survey;
+    uint64_t survey_cursor;
     struct fair_figures figures; /* of the survey */
     msec used;
     size_t key_bytes; /* memory of the nodes */
@@ -76,6 +75,11 @@ static const struct dict_type nodes = { .key = dict_node_key };
 static struct bytes prefix_of(const struct fair_index *index)
 {
     return bytes_of(index->prefix, index->len);
+}
+
+static bool has_all_nodes(const struct fair_index *index)
+{
+    return index->nodes >= FAIR_CHECKING;
 }
 
 static bool covers(const struct fair_index *index, struct bytes key)
@@ -119,13 +123,13 @@ static const struct entry *find_dehydrator(const struct store *store,
     return entry != NULL && entry->object.type == TYPE_DEHYDRATOR ? entry : NULL;
 }
 
-/* Puts the node where it belongs, or frees it. A node in the ring keeps its position, or goes to
- * the end with `behind`. */
-static void place(struct store *store, struct fair_index *index, struct fair_key *node, msec now,
-                  bool behind)
+/* Moves the node to the ring or the agenda, or frees it. A node in the ring keeps its position, or
+ * goes to the end with `behind`. */
+static void node_move(struct store *store, struct fair_index *index, struct fair_key *node,
+                      msec now, bool behind)
 {
     const struct entry *entry = find_dehydrator(store, index, node_key(node));
-    const struct fair_hooks *hooks = index->complete ? &store->fair_hooks : &no_hooks;
+    const struct fair_hooks *hooks = has_all_nodes(index) ? &store->fair_hooks : &no_hooks;
     msec at = delivery_next_at(store, entry, now, true);
     bool was_in_ring = node->in_ring, is_due = instant_due(at, now);
     bool stays = was_in_ring && is_due && !behind;
@@ -156,7 +160,7 @@ static struct fair_key *node_of(struct deadline *later)
 static void catch_up(struct store *store, struct fair_index *index, msec now, size_t most)
 {
     while (most-- > 0 && instant_due(agenda_next(&index->later), now))
-        place(store, index, node_of(agenda_first(&index->later)), now, false);
+        node_move(store, index, node_of(agenda_first(&index->later)), now, false);
 }
 
 /* ---- indexes --------------------------------------------------------------------------------- */
@@ -166,7 +170,6 @@ static struct fair_index *index_new(struct fair *fair, unsigned db, struct bytes
     struct fair_index *index = mem_zalloc(sizeof(*index) + prefix.len);
     index->fair = fair;
     index->db = db;
-    index->scan.running = true;
     index->len = prefix.len;
     if (prefix.len > 0) memcpy(index->prefix, prefix.data, prefix.len);
     dict_init(&index->keys, &nodes);
@@ -207,25 +210,6 @@ static bool index_free_some(struct fair_index *index, size_t *work)
     return true;
 }
 
-/* Calls that waited for a scan or a survey look again. */
-static void tell_done(const struct store *store, const struct fair_index *index)
-{
-    const struct fair_hooks *hooks = &store->fair_hooks;
-    if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
-}
-
-/* A database that was emptied: the index stays, without nodes. */
-static void index_empty(const struct store *store, struct fair_index *index)
-{
-    struct fair *fair = index->fair;
-    struct fair_index *empty = index_new(fair, index->db, prefix_of(index));
-    empty->used = index->used;
-    empty->complete = true;
-    empty->scan.running = false;
-    index_drop(index);
-    tell_done(store, empty);
-}
-
 static struct fair_index *find_index(const struct fair *fair, unsigned db, struct bytes prefix)
 {
     struct fair_index *index;
@@ -264,19 +248,92 @@ static void make_room(struct store *store)
     if (spare >= FAIR_MOST) index_drop(oldest);
 }
 
-/* Looks again at the keys that are not in the ring, because one of them may be claimed from
- * earlier: a policy may have changed, or the clock was set back, so that the microsecond of a RATE
- * counts no longer. Those in the ring are looked at when it is their turn. */
-static void look_again(struct fair *fair)
+/* ---- states ---------------------------------------------------------------------------------- */
+
+/* The clients that wait for the prefix run their calls again. */
+static void announce(const struct store *store, const struct fair_index *index)
+{
+    const struct fair_hooks *hooks = &store->fair_hooks;
+    if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
+}
+
+static void begin_scan(struct fair_index *index)
+{
+    index->nodes = FAIR_SCANNING;
+    index->nodes_cursor = 0;
+}
+
+/* Begins to check the nodes outside the ring, because one of them may be claimable earlier than
+ * its instant: a policy has changed, or the clock was set back, so that the microsecond of a RATE
+ * no longer counts. Nodes in the ring are checked when it is their turn. A scan or check that is
+ * running goes on to its end, and a check follows: restarting it would never end while a client
+ * keeps setting policies. */
+static void begin_check(struct fair_index *index)
+{
+    if (index->nodes == FAIR_COMPLETE) {
+        index->nodes = FAIR_CHECKING;
+        index->nodes_cursor = 0;
+    } else if (index->nodes != FAIR_NO_NODES) {
+        index->checks_again = true;
+    }
+}
+
+static void end_scan_or_check(const struct store *store, struct fair_index *index)
+{
+    index->nodes = FAIR_COMPLETE;
+    if (index->checks_again) begin_check(index);
+    index->checks_again = false;
+    announce(store, index);
+}
+
+static void begin_survey(struct fair_index *index)
+{
+    index->survey = SURVEY_RUNNING;
+    index->survey_cursor = 0;
+    index->figures = (struct fair_figures){ .oldest = NEVER };
+}
+
+static void end_survey(const struct store *store, struct fair_index *index)
+{
+    index->survey = SURVEY_DONE;
+    announce(store, index);
+}
+
+/* Begins anew with other data. Without data, all nodes are known. */
+static void index_restart(struct store *store, struct fair_index *old, bool has_data)
+{
+    struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
+    index->used = old->used;
+    if (old->nodes != FAIR_NO_NODES) index->nodes = has_data ? FAIR_SCANNING : FAIR_COMPLETE;
+    index_drop(old);
+    announce(store, index);
+}
+
+/* A policy of this name was set or removed. It concerns one key, or a prefix. */
+static void note_policy(struct store *store, struct bytes name)
 {
     struct fair_index *index;
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
-    index->scan = (struct fair_scan){ .running = true };
+    if (name.len == 0 || name.data[name.len - 1] != '*') {
+        for (unsigned db = 0; db < store->database_count; db++)
+            fair_note_key(store, db, name);
+        return;
+    }
+    struct bytes prefix = bytes_of(name.data, name.len - 1);
+    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
+    {
+        bool is_wider = prefix.len < index->len;
+        if (is_wider ? memcmp(index->prefix, prefix.data, prefix.len) == 0 : covers(index, prefix))
+            begin_check(index);
+    }
 }
 
 static void note_time(struct fair *fair, msec now)
 {
-    if (now < fair->seen) look_again(fair);
+    struct fair_index *index;
+    if (now < fair->seen) {
+        TAILQ_FOREACH(index, &fair->indexes, of_fair)
+        begin_check(index);
+    }
     fair->seen = now;
 }
 
@@ -311,7 +368,7 @@ static void visit_scanned(void *ctx, struct entry *entry)
     const struct visit *visit = ctx;
     if (entry->object.type != TYPE_DEHYDRATOR || !covers(visit->index, entry_key(entry))) return;
     struct fair_key *node = node_made(visit->index, entry_key(entry));
-    if (!node->in_ring) place(visit->store, visit->index, node, visit->now, false);
+    if (!node->in_ring) node_move(visit->store, visit->index, node, visit->now, false);
 }
 
 static void visit_surveyed(void *ctx, struct entry *entry)
@@ -335,41 +392,69 @@ static void visit_surveyed(void *ctx, struct entry *entry)
     if (instant_due(first, now) && first < figures->oldest) figures->oldest = first;
 }
 
-/* Visits about `budget` buckets. Returns true when the scan has ended. */
-static bool scan_some(struct visit *visit, struct fair_scan *scan,
-                      void (*found)(void *ctx, struct entry *entry), size_t *budget)
+static void note_node(struct fair_index *index, struct fair_key *node)
 {
-    const struct keyspace *ks = store_database(visit->store, visit->index->db);
-    for (; scan->running && *budget > 0; --*budget) {
-        scan->cursor = keyspace_scan(ks, scan->cursor, found, visit);
-        scan->running = scan->cursor != 0;
-    }
-    return !scan->running;
+    struct fair *fair = index->fair;
+    if (node->changed) return;
+    node->changed = true;
+    fair->changed =
+        mem_grow(fair->changed, fair->changed_count, &fair->changed_cap, sizeof(*fair->changed));
+    fair->changed[fair->changed_count++] = (struct changed){ index, node };
 }
 
-bool fair_build(struct store *store, struct fair_index *index, msec now, size_t budget)
+/* Only notes the node, because to move it may free it. */
+static void visit_checked(void *ctx, void *element)
+{
+    const struct visit *visit = ctx;
+    struct fair_key *node = element;
+    if (!node->in_ring) note_node(visit->index, node);
+}
+
+/* Visits about *budget buckets for the nodes. */
+static void run_nodes(struct visit *visit, size_t *budget)
+{
+    struct fair_index *index = visit->index;
+    const struct keyspace *ks = store_database(visit->store, index->db);
+    while (*budget > 0 && (index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING)) {
+        --*budget;
+        if (index->nodes == FAIR_SCANNING) {
+            index->nodes_cursor = keyspace_scan(ks, index->nodes_cursor, visit_scanned, visit);
+        } else {
+            index->nodes_cursor =
+                dict_scan(&index->keys, index->nodes_cursor, visit_checked, visit);
+            fair_settle(visit->store, visit->now);
+        }
+        if (index->nodes_cursor == 0) end_scan_or_check(visit->store, index);
+    }
+}
+
+/* The same for the survey. */
+static void run_survey(struct visit *visit, size_t *budget)
+{
+    struct fair_index *index = visit->index;
+    const struct keyspace *ks = store_database(visit->store, index->db);
+    for (; *budget > 0 && index->survey == SURVEY_RUNNING; --*budget) {
+        index->survey_cursor = keyspace_scan(ks, index->survey_cursor, visit_surveyed, visit);
+        if (index->survey_cursor == 0) end_survey(visit->store, index);
+    }
+}
+
+enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget)
 {
     struct visit visit = { store, index, now };
-    if (!index->complete && scan_some(&visit, &index->scan, visit_scanned, &budget)) {
-        index->complete = true;
-        tell_done(store, index); /* other calls may wait for it, too */
-    }
-    return index->complete;
+    if (index->nodes == FAIR_NO_NODES) begin_scan(index);
+    run_nodes(&visit, &budget);
+    return index->nodes;
 }
 
 bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures)
 {
     struct visit visit = { store, index, now };
-    bool is_fresh = !again || !index->surveyed;
-    if (!index->survey.running && is_fresh) {
-        index->survey = (struct fair_scan){ .running = true };
-        index->figures = (struct fair_figures){ .oldest = NEVER };
-    }
-    bool was_running = index->survey.running;
-    if (!scan_some(&visit, &index->survey, visit_surveyed, &budget)) return false;
-    index->surveyed = true;
-    if (was_running) tell_done(store, index);
+    if (index->survey == SURVEY_NONE || (index->survey == SURVEY_DONE && !again))
+        begin_survey(index);
+    run_survey(&visit, &budget);
+    if (index->survey != SURVEY_DONE) return false;
     *figures = index->figures;
     return true;
 }
@@ -396,7 +481,7 @@ void fair_turned(struct store *store, struct fair_index *index, msec now)
     struct fair_key *node = index->turn;
     ensure(node != NULL, "a turn without a key");
     index->turn = NULL;
-    place(store, index, node, now, true);
+    node_move(store, index, node, now, true);
 }
 
 msec fair_next_at(const struct fair_index *index, msec now)
@@ -404,22 +489,38 @@ msec fair_next_at(const struct fair_index *index, msec now)
     return TAILQ_FIRST(&index->ring) != NULL ? now : agenda_next(&index->later);
 }
 
+void fair_continue(struct fair_index *index)
+{
+    index->continues = true;
+}
+
+void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec now)
+{
+    const struct fair_hooks *hooks = &store->fair_hooks;
+    struct fair_index *index = store->fair != NULL ? find_index(store->fair, db, prefix) : NULL;
+    if (index == NULL || !has_all_nodes(index)) return;
+    msec at = fair_next_at(index, now);
+    if (instant_due(at, now))
+        announce(store, index);
+    else if (at != NEVER && hooks->ready_at != NULL)
+        hooks->ready_at(hooks->ctx, db, prefix, at);
+}
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
-void fair_note_key(struct fair *fair, unsigned db, struct bytes key)
+void fair_note_key(struct store *store, unsigned db, struct bytes key)
 {
+    struct fair *fair = store->fair;
     struct fair_index *index;
     TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
-        if (index->db != db || !covers(index, key)) continue;
+        if (index->nodes == FAIR_NO_NODES || index->db != db || !covers(index, key)) continue;
         /* fair_turned will look at it. */
         if (index->turn != NULL && bytes_equal(node_key(index->turn), key)) continue;
-        struct fair_key *node = node_made(index, key);
-        if (node->changed) continue;
-        node->changed = true;
-        fair->changed = mem_grow(fair->changed, fair->changed_count, &fair->changed_cap,
-                                 sizeof(*fair->changed));
-        fair->changed[fair->changed_count++] = (struct changed){ index, node };
+        struct fair_key *node = dict_find(&index->keys, key);
+        if (node == NULL && find_dehydrator(store, index, key) != NULL)
+            node = node_made(index, key);
+        if (node != NULL) note_node(index, node);
     }
 }
 
@@ -433,81 +534,66 @@ void fair_settle(struct store *store, msec now)
         /* Those that became due before come first. */
         catch_up(store, changed.index, now, CATCH_UP);
         changed.node->changed = false;
-        place(store, changed.index, changed.node, now, false);
+        node_move(store, changed.index, changed.node, now, false);
     }
     fair->changed_count = 0;
 }
 
-static void note_flush(struct store *store, unsigned db)
+/* Restarts the indexes of one database, or of all. */
+static void restart(struct store *store, const unsigned *db, bool has_data)
 {
-    struct fair *fair = store->fair;
-    struct fair_index *index, *next;
-    for (index = TAILQ_FIRST(&fair->indexes); index != NULL; index = next) {
+    const struct fair_index *last = TAILQ_LAST(&store->fair->indexes, fair_list);
+    struct fair_index *index = TAILQ_FIRST(&store->fair->indexes), *next;
+    for (bool is_left = index != NULL; is_left; index = next) {
         next = TAILQ_NEXT(index, of_fair);
-        if (index->db == db && (dict_count(&index->keys) > 0 || !index->complete))
-            index_empty(store, index);
+        is_left = index != last; /* new ones follow */
+        if (db == NULL || index->db == *db) index_restart(store, index, has_data);
     }
 }
 
-/* The indexes go with the keys. Clients stay with their databases. */
+/* The indexes go with the keys. Clients stay with their databases, and make the index that they
+ * miss when they run again. */
 static void note_swap(struct store *store, unsigned a, unsigned b)
 {
-    struct fair *fair = store->fair;
+    const struct fair_hooks *hooks = &store->fair_hooks;
     struct fair_index *index;
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
-    {
-        bool was_a = index->db == a;
-        if (!was_a && index->db != b) continue;
-        index->db = was_a ? b : a;
-        if (index->complete) tell_done(store, index);
-    }
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
+    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
     {
         if (index->db != a && index->db != b) continue;
-        unsigned other = index->db == a ? b : a;
-        if (find_index(fair, other, prefix_of(index)) != NULL) continue;
-        struct fair_index *made = index_new(fair, other, prefix_of(index));
-        made->used = index->used;
+        if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
+        index->db = index->db == a ? b : a;
+        announce(store, index);
     }
 }
 
 void fair_replaced(struct store *store)
 {
-    struct fair *fair = store->fair;
-    if (fair == NULL) return;
-    struct fair_index *index, *last = TAILQ_LAST(&fair->indexes, fair_list);
-    for (bool is_last = last == NULL; !is_last;) {
-        index = TAILQ_FIRST(&fair->indexes);
-        is_last = index == last;
-        index_new(fair, index->db, prefix_of(index))->used = index->used;
-        index_drop(index);
-    }
+    if (store->fair != NULL) restart(store, NULL, true);
 }
 
 void fair_note(struct store *store, const struct effect *effect)
 {
-    struct fair *fair = store->fair;
     switch (effect->kind) {
-    case EFFECT_FLUSH: note_flush(store, effect->db); break;
+    case EFFECT_FLUSH: restart(store, &effect->db, false); break;
     case EFFECT_SWAP: note_swap(store, effect->db, (unsigned)effect->to); break;
     case EFFECT_POLICY_SET:
-    case EFFECT_POLICY_DROP: look_again(fair); break; /* RATE, CLAIMED */
+    case EFFECT_POLICY_DROP: note_policy(store, effect->key); break; /* RATE, CLAIMED */
     case EFFECT_SET:
-    case EFFECT_DROP: fair_note_key(fair, effect->db, effect->key); break;
+    case EFFECT_DROP: fair_note_key(store, effect->db, effect->key); break;
     case EFFECT_RENAME:
-        fair_note_key(fair, effect->db, effect->key);
-        fair_note_key(fair, effect->db, effect->a);
+        fair_note_key(store, effect->db, effect->key);
+        fair_note_key(store, effect->db, effect->a);
         break;
-    case EFFECT_COPY: fair_note_key(fair, (unsigned)effect->to, effect->a); break;
+    case EFFECT_COPY: fair_note_key(store, (unsigned)effect->to, effect->a); break;
     case EFFECT_MOVE:
-        fair_note_key(fair, effect->db, effect->key);
-        fair_note_key(fair, (unsigned)effect->to, effect->key);
+        fair_note_key(store, effect->db, effect->key);
+        fair_note_key(store, (unsigned)effect->to, effect->key);
         break;
     case EFFECT_REDE_PUSH:
     case EFFECT_REDE_MOVE:
     case EFFECT_REDE_DROP:
     case EFFECT_REDE_RATE:
-    case EFFECT_REDE_PAUSE: fair_note_key(fair, effect->db, effect->key); break;
+    case EFFECT_REDE_PAUSE: fair_note_key(store, effect->db, effect->key); break;
     default: break;
     }
 }
@@ -518,14 +604,12 @@ void fair_note(struct store *store, const struct effect *effect)
 static bool run_index(struct store *store, struct fair_index *index, msec now, size_t *budget)
 {
     struct visit visit = { store, index, now };
-    bool was_scanning = index->scan.running, was_surveying = index->survey.running;
-    bool scanned = scan_some(&visit, &index->scan, visit_scanned, budget);
-    bool surveyed = scan_some(&visit, &index->survey, visit_surveyed, budget);
-    bool is_new = was_scanning && scanned && !index->complete;
-    if (is_new) index->complete = true;
-    index->surveyed |= was_surveying && surveyed;
-    if (is_new || (was_surveying && surveyed)) tell_done(store, index);
-    return !scanned || !surveyed;
+    if (index->continues) announce(store, index);
+    index->continues = false;
+    run_nodes(&visit, budget);
+    run_survey(&visit, budget);
+    return index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING ||
+           index->survey == SURVEY_RUNNING;
 }
 
 bool fair_run(struct store *store, msec now, size_t budget)
@@ -540,12 +624,12 @@ bool fair_run(struct store *store, msec now, size_t budget)
     for (index = TAILQ_FIRST(&fair->indexes); index != NULL; index = next) {
         next = TAILQ_NEXT(index, of_fair);
         bool is_old = index->used > now || now - index->used >= FAIR_KEEP;
-        if (is_old && !is_needed(store, index))
+        if (is_old && !is_needed(store, index)) {
             index_drop(index);
-        else if (is_old)
-            index->used = now; /* ask again later */
-        else
-            is_left |= run_index(store, index, now, &budget);
+            continue;
+        }
+        if (is_old) index->used = now; /* ask again later */
+        is_left |= run_index(store, index, now, &budget);
     }
     return is_left || TAILQ_FIRST(&fair->dropped) != NULL;
 }
@@ -622,7 +706,7 @@ static void check_index(const struct store *store, struct fair_index *index)
            agenda_count(&index->later));
     ensure(in_ring + armed == dict_count(&index->keys), "%zu in the ring and %zu not, of %zu",
            in_ring, armed, dict_count(&index->keys));
-    if (!index->complete) return;
+    if (!has_all_nodes(index)) return;
     keyspace_each(store_database(store, index->db), check_entry, &check);
     ensure(check.found == dict_count(&index->keys), "%zu keys and %zu nodes", check.found,
            dict_count(&index->keys));

@@ -6,26 +6,42 @@
  * that becomes claimable joins at the end of the ring, and moves to the end after its turn. A push
  * to a key in the ring leaves it where it is.
  *
- *              +------------ its instant comes, or a change of the key ---------+
- *              |                                                                v
- *      +---------------+                                                +---------------+
- *      | in the agenda |                                                |  in the ring  |--+ its
- * turn
- *      +---------------+                                                +---------------+  | is
- * over ^                                                           |     ^         |
- *              +--- nothing left to claim now: taken, paused, limited -----+     +---------+
+ *            its instant comes, or a change of the key
+ *      +---------------+ -----------------------> +-------------+ --+
+ *      | in the agenda |                          | in the ring |   | its turn ends
+ *      +---------------+ <----------------------- +-------------+ <-+
+ *            no more to claim now: taken, paused, limited
  *
  *      A key without elements, or of another type, has no node.
  *
  * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
- * looks at them when the call ends. An index is no data: no file, replica or digest has it. It is
- * made by the first call that needs it, from a scan of the keys in slices (fair_run), because a
- * million keys take a tenth of a second; until the scan is complete such calls wait. Afterwards it
- * is kept while a policy of the same name has FAIR or a client waits for the prefix, and otherwise
- * for FAIR_KEEP after its last use, so that workers that poll without BLOCK need no scan each time.
+ * looks at them when the call ends. An index is no part of the data: files, replicas and digests
+ * leave it out. The first REDE.FAIRCLAIM that needs it makes it, from a scan of all keys in slices:
+ * by the calls that wait for it, and by fair_run between calls. The figures of REDE.FAIRINFO (the
+ * survey) are counted the same way; they need no nodes.
  *
- * Cost: O(log n) for each change of a key under the prefix, and a comparison with each index of the
- * store for other changes of dehydrators. Nothing without an index. */
+ *      nodes                                          survey
+ *
+ *      FAIR_NO_NODES                                  SURVEY_NONE
+ *           | begin_scan                                   | begin_survey
+ *           v                                              v
+ *      FAIR_SCANNING      calls wait                  SURVEY_RUNNING   calls wait
+ *           | end_scan_or_check                            | end_survey     ^
+ *           v                                              v                | begin_survey
+ *      FAIR_COMPLETE <-----------+                    SURVEY_DONE ---------+
+ *           | begin_check        |
+ *           v                    | end_scan_or_check
+ *      FAIR_CHECKING ------------+   calls that find nothing wait
+ *
+ * Each end of a scan, check or survey calls hooks.done, so that waiting calls run again; so does
+ * each change that puts another index or other data in the place of one: FLUSHDB, SWAPDB, a reload.
+ *
+ * The index is kept while a policy of the same name has FAIR or a client waits for the prefix, and
+ * otherwise for FAIR_KEEP after its last use, so that workers that poll without BLOCK need no scan
+ * each time.
+ *
+ * Cost: O(log n) for each change of a dehydrator under the prefix, and for each change of any key
+ * a comparison with each index of the store. Nothing without an index. */
 #ifndef STORE_FAIR_H
 #define STORE_FAIR_H
 
@@ -41,10 +57,18 @@ struct store;
 struct fair;       /* the indexes of a store */
 struct fair_index; /* of one prefix in one database */
 
+/* What an index knows of its keys. */
+enum fair_nodes {
+    FAIR_NO_NODES,
+    FAIR_SCANNING, /* some */
+    FAIR_CHECKING, /* all, but some may be claimable earlier than it knows: a policy has changed */
+    FAIR_COMPLETE, /* all */
+};
+
 enum {
     FAIR_KEEP = 60 * 1000, /* milliseconds without a use after which an index is dropped */
     FAIR_MOST = 64,        /* indexes that are kept only for that reason */
-    FAIR_AT_ONCE = 1000,   /* nodes or keys that a call looks at without waiting for slices */
+    FAIR_AT_ONCE = 125,    /* buckets that a call visits before it waits for slices */
 };
 
 /* Set by the server; all may be NULL. They only note what to do when the transaction has ended. */
@@ -55,7 +79,7 @@ struct fair_hooks {
     void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
     /* Does a client wait for the prefix? */
     bool (*waits)(void *ctx, unsigned db, struct bytes prefix);
-    /* What calls for the prefix waited for is done: a scan, or a survey. */
+    /* Calls that wait for the prefix should run again: a scan, check or survey has ended. */
     void (*done)(void *ctx, unsigned db, struct bytes prefix);
     void *ctx;
 };
@@ -65,8 +89,8 @@ bool fair_prefix_ok(struct bytes name);
 
 /* The index of this prefix (without '*'), made if there is none. Borrowed until fair_run. */
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
-/* Does it know all keys? If not, looks at about `budget` buckets more. */
-bool fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
+/* Visits about `budget` buckets, unless all its nodes are known, and returns what is known then. */
+enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
 /* Puts keys into the ring whose instants have come, at most `most`. */
 void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
 
@@ -78,11 +102,17 @@ void fair_turned(struct store *store, struct fair_index *index, msec now);
 /* The instant from which on another key may have its turn, unless one changes before: now if the
  * ring is not empty, NEVER if there is none. */
 msec fair_next_at(const struct fair_index *index, msec now);
+/* For a call that stops before it knows whether an element may be claimed: fair_run will call
+ * hooks.done for the prefix. */
+void fair_continue(struct fair_index *index);
+/* Call when a client has begun to wait for the prefix: calls the hooks for what has become
+ * claimable since its call looked. */
+void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec now);
 
 /* ---- changes (for store/txn) ---- */
 
 void fair_note(struct store *store, const struct effect *effect);
-void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
+void fair_note_key(struct store *store, unsigned db, struct bytes key);
 /* Call when a call ends: looks at the keys that have changed. */
 void fair_settle(struct store *store, msec now);
 
@@ -96,7 +126,8 @@ struct fair_figures {
     msec oldest;         /* the earliest deadline of a due element, or NEVER */
 };
 /* Begins a survey unless one is running, and looks at about `budget` buckets. False: it is not
- * complete; hooks.done is called when it is. `again`: take the figures of the last one. */
+ * complete; hooks.done is called when it is. `again`: take the figures of the last one, if its end
+ * was not followed by a change of the data as a whole. */
 bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures);
 

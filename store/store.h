@@ -13,10 +13,9 @@
  * the changes that can be recorded, event.h the keyspace events; walk visits the effects that
  * rebuild a value, walk_store those that rebuild everything. lookahead prefetches the keys and
  * members of a few requests or effects at once. rewind handles a clock that is set back, reclaim
- * frees large values in slices, delivery says when a
- * dehydrator may deliver, fair whose turn it is among those of a prefix, trail records deadlines
- * and ends, guest lends one value that
- * another program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes
+ * frees large values in slices, delivery says when a dehydrator may deliver, fair whose turn it is
+ * among those of a prefix, trail records deadlines and ends, guest lends one value that another
+ * program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes
  * are made by store/txn only.
  *
  * May use: store/base store/calendar store/trail store/mem store/policy store/struct store/type/.

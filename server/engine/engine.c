@@ -134,8 +134,9 @@ void engine_call(struct engine *engine, struct call *call)
     run_call(engine, call);
 }
 
-/* Blocks a call that found nothing and changed nothing. Not if a message about an expired key has
- * closed its session: an element served to it would be lost. */
+/* Blocks a call that found nothing. Not if a message about an expired key has closed its session:
+ * an element served to it would be lost. A call for a prefix may have changed keys under it, by
+ * moving dead elements, before its client was in the queue to be made ready. */
 static void block_caller(struct engine *engine, struct call *call)
 {
     if (session_is_over(call->session)) {
@@ -146,6 +147,11 @@ static void block_caller(struct engine *engine, struct call *call)
     if (call->block->argv != NULL) kept.argv = call->block->argv;
     bool blocks = blocked_block(engine->blocked, &kept, call->block);
     mem_free(call->block->argv);
+    if (blocks && call->block->is_prefix) {
+        struct bytes prefix = call->argv[call->block->first];
+        prefix.len--; /* without the '*' */
+        fair_begin_wait(engine->store, call->session->db, prefix, call->txn->now);
+    }
     if (blocks) return;
     engine->stats->errors++;
     fail(call, ERR_OOM);

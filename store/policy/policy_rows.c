@@ -109,8 +109,9 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
         .types = "dehydrator", .help = "How many elements of a dehydrator may be claimed at once."),
 
     ROW(FAIR, .part_count = 1, .parts = { { .shown = "FAIR", FLAG(fair) } }, .types = "dehydrator",
-        .help = "Keeps in memory which dehydrators of the prefix are due, so that REDE.FAIRCLAIM\n"
-                "never has to look for them first."),
+        .help =
+            "Once REDE.FAIRCLAIM has found the dehydrators of the prefix, keeps in memory which\n"
+            "of them are due, even if no client waits."),
 
     ROW(EXPIRED, .part_count = 3,
         .parts = { { .shown = "EXPIRED TO", TO(expired_to) },

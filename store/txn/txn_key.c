@@ -355,7 +355,7 @@ static void record_whole(struct txn *txn, struct entry *entry, enum event event)
         walk_object(&entry->object, record_element, &recording);
     else
         txn->changes++;
-    if (txn->store->fair != NULL) fair_note_key(txn->store->fair, txn->ks->db, entry_key(entry));
+    if (txn->store->fair != NULL) fair_note_key(txn->store, txn->ks->db, entry_key(entry));
     msec at = entry_expires_at(txn->ks, entry);
     struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
     if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);

@@ -231,8 +231,8 @@ PLANTS = {
     "a tenant keeps its turn": (
         "Tenants",
         ("store/fair.c",
-         "    index->turn = NULL;\n    place(store, index, node, now, true);",
-         "    index->turn = NULL;\n    place(store, index, node, now, false);"),
+         "    index->turn = NULL;\n    node_move(store, index, node, now, true);",
+         "    index->turn = NULL;\n    node_move(store, index, node, now, false);"),
     ),
     "a push wakes nobody who waits for a prefix": (
         "Tenants",

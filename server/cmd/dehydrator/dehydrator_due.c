@@ -20,6 +20,7 @@ enum {
 
 struct take {
     int64_t limit;
+    bool counts; /* COUNT gives the limit */
     bool with_ids, waits, with_tokens;
     msec until; /* the timeout of a blocking call */
 };
@@ -33,6 +34,7 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
             if (!arg_has_value(call, i)) return false;
             /* A command without COUNT_0 may block, so it can't take 0 elements. */
             bool or_0 = known & COUNT_0;
+            take->counts = true;
             if (!arg_range(call, ++i, or_0 ? 0 : 1, INT64_MAX, &take->limit,
                            or_0 ? ERR_NOT_POSITIVE : ERR_COUNT_POSITIVE))
                 return false;
@@ -238,51 +240,58 @@ static void cmd_rede_claim(struct call *call)
 
 /* ---- fair claim ------------------------------------------------------------------------------ */
 
-enum {
-    BUCKETS_AT_ONCE = FAIR_AT_ONCE / 8, /* of a scan, before other clients get their turn */
-    MISSES_AT_ONCE = 1000,              /* turns of keys that deliver nothing after all */
-};
+/* Turns of keys that deliver nothing after all, and dead elements that are moved, before other
+ * clients get their turn. */
+enum { MISSES_AT_ONCE = 1000 };
 
 /* Claims one element of the key whose turn it is. Returns false if it delivers none: it has
- * expired, a policy has changed, or its elements were delivered too often. */
-static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant)
+ * expired, a policy has changed, or its elements were delivered too often. Then adds to *misses. */
+static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant, size_t *misses)
 {
     struct txn *txn = call->txn;
     struct entry *entry = txn_find(txn, key);
+    ++*misses;
     if (entry == NULL || entry->object.type != TYPE_DEHYDRATOR) return false;
     if (count_claimable(call, entry, 1) == 0) return false;
-    if (dead_letter_limit(txn, entry) > 0 && dead_letter_move_elements(txn, entry, 1) == 0) {
-        txn_drop_all_emptied(txn);
-        return false;
+    if (dead_letter_limit(txn, entry) > 0) {
+        size_t before = dehydrator_count(entry->object.dehydrator);
+        bool is_left = dead_letter_move_elements(txn, entry, 1) > 0;
+        size_t after = dehydrator_count(entry->object.dehydrator);
+        if (after < before) *misses += before - after;
+        if (!is_left) {
+            txn_drop_all_emptied(txn);
+            return false;
+        }
     }
     grant->no_tokens = grant->with_tokens && !txn_token_reserve(txn, 1);
     if (grant->no_tokens) return false;
     grant->backoff = find_backoff(call, key);
     note_deliveries(call, entry, 1);
     claim_first(call, entry, grant);
+    --*misses;
     return true;
 }
 
-/* Claims up to `limit` elements in turn. Returns how many. */
+/* Claims up to `limit` elements in turn. Returns how many. Gives up after MISSES_AT_ONCE, unless
+ * the call must not wait. */
 static size_t claim_round(struct call *call, struct fair_index *index, size_t limit,
                           struct grant *grant)
 {
+    size_t most = call->block != NULL ? MISSES_AT_ONCE : SIZE_MAX;
     struct store *store = call->txn->store;
     msec now = call->txn->now;
     struct bytes key;
     size_t done = 0, misses = 0;
-    while (done < limit && misses < MISSES_AT_ONCE && !grant->no_tokens &&
+    while (done < limit && misses < most && !grant->no_tokens &&
            fair_next(store, index, now, &key)) {
-        bool claimed = claim_in_turn(call, key, grant);
+        done += claim_in_turn(call, key, grant, &misses);
         fair_turned(store, index, now);
-        done += claimed;
-        misses += !claimed;
     }
     return done;
 }
 
-/* Blocks until an element of a key with the prefix may be claimed, or until the index is complete:
- * then a call without BLOCK replies, whatever it finds. */
+/* Blocks until an element of a key with the prefix may be claimed, or until the call may go on to
+ * look for one: then a call without BLOCK replies, whatever it finds. */
 static void block_until_turn(struct call *call, const struct take *take, msec again)
 {
     block_on(call, &(struct block_request){
@@ -307,10 +316,13 @@ static void cmd_rede_fairclaim(struct call *call)
     if (!arg_lease(call, 2, &grant.lease_end)) return;
     if (!parse_take(call, 3, BLOCK | TOKENS, &take) || !may_grant(call, &take)) return;
     grant.with_tokens = take.with_tokens;
-    size_t limit = take.limit == INT64_MAX ? 1 : (size_t)take.limit;
+    size_t limit = take.counts ? (size_t)take.limit : 1;
 
+    bool may_block = call->block != NULL;
     struct fair_index *index = fair_use(txn->store, txn->ks->db, prefix, txn->now);
-    if (!fair_build(txn->store, index, txn->now, call->block ? BUCKETS_AT_ONCE : SIZE_MAX)) {
+    enum fair_nodes nodes =
+        fair_build(txn->store, index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
+    if (nodes == FAIR_SCANNING) {
         block_until_turn(call, &take, 0);
         return;
     }
@@ -322,10 +334,15 @@ static void cmd_rede_fairclaim(struct call *call)
     call->out = &writer;
     size_t done = claim_round(call, index, limit, &grant);
     call->out = out;
+    msec next = fair_next_at(index, txn->now);
+    bool gave_up = may_block && done == 0 && instant_due(next, txn->now);
     if (done == 0 && grant.no_tokens) {
         fail(call, ERR_NO_TOKENS);
-    } else if (done == 0 && take.waits) {
-        block_until_turn(call, &take, fair_next_at(index, txn->now));
+    } else if (gave_up) {
+        fair_continue(index);
+        block_until_turn(call, &take, 0);
+    } else if (done == 0 && (take.waits || (may_block && nodes == FAIR_CHECKING))) {
+        block_until_turn(call, &take, next);
     } else {
         resp_array(out, done);
         resp_splice(out, &elements);

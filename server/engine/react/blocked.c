@@ -235,20 +235,26 @@ static bool is_under(struct bytes key, struct bytes prefix)
            (prefix.len == 0 || memcmp(key.data, prefix.data, prefix.len) == 0);
 }
 
-/* Of the prefixes that cover the key of the next client, the first client that blocked earlier; or
- * NULL. */
+/* May an element be claimed by clients of both, a prefix and another key or prefix? */
+static bool overlaps(const struct key_queue *prefix, const struct key_queue *other)
+{
+    struct bytes a = blocked_queue_key(prefix), b = blocked_queue_key(other);
+    return is_under(b, a) || (other->is_prefix && is_under(a, b));
+}
+
+/* Of the other prefixes that overlap with the key or prefix of the next client, the first client
+ * that blocked earlier; or NULL. */
 static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
 {
     const struct queued_client *next = blocked->next, *first = NULL;
-    if (next->queue->is_prefix || next->client->type != TYPE_DEHYDRATOR) return NULL;
+    if (next->client->type != TYPE_DEHYDRATOR) return NULL;
     uint64_t before = next->client->arrival;
-    struct bytes key = blocked_queue_key(next->queue);
     struct dict_iter iter;
     const struct key_queue *queue;
     dict_iter_begin(&iter, &blocked->prefixes[next->queue->db]);
     while ((queue = dict_iter_next(&iter)) != NULL) {
-        struct bytes prefix = blocked_queue_key(queue);
-        if (has_nothing(blocked, queue) || !is_under(key, prefix)) continue;
+        if (queue == next->queue || has_nothing(blocked, queue)) continue;
+        if (!overlaps(queue, next->queue)) continue;
         const struct queued_client *queued = TAILQ_FIRST(&queue->clients);
         while (queued != NULL && queued->client->or_gone) /* it waits for something else */
             queued = TAILQ_NEXT(queued, of_key);

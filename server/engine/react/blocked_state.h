@@ -10,8 +10,9 @@
  * A client may wait for a prefix of keys (REDE.FAIRCLAIM). The prefix has a queue like a key, in a
  * table of its own, and becomes ready when a key under it does (store/fair.h). Clients of the key
  * and of the prefixes that cover it are one queue, in order of arrival: before a client of a
- * dehydrator, those of such prefixes are tried that blocked earlier; and when a key under a prefix
- * becomes ready, so do the clients of the key, before those of the prefix.
+ * dehydrator or of a prefix, those of the prefixes that overlap with it are tried that blocked
+ * earlier; and when a key under a prefix becomes ready, so do the clients of the key, before those
+ * of the prefix.
  *
  * For that order a client of a prefix lets another ready key have its turn first, if an earlier
  * client there has not been tried yet (blocked_defers). The current queue then becomes ready again

@@ -160,7 +160,7 @@ def keys_of_other_types_are_skipped_and_counted():
         de.run("SET", "q:s", "x")
         de.run("RPUSH", "q:l", "x")
         equal(claim(de), ["q:a 1"])
-        info = dict(zip(*[iter(de.run("REDE.FAIRINFO", "q:*"))] * 2))
+        info = figures(de)
         equal([info[b"keys"], info[b"other-types"]], [1, 2])
         de.run("SET", "q:a", "now a string")
         equal(claim(de), [])
@@ -429,6 +429,117 @@ def calls_wait_while_an_index_is_made():
         equal(de.raw.call("DEBUG", "CHECK"), b"+OK\r\n")
         for raw in (*raws, other):
             raw.close()
+
+
+def figures(de, prefix="q:*"):
+    words = de.run("REDE.FAIRINFO", prefix)
+    return dict(zip(words[::2], words[1::2]))
+
+
+@own
+def figures_are_counted_again_if_the_data_is_replaced_meanwhile():
+    keys = 20_000
+    with Dehydrators() as de:
+        raw = de.daemon.raw()
+        for disturbance, left in ((["DEBUG", "RELOAD"], keys), (["SWAPDB", 0, 1], 0), (["SWAPDB", 0, 1], keys),
+                                  (["FLUSHALL"], 0)):
+            if left == keys:
+                de.run("FLUSHALL")
+                de.run("EVAL", "for i = 1, ARGV[1] do redis.call('REDE.PUSH', 'q:' .. i, 0, 'p', 'id') end", 0, keys)
+                if disturbance[0] == "SWAPDB":
+                    de.run("SWAPDB", 0, 1)
+            raw.send(encode("REDE.FAIRINFO", "q:*"))
+            de.run(*disturbance)
+            reply = raw.reply()
+            if left == 0 and b"$4\r\nkeys\r\n:%d\r\n" % keys in reply:
+                continue  # it was counted before
+            assert b"$4\r\nkeys\r\n:%d\r\n" % left in reply, (disturbance, reply)
+            assert reply.endswith(b":0\r\n" if left else b"$-1\r\n"), (disturbance, reply)
+        raw.close()
+
+
+@own
+def a_call_that_waits_gets_what_it_moved_itself():
+    with Dehydrators() as de:
+        de.run("POLICY", "SET", "q:*", "MAXDELIVERIES", 1, "TO", "q:dead")
+        push(de, "q:a", "1")
+        equal(claim(de, lease=1), ["q:a 1"])
+        de.step(1)
+        raw = de.daemon.raw()
+        equal(raw.call("REDE.FAIRCLAIM", "q:*", 1, "BLOCK", 0), claimed(b"q:dead", b"1"))
+        raw.close()
+
+
+@own
+def a_policy_that_allows_more_counts_at_once():
+    with Dehydrators() as de:
+        for name in ("q:*", "*", "q:1"):
+            de.run("FLUSHALL")
+            de.run("POLICY", "SET", name, "CLAIMED", 1)
+            push(de, "q:1", "1", "2")
+            equal(claim(de, "COUNT", 2), ["q:1 1"])
+            with de.client.pipeline(transaction=False) as pipe:
+                pipe.execute_command("POLICY", "DEL", name)
+                pipe.execute_command("REDE.FAIRCLAIM", "q:*", 1000)
+                equal(pipe.execute(), [1, [[b"q:1", b"2", b"p2", 1]]])
+        equal(de.run("EVAL", """
+            redis.call('POLICY', 'SET', 'q:*', 'CLAIMED', 1)
+            for i = 1, 3 do redis.call('REDE.PUSH', 'q:2', 0, 'p', tostring(i)) end
+            redis.call('REDE.FAIRCLAIM', 'q:*', 1000, 'COUNT', 9)
+            redis.call('POLICY', 'DEL', 'q:*')
+            return redis.call('REDE.FAIRCLAIM', 'q:*', 1000)""", 0), [[b"q:2", b"2", b"p", 1]])
+
+
+@own
+def many_keys_that_deliver_nothing_hide_no_other():
+    keys = 2500
+    for words in ((), ("BLOCK", 0)):
+        with Dehydrators() as de:
+            for name in ("1", "2"):
+                de.run("EVAL", "for i = 1, ARGV[1] do redis.call('REDE.PUSH', 'q:' .. i, 0, 'p', ARGV[2]) end", 0, keys,
+                       name)
+            equal(len(claim(de, "COUNT", keys)), keys)
+            push(de, "q:new", "1")
+            de.run("POLICY", "SET", "q:*", "CLAIMED", 1)
+            equal(claim(de, *words), ["q:new 1"])
+            equal(claim(de), [])
+
+
+@own
+def many_dead_elements_of_a_key_are_moved_in_slices():
+    with Dehydrators() as de:
+        de.run("EVAL", "for i = 1, 5000 do redis.call('REDE.PUSH', 'q:a', 0, 'p', tostring(i)) end", 0)
+        equal(len(de.run("REDE.CLAIM", "q:a", 1, "COUNT", 5000)), 5000)
+        de.step(1)
+        de.run("POLICY", "SET", "q:*", "MAXDELIVERIES", 1, "TO", "dead")
+        push(de, "q:b", "1")
+        equal(claim(de), ["q:b 1"])
+        moved = de.run("REDE.LEN", "dead")
+        assert moved <= 1000, moved
+        equal(claim(de), [])
+        equal(de.run("REDE.LEN", "dead"), 5000)
+
+
+@own
+def clients_of_overlapping_prefixes_are_served_in_order():
+    with Dehydrators() as de:
+        equal(claim(de, prefix="q:a*"), [])
+        prefixes = ("q:*", "q:a*", "q:a*", "*", "q:*")
+        others = [wait(de, "REDE.FAIRCLAIM", prefix, 1000, "BLOCK", 0) for prefix in prefixes]
+        for n, other in enumerate(others):
+            push(de, "q:a1", str(n))
+            is_waiting(de)
+            assert other.has_more(), n
+            equal(other.reply(), claimed(b"q:a1", b"%d" % n))
+            equal(is_waiting(de, *others[n + 1:]), [True] * (4 - n))
+            other.close()
+
+
+@own
+def the_largest_count_takes_all():
+    with Dehydrators() as de:
+        push(de, "q:a", "1", "2")
+        equal(claim(de, "COUNT", 2**63 - 1), ["q:a 1", "q:a 2"])
 
 
 @own

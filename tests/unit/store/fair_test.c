@@ -118,7 +118,7 @@ START_TEST(a_scan_in_slices_finds_all_keys)
         push(key, "1", 0);
     }
     struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
-    ck_assert(!fair_build(world.store, index, world.now, 10));
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 10), FAIR_SCANNING);
     int slices = 0, turns = 0;
     struct bytes next;
     while (fair_run(world.store, world.now, 50)) {
@@ -128,7 +128,7 @@ START_TEST(a_scan_in_slices_finds_all_keys)
         push(key, "1", 0);
     }
     ck_assert_int_gt(slices, 3);
-    ck_assert(fair_build(world.store, index, world.now, 0));
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
     world_begin(&world);
     for (; fair_next(world.store, index, world.now, &next); turns++) {
         if (turns == KEYS) break;
@@ -196,6 +196,54 @@ START_TEST(a_flush_empties_an_index)
 }
 END_TEST
 
+/* Otherwise a client that keeps setting policies would delay all others. */
+START_TEST(a_scan_ends_while_policies_change)
+{
+    enum { KEYS = 3000, SLICES = 2000 };
+    char key[32];
+    world_init(&world);
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        push(key, "1", world.now + 1);
+    }
+    struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
+    unsigned most = 1;
+    int slices = 0;
+    while (fair_build(world.store, index, world.now, 1) == FAIR_SCANNING && slices++ < SLICES) {
+        struct txn *txn = world_begin(&world);
+        txn_policy_set(txn, text("k*"), &(struct policy){ .max_claimed = most++ });
+        world_commit(&world);
+    }
+    ck_assert_int_lt(slices, SLICES);
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_CHECKING);
+    ck_assert_int_eq(fair_build(world.store, index, world.now, SIZE_MAX), FAIR_COMPLETE);
+    struct txn *txn = world_begin(&world);
+    txn_policy_set(txn, text("elsewhere*"), &(struct policy){ .max_claimed = 1 });
+    txn_policy_set(txn, text("k1"), &(struct policy){ .max_claimed = 1 });
+    world_commit(&world);
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(a_survey_needs_no_nodes)
+{
+    struct fair_figures figures;
+    world_init(&world);
+    for (char key[] = "a"; key[0] <= 'z'; key[0]++)
+        push(key, "1", 0);
+    struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
+    size_t before = fair_bytes(world.store);
+    ck_assert(fair_survey(world.store, index, false, world.now, SIZE_MAX, &figures));
+    ck_assert_uint_eq(figures.keys, 26);
+    ck_assert(!fair_run(world.store, world.now, SIZE_MAX));
+    push("new", "1", 0);
+    ck_assert_uint_eq(fair_bytes(world.store), before);
+    ck_assert_str_eq(take("n", 1), "new.1 ");
+    world_drop(&world);
+}
+END_TEST
+
 START_TEST(prefixes_are_names_with_a_star_at_the_end)
 {
     ck_assert(fair_prefix_ok(text("*")));
@@ -226,9 +274,9 @@ START_TEST(the_end_of_a_scan_is_told_whoever_ends_it)
         push(key, "1", 0);
     }
     struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
-    ck_assert(!fair_build(world.store, index, world.now, 1));
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 1), FAIR_SCANNING);
     ck_assert_uint_eq(done, 0);
-    ck_assert(fair_build(world.store, index, world.now, SIZE_MAX));
+    ck_assert_int_eq(fair_build(world.store, index, world.now, SIZE_MAX), FAIR_COMPLETE);
     ck_assert_uint_eq(done, 1);
     ck_assert(!fair_survey(world.store, index, false, world.now, 1, &figures));
     ck_assert(fair_survey(world.store, index, false, world.now, SIZE_MAX, &figures));
@@ -326,6 +374,8 @@ Suite *test_suite(void)
         an_unused_index_is_dropped,
         few_indexes_are_kept_for_nobody,
         a_flush_empties_an_index,
+        a_scan_ends_while_policies_change,
+        a_survey_needs_no_nodes,
         prefixes_are_names_with_a_star_at_the_end,
         the_end_of_a_scan_is_told_whoever_ends_it,
         random_changes_keep_the_rounds,
