@@ -23,8 +23,9 @@ enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
 
 /* See the drawings in fair.h. */
 struct fair_index {
-    TAILQ_ENTRY(fair_index) of_fair;
+    TAILQ_ENTRY(fair_index) of_fair, of_prefix;
     struct fair *fair;
+    struct fair_prefix *prefix;
     struct dict keys;
     TAILQ_HEAD(, fair_key) ring;
     struct fair_key *turn; /* between fair_next and fair_turned; or NULL */
@@ -39,11 +40,20 @@ struct fair_index {
     msec used;
     size_t key_bytes; /* memory of the nodes */
     unsigned db;
-    size_t len;
-    char prefix[];
 };
 
 TAILQ_HEAD(fair_list, fair_index);
+
+/* The indexes of a prefix, at most one in each database. */
+struct fair_prefix {
+    struct fair_list indexes;
+    size_t len;
+    char name[];
+};
+
+struct fair_length {
+    size_t len, count;
+};
 
 struct changed {
     struct fair_index *index; /* NULL: the node was freed */
@@ -53,6 +63,11 @@ struct changed {
 struct fair {
     struct fair_list indexes;
     struct fair_list dropped; /* whose nodes are still to be freed */
+    /* The prefixes of a key are looked up by the lengths that prefixes have, in no order. So a
+     * write costs the same with one prefix and with a thousand of similar length. */
+    struct dict prefixes;
+    struct fair_length *lengths;
+    size_t length_count, length_cap;
     size_t count;
     struct changed *changed;
     size_t changed_count, changed_cap;
@@ -72,9 +87,17 @@ static struct bytes dict_node_key(const void *element)
 static const struct fair_hooks no_hooks; /* while an index is made, nobody can be served */
 static const struct dict_type nodes = { .key = dict_node_key };
 
+static struct bytes dict_prefix_name(const void *element)
+{
+    const struct fair_prefix *prefix = element;
+    return bytes_of(prefix->name, prefix->len);
+}
+
+static const struct dict_type prefixes = { .key = dict_prefix_name };
+
 static struct bytes prefix_of(const struct fair_index *index)
 {
-    return bytes_of(index->prefix, index->len);
+    return dict_prefix_name(index->prefix);
 }
 
 static bool has_all_nodes(const struct fair_index *index)
@@ -82,10 +105,15 @@ static bool has_all_nodes(const struct fair_index *index)
     return index->nodes >= FAIR_CHECKING;
 }
 
+static bool is_under(struct bytes key, struct bytes prefix)
+{
+    return key.len >= prefix.len &&
+           (prefix.len == 0 || memcmp(key.data, prefix.data, prefix.len) == 0);
+}
+
 static bool covers(const struct fair_index *index, struct bytes key)
 {
-    return key.len >= index->len &&
-           (index->len == 0 || memcmp(key.data, index->prefix, index->len) == 0);
+    return is_under(key, prefix_of(index));
 }
 
 bool fair_prefix_ok(struct bytes name)
@@ -165,17 +193,44 @@ static void catch_up(struct store *store, struct fair_index *index, msec now, si
 
 /* ---- indexes --------------------------------------------------------------------------------- */
 
+static void count_length(struct fair *fair, size_t len, int by)
+{
+    size_t i = 0;
+    while (i < fair->length_count && fair->lengths[i].len != len)
+        i++;
+    if (i == fair->length_count) {
+        fair->lengths =
+            mem_grow(fair->lengths, fair->length_count, &fair->length_cap, sizeof(*fair->lengths));
+        fair->lengths[fair->length_count++] = (struct fair_length){ .len = len };
+    }
+    fair->lengths[i].count += (size_t)by;
+    if (fair->lengths[i].count == 0) fair->lengths[i] = fair->lengths[--fair->length_count];
+}
+
+static struct fair_prefix *prefix_made(struct fair *fair, struct bytes name)
+{
+    struct fair_prefix *prefix = dict_find(&fair->prefixes, name);
+    if (prefix != NULL) return prefix;
+    prefix = mem_alloc(sizeof(*prefix) + name.len);
+    prefix->len = name.len;
+    if (name.len > 0) memcpy(prefix->name, name.data, name.len);
+    TAILQ_INIT(&prefix->indexes);
+    dict_add(&fair->prefixes, prefix);
+    count_length(fair, name.len, 1);
+    return prefix;
+}
+
 static struct fair_index *index_new(struct fair *fair, unsigned db, struct bytes prefix)
 {
-    struct fair_index *index = mem_zalloc(sizeof(*index) + prefix.len);
+    struct fair_index *index = mem_zalloc(sizeof(*index));
     index->fair = fair;
     index->db = db;
-    index->len = prefix.len;
-    if (prefix.len > 0) memcpy(index->prefix, prefix.data, prefix.len);
+    index->prefix = prefix_made(fair, prefix);
     dict_init(&index->keys, &nodes);
     agenda_init(&index->later);
     TAILQ_INIT(&index->ring);
     TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
+    TAILQ_INSERT_TAIL(&index->prefix->indexes, index, of_prefix);
     fair->count++;
     return index;
 }
@@ -189,7 +244,15 @@ static void forget_changed(struct fair *fair, const struct fair_index *index)
 static void index_drop(struct fair_index *index)
 {
     struct fair *fair = index->fair;
+    struct fair_prefix *prefix = index->prefix;
     forget_changed(fair, index);
+    TAILQ_REMOVE(&prefix->indexes, index, of_prefix);
+    index->prefix = NULL;
+    if (TAILQ_EMPTY(&prefix->indexes)) {
+        count_length(fair, prefix->len, -1);
+        dict_remove(&fair->prefixes, dict_prefix_name(prefix));
+        mem_free(prefix);
+    }
     TAILQ_REMOVE(&fair->indexes, index, of_fair);
     TAILQ_INSERT_TAIL(&fair->dropped, index, of_fair);
     fair->count--;
@@ -210,26 +273,26 @@ static bool index_free_some(struct fair_index *index, size_t *work)
     return true;
 }
 
-static struct fair_index *find_index(const struct fair *fair, unsigned db, struct bytes prefix)
+static struct fair_index *find_index(const struct fair *fair, unsigned db, struct bytes name)
 {
-    struct fair_index *index;
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
-    {
-        if (index->db == db && bytes_equal(prefix_of(index), prefix)) return index;
-    }
-    return NULL;
+    const struct fair_prefix *prefix = dict_find(&fair->prefixes, name);
+    struct fair_index *index = prefix != NULL ? TAILQ_FIRST(&prefix->indexes) : NULL;
+    while (index != NULL && index->db != db)
+        index = TAILQ_NEXT(index, of_prefix);
+    return index;
 }
 
 /* Is there a policy FAIR of this name, or does a client wait? */
 static bool is_needed(const struct store *store, const struct fair_index *index)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;
-    if (hooks->waits != NULL && hooks->waits(hooks->ctx, index->db, prefix_of(index))) return true;
+    struct bytes prefix = prefix_of(index);
+    if (hooks->waits != NULL && hooks->waits(hooks->ctx, index->db, prefix)) return true;
     if (store->policies.with[POLICY_FAIR] == 0) return false;
-    char *name = mem_alloc(index->len + 1);
-    if (index->len > 0) memcpy(name, index->prefix, index->len);
-    name[index->len] = '*';
-    const struct policy *policy = policies_get(&store->policies, bytes_of(name, index->len + 1));
+    char *name = mem_alloc(prefix.len + 1);
+    if (prefix.len > 0) memcpy(name, prefix.data, prefix.len);
+    name[prefix.len] = '*';
+    const struct policy *policy = policies_get(&store->policies, bytes_of(name, prefix.len + 1));
     mem_free(name);
     return policy != NULL && policy->fair;
 }
@@ -321,9 +384,7 @@ static void note_policy(struct store *store, struct bytes name)
     struct bytes prefix = bytes_of(name.data, name.len - 1);
     TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
     {
-        bool is_wider = prefix.len < index->len;
-        if (is_wider ? memcmp(index->prefix, prefix.data, prefix.len) == 0 : covers(index, prefix))
-            begin_check(index);
+        if (covers(index, prefix) || is_under(prefix_of(index), prefix)) begin_check(index);
     }
 }
 
@@ -343,6 +404,7 @@ struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefi
         store->fair = mem_zalloc(sizeof(*store->fair));
         TAILQ_INIT(&store->fair->indexes);
         TAILQ_INIT(&store->fair->dropped);
+        dict_init(&store->fair->prefixes, &prefixes);
     }
     struct fair_index *index = find_index(store->fair, db, prefix);
     if (index == NULL) {
@@ -508,19 +570,24 @@ void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+static void note_key(struct store *store, struct fair_index *index, struct bytes key)
+{
+    if (index->nodes == FAIR_NO_NODES) return;
+    /* fair_turned will look at it. */
+    if (index->turn != NULL && bytes_equal(node_key(index->turn), key)) return;
+    struct fair_key *node = dict_find(&index->keys, key);
+    if (node == NULL && find_dehydrator(store, index, key) != NULL) node = node_made(index, key);
+    if (node != NULL) note_node(index, node);
+}
+
 void fair_note_key(struct store *store, unsigned db, struct bytes key)
 {
-    struct fair *fair = store->fair;
-    struct fair_index *index;
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
-    {
-        if (index->nodes == FAIR_NO_NODES || index->db != db || !covers(index, key)) continue;
-        /* fair_turned will look at it. */
-        if (index->turn != NULL && bytes_equal(node_key(index->turn), key)) continue;
-        struct fair_key *node = dict_find(&index->keys, key);
-        if (node == NULL && find_dehydrator(store, index, key) != NULL)
-            node = node_made(index, key);
-        if (node != NULL) note_node(index, node);
+    const struct fair *fair = store->fair;
+    for (size_t i = 0; i < fair->length_count; i++) {
+        if (fair->lengths[i].len > key.len) continue;
+        struct bytes name = bytes_of(key.data, fair->lengths[i].len);
+        struct fair_index *index = find_index(fair, db, name);
+        if (index != NULL) note_key(store, index, key);
     }
 }
 
@@ -643,6 +710,8 @@ void fair_free(struct fair *fair)
         index_drop(index);
     while ((index = TAILQ_FIRST(&fair->dropped)) != NULL)
         index_free_some(index, &work);
+    dict_drop(&fair->prefixes);
+    mem_free(fair->lengths);
     mem_free(fair->changed);
     mem_free(fair);
 }
@@ -651,10 +720,14 @@ size_t fair_bytes(const struct store *store)
 {
     const struct fair_index *index;
     if (store->fair == NULL) return 0;
-    size_t bytes = mem_size(store->fair) + mem_size(store->fair->changed);
+    size_t bytes = mem_size(store->fair) + mem_size(store->fair->changed) +
+                   mem_size(store->fair->lengths) + dict_bytes(&store->fair->prefixes);
     TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
-    bytes +=
-        mem_size(index) + index->key_bytes + dict_bytes(&index->keys) + agenda_bytes(&index->later);
+    {
+        bytes += mem_size(index) + index->key_bytes + dict_bytes(&index->keys) +
+                 agenda_bytes(&index->later);
+        if (index == TAILQ_FIRST(&index->prefix->indexes)) bytes += mem_size(index->prefix);
+    }
     return bytes;
 }
 

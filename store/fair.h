@@ -40,8 +40,8 @@
  * otherwise for FAIR_KEEP after its last use, so that workers that poll without BLOCK need no scan
  * each time.
  *
- * Cost: O(log n) for each change of a dehydrator under the prefix, and for each change of any key
- * a comparison with each index of the store. Nothing without an index. */
+ * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
+ * look-up for each distinct length of the prefixes. Nothing without an index. */
 #ifndef STORE_FAIR_H
 #define STORE_FAIR_H
 
