@@ -230,6 +230,15 @@ static bool fail_unknown_file(struct load *load, const char *path)
                      path, versions);
 }
 
+static bool fail_other_journal(struct load *load, const char *path)
+{
+    return fail_load(load,
+                     "%s begins as a journal of another version: this server reads versions 1 and "
+                     "%d. Install the version of expired that wrote it. If this one did, its first "
+                     "line is damaged",
+                     path, RECORD_VERSION);
+}
+
 static bool load_file(struct load *load, const char *path, bool is_last)
 {
     struct stat stat_of;
@@ -243,6 +252,7 @@ static bool load_file(struct load *load, const char *path, bool is_last)
      * never reached the disk. */
     case FILE_EMPTY: good = load->imports || load_segment(load, path, is_last); break;
     case FILE_JOURNAL: good = load_segment(load, path, is_last); break;
+    case FILE_OTHER_JOURNAL: good = fail_other_journal(load, path); break;
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF:
         good = load->imports ? import_redis_file(load, path, is_last)

@@ -129,6 +129,23 @@ def journal_cut_in_its_first_line_is_refused():
 
 
 @test
+def journal_of_another_version_is_refused_and_kept():
+    with Kept(fsync="no") as daemon:
+        daemon.call("SET", "key", "value")
+        daemon.kill()
+        name = daemon.segment()
+        text = content(name)
+        assert text.startswith(b"#EXPIRED-JOURNAL 2\r\n"), text[:20]
+        later = text.replace(b"JOURNAL 2", b"JOURNAL 3", 1)
+        put(name, later)
+        daemon.refuses(os.path.basename(name), "begins as a journal of another version")
+        equal(content(name), later, "the journal")
+        status, said = checked(daemon.journal_dir)
+        equal(status, 2, said)
+        assert "a journal of another version" in said, said
+
+
+@test
 def first_line_may_be_torn_if_the_manifest_is_of_an_older_version():
     with Kept(fsync="no") as daemon:
         for recorded, _ in each(daemon, 1, records=3):

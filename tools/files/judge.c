@@ -8,6 +8,7 @@
 
 #include "server/disk/format/base.h"
 #include "server/disk/format/disk.h"
+#include "server/disk/format/file_kind.h"
 #include "store/mem/mem.h"
 
 static void set_verdict(struct judgement *found, enum verdict verdict, uint64_t bad,
@@ -91,7 +92,9 @@ void judge_file(const struct data_file *file, struct store *store, msec now,
     case DATA_UNREADABLE: set_verdict(found, UNREADABLE, 0, file->why); break;
     case DATA_UNKNOWN:
         set_verdict(found, file->is_named ? DAMAGED : UNREADABLE, 0,
-                    "not a data file of expired or Redis");
+                    file_kind(file->path) == FILE_OTHER_JOURNAL
+                        ? "a journal of another version, or with a damaged first line"
+                        : "not a data file of expired or Redis");
         break;
     case DATA_MANIFEST:
         if (file->why != NULL) set_verdict(found, DAMAGED, 0, file->why);

@@ -46,7 +46,13 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
         return FILE_JOURNAL;
     if (head_begins_with(head, len, MANIFEST_FIRST_LINE)) return FILE_MANIFEST;
     if (head_begins_with(head, len, BACKLOG_FIRST_LINE)) return FILE_BACKLOG;
-    if (head_is_cut_off(head, len, RECORD_FIRST_LINE)) return FILE_JOURNAL;
+    if (head_is_cut_off(head, len, RECORD_FIRST_LINE) ||
+        head_is_cut_off(head, len, RECORD_FIRST_LINE_1))
+        return FILE_JOURNAL;
+    size_t magic = strlen(RECORD_MAGIC);
+    if (len > magic && head_begins_with(head, len, RECORD_MAGIC) &&
+        isdigit((unsigned char)head[magic]))
+        return FILE_OTHER_JOURNAL;
     /* The header of a snapshot is written last. */
     bool is_all_zeros = head[0] == '\0' && memcmp(head, head + 1, len - 1) == 0;
     if (is_all_zeros || head_is_cut_off(head, len, SNAPSHOT_MAGIC) ||
@@ -100,6 +106,7 @@ const char *file_kind_text(enum file_kind kind)
     case FILE_UNFINISHED: return "an unfinished file";
     case FILE_SNAPSHOT: return "a snapshot";
     case FILE_JOURNAL: return "a journal";
+    case FILE_OTHER_JOURNAL: return "a journal of another version";
     case FILE_MANIFEST: return "a manifest";
     case FILE_BACKLOG: return "a backlog";
     case FILE_LIST: return "a manifest of Redis";

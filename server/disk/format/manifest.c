@@ -79,7 +79,8 @@ static bool is_long(const char *path)
  * restored or edited. Segments of this server's own unfinished changes have no records yet. */
 static bool has_records(const char *path)
 {
-    return is_long(path) && file_kind(path) == FILE_JOURNAL;
+    enum file_kind kind = is_long(path) ? file_kind(path) : FILE_EMPTY;
+    return kind == FILE_JOURNAL || kind == FILE_OTHER_JOURNAL;
 }
 
 /* History may be a base or a segment, so its numbers count for both. */

@@ -25,8 +25,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RECORD_FIRST_LINE   "#EXPIRED-JOURNAL 2\r\n"
-#define RECORD_FIRST_LINE_1 "#EXPIRED-JOURNAL 1\r\n" /* of version 1; has the same length */
+#define RECORD_MAGIC        "#EXPIRED-JOURNAL " /* of every version, which follows */
+#define RECORD_FIRST_LINE   RECORD_MAGIC "2\r\n"
+#define RECORD_FIRST_LINE_1 RECORD_MAGIC "1\r\n" /* of version 1; has the same length */
 
 enum {
     RECORD_VERSION = 2,

@@ -303,6 +303,25 @@ static enum replay_end judge_end(struct reading *in)
     return end == REPLAY_TORN ? search_mark(in) : end;
 }
 
+/* Does the bad record, the first one, fit the first line of the other version? The length of the
+ * line must fit too. */
+static bool fits_other_version(const struct reading *in)
+{
+    struct bytes line = in->file->version == 1 ? LIT(RECORD_FIRST_LINE) : LIT(RECORD_FIRST_LINE_1);
+    if (in->file->good != line.len) return false;
+    const char *from = in->buffer + in->start, *end = in->buffer + in->end, *hash;
+    uint32_t sum = crc32c(0, line.data, line.len), written;
+    for (const char *at = from; end - at >= RECORD_SUM_LINE; at = hash + 1) {
+        hash = memchr(at, '#', (size_t)(end - at));
+        if (hash == NULL || end - hash < RECORD_SUM_LINE) return false;
+        if (!record_parse_sum(hash, &written)) continue;
+        sum = crc32c(sum, from, (size_t)(hash - from));
+        from = hash;
+        if (sum == written) return true;
+    }
+    return false;
+}
+
 /* Stops at the bad record after the good ones; `bad` is the place of the error. */
 __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, uint64_t bad,
                                                            const char *format, ...)
@@ -312,6 +331,8 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     va_start(values, format);
     vsnprintf(reason, sizeof(reason), format, values);
     va_end(values);
+    if (fits_other_version(in))
+        return stop_reading(in, REPLAY_DAMAGED, 0, "first line has the wrong version");
     enum replay_end end = judge_end(in);
     if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
     return stop_reading(in, end, bad, "%s", reason);

@@ -87,6 +87,21 @@ START_TEST(any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows)
 }
 END_TEST
 
+START_TEST(wrong_version_before_the_only_record_is_damage)
+{
+    uint64_t at = strlen(RECORD_MAGIC);
+    for (int version = 1; version <= 2; version++) {
+        add_some_of_each(version, 1);
+        write_byte(at, version == 1 ? '2' : '1');
+        store_free(replayed());
+        ck_assert_int_eq(result.end, REPLAY_DAMAGED);
+        ck_assert_uint_eq(result.bad, 0);
+        ck_assert_uint_eq(result.records, 0);
+        journal_end();
+    }
+}
+END_TEST
+
 /* The disk loses a bit, and then the power fails. */
 START_TEST(flipped_bit_far_before_a_torn_end_is_damage)
 {
@@ -458,6 +473,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_flipped_bit_is_damage_and_applies_no_partial_record,
         any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows,
+        wrong_version_before_the_only_record_is_damage,
         flipped_bit_far_before_a_torn_end_is_damage,
         random_bytes_neither_crash_nor_apply_a_partial_record,
         a_missing_repeated_or_moved_record_is_damage,
