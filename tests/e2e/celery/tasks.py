@@ -6,6 +6,7 @@ import time
 
 import celery
 import kombu.common
+from redis import ConnectionError as LostConnection
 
 URL = os.environ["BROKER"]
 app = celery.Celery("tasks", broker=URL, backend=URL)
@@ -23,6 +24,15 @@ def redis():
     return app.backend.client
 
 
+def outlast(function):
+    """Calls it until the server answers, so that a task survives a restart of the server."""
+    while True:
+        try:
+            return function()
+        except LostConnection:
+            time.sleep(0.005)
+
+
 @app.task
 def add(first, second):
     return first + second
@@ -36,6 +46,11 @@ def total(numbers):
 @app.task
 def count(key):
     return redis().incr(key)
+
+
+@app.task(ignore_result=True)
+def mark(key, member):
+    outlast(lambda: redis().sadd(key, member))
 
 
 @app.task
@@ -69,7 +84,7 @@ def limited(key):
 def hold(self, key, until):
     """Runs until the key `until` exists. `key` counts its starts, and says whether it was delivered before."""
     redis().rpush(key, int(bool(self.request.delivery_info.get("redelivered"))))
-    while not redis().exists(until):
+    while not outlast(lambda: redis().exists(until)):
         time.sleep(0.005)
 
 

@@ -5,7 +5,8 @@
 
 A message with the header `eta` or `countdown` is stored with that deadline, so no worker holds it before it is
 due. A consumer claims messages under a short lease, which a thread of this module renews while the process lives:
-a long task keeps its message, and the message of a killed worker is due again when the lease ends.
+a long task keeps its message, and the message of a killed worker is due again when the lease ends. The thread goes on
+after the connection was lost, until the last message that is still in use has been acknowledged.
 
 A queue has one key for each step of priority, as in kombu's Redis transport: the queue's name, and for steps after
 the first one the name, `sep` and the step. A claim names one key, so a consumer has one connection for each key, on
@@ -16,18 +17,24 @@ which it waits in the server. Claims follow the order of priorities:
     no                    idle                            a claim is sent that blocks
     no, the claim waits   waiting                         the server answers when an element is due
     no room (prefetch)    waiting                         after 20 ms CLIENT UNBLOCK ends the wait; what came goes back
+    the consumer is busy  waiting                         the thread ends the wait, and gives back what came
+
+The lease of an element runs from the server's answer. A consumer that reads a late answer extends the lease first, and
+drops an element that somebody else has claimed meanwhile.
 
 Fanout exchanges use pub/sub, and tables of bindings are sets, both as in the Redis transport.
 Needs redis-py 4.3 and kombu 5.2, or later versions, and is written against kombu.transport.virtual.
 """
 import socket
+import sys
 import threading
+import weakref
 from bisect import bisect
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from math import ceil
 from queue import Empty
-from time import monotonic
-from typing import NamedTuple
+from time import monotonic, sleep
 
 import redis
 from kombu.exceptions import ChannelError, InconsistencyError, VersionMismatch
@@ -48,6 +55,7 @@ logger = get_logger(__name__)
 
 BATCH = 50  # the most messages that one claim takes
 UNBLOCK_DELAY = 0.02  # seconds without room after which a consumer stops waiting
+STOP_SECONDS = 1.0  # for the server to end the wait of a connection that is closed
 FOREIGN_DELAY = 3_600_000  # milliseconds after which a message that is not kombu's is looked at again
 NEEDED = ("REDE.PUSH", "REDE.CLAIM", "REDE.ACK", "REDE.EXTEND", "REDE.RETRY", "REDE.LEN")
 
@@ -76,6 +84,12 @@ REDIS_OPTIONS = {"visibility_timeout", "ack_emulation", "unacked_key", "unacked_
                  "unacked_mutex_expire", "unacked_restore_limit", "retry_on_timeout"}
 
 
+def keepalive_options():
+    """A connection that waits notices within 30 s that its server is gone. Systems' defaults are two hours."""
+    wanted = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+    return {getattr(socket, name): value for name, value in wanted.items() if hasattr(socket, name)}
+
+
 def read_options(given):
     unknown = sorted(set(given) - set(OPTIONS) - KOMBU_OPTIONS - REDIS_OPTIONS)
     if unknown:
@@ -90,9 +104,9 @@ def read_options(given):
 
 
 def read_url(client):
-    """Moves what the URL says into the fields of the client; returns its options."""
+    """Moves what the URL says into the fields of the client, where copies of the client find it."""
     if "://" not in (client.hostname or ""):
-        return {}
+        return
     url = url_to_parts(client.hostname)
     if url.scheme not in ("redis", "rediss", "unix", "expired", "expireds"):
         raise ValueError(f"{url.scheme}:// is no URL for this transport; use redis://, rediss:// or unix://")
@@ -113,7 +127,7 @@ def read_url(client):
     if unknown:
         raise ValueError(f"unknown options in the broker's URL: {', '.join(unknown)}; "
                          f"known are {', '.join(URL_OPTIONS)} and ssl_*")
-    return query
+    client.transport_options = {**(client.transport_options or {}), **query}
 
 
 def read_eta(text):
@@ -149,61 +163,174 @@ def make_due(message):
 # ---- claims ----------------------------------------------------------------------------------------------------
 
 
-class Claim(NamedTuple):
-    key: str
-    id: bytes
-    token: int
+class Claim:
+    """`message` refers weakly to the message while a consumer has it. `ending` is set if the claim has been settled,
+    but the server could not be told: it is called again until the server answers."""
+    __slots__ = "key", "id", "token", "message", "ending"
+
+    def __init__(self, key, id_, token):
+        self.key, self.id, self.token = key, id_, token
+        self.message = self.ending = None
+
+    @property
+    def pair(self):
+        return self.id, self.token
+
+    def is_in_use(self):
+        message = self.message() if self.message is not None else None
+        return message is not None and not was_dropped_by_celery(message)
+
+
+def was_dropped_by_celery(message):
+    """When a connection is lost, a worker of Celery drops the requests that it has not begun, since every broker
+    delivers them again. Its table of requests keeps them all the same, and with them the messages."""
+    state = sys.modules.get("celery.worker.state")
+    request = state.requests.get((message.headers or {}).get("id")) if state is not None else None
+    return request is not None and request not in state.active_requests
+
+
+def acknowledge(client, claim):
+    return client.rede_ack(claim.key, claim.pair)
+
+
+def put_back(client, claim):
+    return client.rede_retry(claim.key, 0, claim.pair)
+
+
+def give_back(client, claim):
+    """Does not count as a delivery."""
+    return client.rede_retry(claim.key, 0, claim.pair, nocount=True)
 
 
 class Claims:
-    """The claims of a transport by delivery tag, and the thread that renews their leases.
-
-    A thread, because a worker may be busy for longer than a lease: with the pool `solo`, tasks run in the thread
-    of the event loop.
-    """
+    """The claims of a transport by delivery tag. Consumers and the keeper use them at the same time."""
 
     def __init__(self, client, lease):
         self.client, self.lease = client, lease
-        self.lock, self.ended = threading.Lock(), threading.Event()
-        self.held, self.thread = {}, None
+        self.lock, self.held = threading.Lock(), {}
+        self.on_add = None  # starts the keeper
 
     def add(self, tag, claim):
         with self.lock:
             self.held[tag] = claim
-            if self.thread is None:
-                self.thread = threading.Thread(target=self._renew, name="expired-leases", daemon=True)
-                self.thread.start()
+        self.on_add()
 
     def take(self, tag):
         with self.lock:
             return self.held.pop(tag, None)
 
-    def end(self):
-        self.ended.set()
+    def note_message(self, tag, message):
+        claim = self.held.get(tag)
+        if claim is not None:
+            claim.message = weakref.ref(message)
 
-    def _renew(self):
-        while not self.ended.wait(self.lease / 3):
-            with self.lock:
-                held = dict(self.held)
-            by_key = {}
-            for tag, claim in held.items():
+    def settle(self, tag, ending, repeats=True):
+        """Ends a claim. A claim whose lease was lost is no longer ours: another consumer has its message."""
+        claim = self.take(tag)
+        if claim is None:
+            return
+        try:
+            # A claim that was settled in vain may be settled in truth: only the reply was lost.
+            if ending(self.client, claim) == 0 and claim.ending is None:
+                logger.warning("Message %s of %s was no longer claimed by this consumer", claim.id, claim.key)
+        except (redis.RedisError, OSError) as error:
+            if repeats and (not isinstance(error, redis.ResponseError) or isinstance(error, redis.ReadOnlyError)):
+                claim.ending = ending
+                self.add(tag, claim)
+            raise
+
+    def renew(self, gives_back=False):
+        """Extends all leases, and settles again what could not be settled. With `gives_back`, returns messages that
+        nobody uses any more."""
+        with self.lock:
+            held = dict(self.held)
+        by_key = {}
+        for tag, claim in held.items():
+            ending = give_back if gives_back and not claim.is_in_use() and claim.ending is None else claim.ending
+            if ending is None:
                 by_key.setdefault(claim.key, []).append((tag, claim))
-            try:
-                for key, claims in by_key.items():
-                    for first in range(0, len(claims), BATCH):
-                        self._extend(key, claims[first:first + BATCH])
-            except (redis.RedisError, OSError) as error:  # the connections that wait report it to the consumer
-                logger.warning("Can't renew the leases of %d messages: %s", len(held), error)
+                continue
+            with self.log_refusals(claim.key):
+                self.settle(tag, ending)
+        for key, claims in by_key.items():
+            with self.log_refusals(key):
+                for first in range(0, len(claims), BATCH):
+                    self.extend(key, claims[first:first + BATCH])
 
-    def _extend(self, key, claims):
-        if self._count_extended(key, claims) == len(claims):
+    @staticmethod
+    @contextmanager
+    def log_refusals(key):
+        """A key that was replaced, or that the user may not access, must not keep others from being renewed."""
+        try:
+            yield
+        except redis.ReadOnlyError:
+            raise
+        except redis.ResponseError as error:
+            logger.warning("Can't renew the leases of messages in %s: %s", key, error)
+
+    def extend(self, key, claims):
+        if self.count_extended(key, *(claim.pair for _, claim in claims)) == len(claims):
             return
         for tag, claim in claims:
-            if self._count_extended(key, [(tag, claim)]) == 0 and self.take(tag) is not None:
+            if self.count_extended(key, claim.pair) == 0 and self.take(tag) is not None:
                 logger.warning("Lost the lease of message %s in %s, which is delivered again", claim.id, key)
 
-    def _count_extended(self, key, claims):
-        return self.client.rede_extend(key, int(self.lease * 1000), *((claim.id, claim.token) for _, claim in claims))
+    def count_extended(self, key, *pairs):
+        return self.client.rede_extend(key, int(self.lease * 1000), *pairs)
+
+
+class Keeper:
+    """A thread for what can't wait for the consumer, which may be busy for longer than a lease: with the pool `solo`,
+    tasks run in the thread of the event loop.
+
+    Renews the leases of the claims. Rings for a loop that makes no turn, and if it does not answer, ends the waits of
+    its connections, so that the server gives the messages to others. After the end of its transport it goes on
+    until there are no claims: tasks may still run when a connection was lost.
+    """
+
+    def __init__(self, transport):
+        self.transport, self.claims = transport, transport.claims
+        self.claims.on_add = self.start
+        self.lock, self.ended, self.thread = threading.Lock(), False, None
+        self.turns, self.has_rung, self.visits = -1, False, 0
+
+    def start(self):
+        with self.lock:
+            if self.thread is None:
+                self.thread = threading.Thread(target=self.run, name="expired-leases", daemon=True)
+                self.thread.start()
+
+    def end(self):
+        self.ended = True
+
+    def run(self):
+        while True:
+            sleep(self.claims.lease / 10)
+            with self.lock:
+                if self.ended and not self.claims.held:
+                    self.thread = None
+                    break
+            try:
+                if not self.ended:
+                    self.watch_loop()
+                self.visits += 1
+                if self.visits % 3 == 0:
+                    self.claims.renew(gives_back=self.ended)
+            except (redis.RedisError, OSError) as error:  # the connections that wait report it to the consumer
+                logger.warning("Can't renew the leases of %d messages: %s", len(self.claims.held), error)
+            except Exception:  # pylint: disable=broad-except # leases must be renewed all the same
+                logger.exception("Can't renew the leases of %d messages now", len(self.claims.held))
+        self.transport.pool.disconnect()
+
+    def watch_loop(self):
+        turns = self.transport.turns
+        if turns != self.turns:
+            self.turns, self.has_rung = turns, False
+        elif not self.has_rung:
+            self.transport.ring()
+            self.has_rung = True
+        else:
+            self.transport.stop_waits()
 
 
 # ---- connections that wait -------------------------------------------------------------------------------------
@@ -224,11 +351,7 @@ class Wire:
         except redis.ResponseError as error:
             if not str(error).startswith(("UNBLOCKED", "READONLY", "MASTERDOWN")):
                 raise
-            self.transport.is_lost = True
             raise redis.ConnectionError(str(error)) from error
-        except self.transport.connection_errors:
-            self.transport.is_lost = True
-            raise
 
     def close(self):
         if self.fd is not None:
@@ -238,18 +361,19 @@ class Wire:
 
 
 class Line(Wire):
-    """Waits for the elements of one key."""
+    """Waits for the elements of one key. `lock` guards it: the keeper ends its wait if the consumer is busy."""
 
     def __init__(self, channel, queue, key):
         super().__init__(channel)
-        self.queue, self.key = queue, key
-        self.may_have, self.waits, self.unblocks = True, False, False
+        self.queue, self.key, self.lock = queue, key, threading.Lock()
+        self.may_have, self.waits, self.unblocks, self.error = True, False, False, None
         self.connection.send_command("CLIENT", "ID")
         self.id = self.read()
 
     def wait(self):
-        self.connection.send_command("REDE.CLAIM", self.key, self.channel.lease, "COUNT", 1, "BLOCK", 0, "TOKENS")
-        self.waits, self.unblocks = True, False
+        with self.lock:
+            self.connection.send_command("REDE.CLAIM", self.key, self.channel.lease, "COUNT", 1, "BLOCK", 0, "TOKENS")
+            self.waits, self.unblocks = True, False
 
     def take(self):
         """The elements of the reply that has arrived."""
@@ -259,19 +383,57 @@ class Line(Wire):
 
     def stop(self):
         """Ends the wait and closes. An element that arrives meanwhile goes back at once."""
-        try:
-            if self.waits and not self.transport.is_lost:
-                # The server may read CLIENT UNBLOCK before the claim, and then it has no effect.
-                while not self.connection.can_read(timeout=0.01):
-                    self.transport.commands.client_unblock(self.id)
-                self.channel.give_back(self.key, self.take())
-        except (redis.RedisError, OSError):
-            pass  # its lease ends
-        finally:
-            self.close()
+        with self.lock:
+            try:
+                if self.waits and not self.transport.is_lost:
+                    # The server may read CLIENT UNBLOCK before the claim, and then it has no effect.
+                    end = monotonic() + STOP_SECONDS
+                    while not self.connection.can_read(timeout=0.01):
+                        if monotonic() > end:
+                            return  # it does not know this connection any more
+                        self.transport.commands.client_unblock(self.id)
+                    self.channel.give_back(self.key, self.take())
+            except (redis.RedisError, OSError):
+                pass  # its lease ends
+            finally:
+                self.close()
+
+    def stop_wait(self):
+        """For the keeper, which asks again if no reply is there yet."""
+        with self.lock:
+            if not self.waits or self.fd is None or self.error is not None:
+                return
+            try:
+                self.transport.commands.client_unblock(self.id)
+                if self.connection.can_read(timeout=0):
+                    self.channel.give_back(self.key, self.take())
+            except (redis.RedisError, OSError) as error:
+                self.error = error  # the consumer raises it: its loop may see nothing of a socket that was closed
+                self.transport.ring()
+
+    def raise_error(self):
+        if self.error is not None:
+            raise self.error
 
     def on_readable(self):
-        return self.channel.on_entries(self.queue, self.key, self.take())
+        self.raise_error()
+        with self.lock:
+            if not self.waits:
+                self.drop_if_closed()
+                return 0
+            entries = self.take()
+        if entries and monotonic() - self.transport.unread_since > self.transport.options["lease"] / 2:
+            entries = [entry for entry in entries
+                       if self.transport.claims.count_extended(self.key, (entry[0], entry[3]))]
+        return self.channel.on_entries(self.queue, self.key, entries)
+
+    def drop_if_closed(self):
+        """The server closes connections that are idle for long, for example those of a consumer without room."""
+        try:
+            self.connection.can_read(timeout=0)
+        except (redis.RedisError, OSError):
+            self.channel.lines.pop(self.key, None)
+            self.close()
 
 
 class Subscription(Wire):
@@ -360,30 +522,41 @@ class Bell:
 class QoS(virtual.QoS):
     """Acknowledges claims. Messages of fanout exchanges have none, and need no acknowledgement."""
 
+    def append(self, message, delivery_tag):
+        super().append(message, delivery_tag)
+        self.channel.transport.claims.note_message(delivery_tag, message)
+
     def ack(self, delivery_tag):
-        self.channel.settle(delivery_tag, lambda client, claim: client.rede_ack(claim.key, claim[1:]))
-        super().ack(delivery_tag)
-        self.channel.made_room()
+        self.settle(delivery_tag, acknowledge)
 
     def reject(self, delivery_tag, requeue=False):
-        if requeue:
-            self.channel.settle(delivery_tag, lambda client, claim: client.rede_retry(claim.key, 0, claim[1:]))
-        self.ack(delivery_tag)
+        self.settle(delivery_tag, put_back if requeue else acknowledge)
+
+    def settle(self, tag, ending):
+        """Makes room even if the server can't be told now: the keeper tells it later."""
+        try:
+            self.channel.transport.claims.settle(tag, ending)
+        finally:
+            super().ack(tag)
+            self.channel.made_room()
 
     def restore_unacked(self):
         """Gives back what the consumer has not begun, so it does not count as a delivery."""
         self._flush()
-        for tag in list(self._delivered):
-            self.channel.settle(
-                tag, lambda client, claim: client.rede_retry(claim.key, 0, claim[1:], nocount=True))
-        self._delivered.clear()
+        try:
+            for tag in list(self._delivered):
+                self.channel.transport.claims.settle(tag, give_back)
+        finally:
+            self._delivered.clear()
         return []
 
     def restore_unacked_once(self, stderr=None):
-        """When the connection was lost, tasks may still run: their leases decide, and an ACK still counts."""
+        """When the connection was lost, tasks may still run: the keeper renews the leases of messages that are in use,
+        and gives the others back."""
         self._on_collect.cancel()
         if self.restore_at_shutdown and self.channel.do_restore and not self.channel.transport.is_lost:
             self.restore_unacked()
+        self._delivered.clear()
 
 
 class Channel(virtual.Channel):
@@ -538,6 +711,8 @@ class Channel(virtual.Channel):
                 key = self.key_of(queue, step)
                 if key not in self.lines:
                     self.lines[key] = Line(self, queue, key)
+                    self.transport.keeper.start()
+                self.lines[key].raise_error()
                 yield self.lines[key]
 
     def room(self):
@@ -562,6 +737,7 @@ class Channel(virtual.Channel):
             line.may_have = len(entries) == room
             delivered += self.on_entries(line.queue, line.key, entries)
         lines = [line for line in lines if self.lines.get(line.key) is line]  # not cancelled meanwhile
+        self.lacks_room = True  # an acknowledgement of another thread after the next line must ring
         self.lacks_room = self.room() <= 0
         if self.lacks_room:
             self.unblock_soon()
@@ -609,20 +785,24 @@ class Channel(virtual.Channel):
 
     def on_entries(self, queue, key, entries):
         """Delivers claimed elements; gives back those that come too late. Returns how many it delivered."""
-        delivered = 0
-        for entry in entries:
-            if self.closed or queue not in self._active_queues or self.room() <= 0:
-                self.give_back(key, [entry])
-                continue
-            message = self.accept(key, entry)
-            if message is None:
-                continue
-            if queue in self.without_ack:
-                self.settle(message["properties"]["delivery_tag"],
-                            lambda client, claim: client.rede_ack(claim.key, claim[1:]))
-            self.order.rotate(queue)
-            self.transport.deliver(message, queue)
-            delivered += 1
+        delivered, entries = 0, list(entries)
+        try:
+            while entries:
+                entry = entries.pop(0)
+                if self.closed or queue not in self._active_queues or self.room() <= 0:
+                    self.give_back(key, [entry])
+                    continue
+                message = self.accept(key, entry)
+                if message is None:
+                    continue
+                if queue in self.without_ack:
+                    self.transport.claims.settle(message["properties"]["delivery_tag"], acknowledge, repeats=False)
+                self.order.rotate(queue)
+                self.transport.deliver(message, queue)
+                delivered += 1
+        finally:
+            if entries:  # an exception
+                self.give_back(key, entries)
         return delivered
 
     def check(self, message):
@@ -655,12 +835,6 @@ class Channel(virtual.Channel):
         if entries:
             self.client.rede_retry(key, 0, *((id_, token) for id_, _, _, token in entries), nocount=True)
 
-    def settle(self, tag, how):
-        """Ends a claim. A claim whose lease was lost is no longer ours: another consumer has its message."""
-        claim = self.transport.claims.take(tag)
-        if claim is not None and how(self.client, claim) == 0:
-            logger.warning("Message %s of %s was no longer claimed by this consumer", claim.id, claim.key)
-
     def made_room(self):
         if self.lacks_room:
             self.transport.ring()
@@ -676,7 +850,7 @@ class Channel(virtual.Channel):
     def basic_get(self, queue, no_ack=False, **kwargs):
         message = super().basic_get(queue, no_ack=no_ack, **kwargs)
         if message is not None and no_ack:
-            self.settle(message.delivery_tag, lambda client, claim: client.rede_ack(claim.key, claim[1:]))
+            self.transport.claims.settle(message.delivery_tag, acknowledge, repeats=False)
         return message
 
     def close(self):
@@ -714,7 +888,8 @@ class Transport(virtual.Transport):
         redis.DataError, redis.InvalidResponse, redis.ResponseError)
 
     def __init__(self, client, **kwargs):
-        self.options = read_options({**(client.transport_options or {}), **read_url(client)})
+        read_url(client)
+        self.options = read_options(client.transport_options or {})
         super().__init__(client, **kwargs)
         self.fanouts = {}  # queues that are bound to fanout exchanges
         self.is_lost = False
@@ -722,7 +897,12 @@ class Transport(virtual.Transport):
         self.pool = redis.ConnectionPool(**self.connection_parameters(client))
         self.commands = Redis(connection_pool=self.pool)
         self.claims = Claims(self.commands, self.options["lease"])
-        self.watched, self.poller, self.loop, self.bell = {}, None, None, None
+        self.keeper, self.bell = Keeper(self), None
+        self.watched, self.poller, self.loop = {}, None, None
+        # Turns of the loop are counted. Replies that have not been read arrived after `unread_since`.
+        self.turns = 0
+        self.turned_at = self.unread_since = monotonic()
+        self.is_delivering = False
         if register_after_fork is not None:
             register_after_fork(self, Transport.after_fork)
 
@@ -738,6 +918,8 @@ class Transport(virtual.Transport):
         parameters = {name: options[name] for name in (
             "socket_timeout", "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options",
             "health_check_interval", "client_name")}
+        if parameters["socket_keepalive_options"] is None:
+            parameters["socket_keepalive_options"] = keepalive_options()
         parameters.update(db=self.db, username=client.userid, password=client.password)
         if int(redis.__version__.split(".", maxsplit=1)[0]) >= 5:
             parameters["protocol"] = 2  # subscriptions are read as replies
@@ -801,7 +983,7 @@ class Transport(virtual.Transport):
         try:
             super().close_connection(connection)
         finally:
-            self.claims.end()
+            self.keeper.end()
             if self.loop is not None:
                 self.unregister_from_event_loop(connection, self.loop)
             for fd in list(self.watched):
@@ -809,13 +991,14 @@ class Transport(virtual.Transport):
             if self.poller is not None:
                 self.poller.close()
                 self.poller = None
-            if self.bell is not None:
-                self.bell.close()
-                self.bell = None
+            self.close_bell()
             self.pool.disconnect()
 
     def after_fork(self):
+        """A child has copies of the descriptors, and none of the threads, which may have held locks."""
         self.claims = Claims(self.commands, self.options["lease"])
+        self.keeper = Keeper(self)
+        self.close_bell()
         self.watched, self.poller, self.loop = {}, None, None
         for channel in self.channels:
             channel.forget()
@@ -836,15 +1019,47 @@ class Transport(virtual.Transport):
         if self.loop is not None:
             self.loop.remove(fd)
 
+    def close_bell(self):
+        bell, self.bell = self.bell, None
+        if bell is not None:
+            bell.close()
+
     def ring(self):
         bell = self.bell
         if bell is not None:
             bell.ring()
 
     def deliver(self, message, queue):
+        self.is_delivering = True
         self._deliver(message, queue)
+        self.is_delivering = False
+
+    @contextmanager
+    def noting_loss(self):
+        """Errors of connections mean that the consumer does not end in order. Those of callbacks say nothing."""
+        self.is_delivering = False
+        try:
+            yield
+        except self.connection_errors:
+            if not self.is_delivering:
+                self.is_lost = True
+            raise
+
+    def begin_turn(self):
+        """The turn before this one has read all that had arrived when it began."""
+        self.turns += 1
+        self.unread_since, self.turned_at = self.turned_at, monotonic()
+
+    def stop_waits(self):
+        for channel in list(self.channels):
+            for line in list(channel.lines.values()):
+                line.stop_wait()
 
     def on_readable(self, fileno):
+        with self.noting_loss():
+            return self.read_wire(fileno)
+
+    def read_wire(self, fileno):
         wire = self.watched.get(fileno)
         delivered = wire.on_readable() if wire is not None else False
         if delivered and self.loop is not None:
@@ -859,15 +1074,31 @@ class Transport(virtual.Transport):
             for fd in self.watched:
                 self.poller.register(fd, READ | ERR)
         while True:
-            for channel in list(self.channels):
-                if channel.claim(1):
-                    return
-            left = None if end is None else max(0, end - monotonic())
-            for fd, _ in self.poller.poll(left) or ():
-                if self.on_readable(fd):
+            with self.noting_loss():
+                if self.drain_once(end):
                     return
             if end is not None and monotonic() >= end:
                 raise socket.timeout()
+
+    def drain_once(self, end):
+        """Reads first, so that no reply gets old while there is enough to claim. Channels take turns."""
+        self.turns += 1
+        if self.read_arrived(0):
+            return True
+        channels = list(self.channels)
+        first = self.turns % max(len(channels), 1)
+        for channel in channels[first:] + channels[:first]:
+            if channel.claim(1):
+                return True
+        return self.read_arrived(None if end is None else max(0, end - monotonic()))
+
+    def read_arrived(self, timeout):
+        began = monotonic()
+        for fd, _ in self.poller.poll(timeout) or ():
+            if self.read_wire(fd):
+                return True
+        self.unread_since = began
+        return False
 
     def register_with_event_loop(self, connection, loop):
         self.loop = loop
@@ -884,5 +1115,7 @@ class Transport(virtual.Transport):
     def on_tick(self):
         """Rings for a delivery, and so does on_readable: Celery hands a task to its pool in the turn of the loop after
         the one that delivered it, and a task with an ETA in the turn after that, and would sleep before each."""
-        if sum(channel.claim() for channel in list(self.channels)):
-            self.ring()
+        self.begin_turn()
+        with self.noting_loss():
+            if sum(channel.claim() for channel in list(self.channels)):
+                self.ring()
