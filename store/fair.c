@@ -9,7 +9,10 @@
 #include "store/mem/mem.h"
 #include "store/store.h"
 
-enum { CATCH_UP = 16 }; /* so that many keys that become due at once delay no call */
+enum {
+    CATCH_UP = 16,       /* so that many keys that become due at once delay no call */
+    CHANGED_KEPT = 1024, /* changed nodes for which memory is kept after a call */
+};
 
 struct fair_key {
     TAILQ_ENTRY(fair_key) of_ring;
@@ -71,7 +74,7 @@ struct fair {
     size_t count;
     struct changed *changed;
     size_t changed_count, changed_cap;
-    msec seen; /* the latest instant so far */
+    msec latest; /* instant so far */
 };
 
 static struct bytes node_key(const struct fair_key *node)
@@ -263,6 +266,7 @@ static bool index_free_some(struct fair_index *index, size_t *work)
 {
     struct fair_key *node;
     while (*work > 0 && (node = dict_take(&index->keys)) != NULL) {
+        index->key_bytes -= mem_size(node);
         mem_free(node);
         --*work;
     }
@@ -391,11 +395,11 @@ static void note_policy(struct store *store, struct bytes name)
 static void note_time(struct fair *fair, msec now)
 {
     struct fair_index *index;
-    if (now < fair->seen) {
+    if (now < fair->latest) {
         TAILQ_FOREACH(index, &fair->indexes, of_fair)
         begin_check(index);
     }
-    fair->seen = now;
+    fair->latest = now;
 }
 
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now)
@@ -604,6 +608,10 @@ void fair_settle(struct store *store, msec now)
         node_move(store, changed.index, changed.node, now, false);
     }
     fair->changed_count = 0;
+    if (fair->changed_cap <= CHANGED_KEPT) return;
+    mem_free(fair->changed);
+    fair->changed = NULL;
+    fair->changed_cap = 0;
 }
 
 /* Restarts the indexes of one database, or of all. */
@@ -728,6 +736,9 @@ size_t fair_bytes(const struct store *store)
                  agenda_bytes(&index->later);
         if (index == TAILQ_FIRST(&index->prefix->indexes)) bytes += mem_size(index->prefix);
     }
+    TAILQ_FOREACH(index, &store->fair->dropped, of_fair)
+    bytes +=
+        mem_size(index) + index->key_bytes + dict_bytes(&index->keys) + agenda_bytes(&index->later);
     return bytes;
 }
 

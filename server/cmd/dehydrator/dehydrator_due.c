@@ -273,20 +273,32 @@ static bool claim_in_turn(struct call *call, struct bytes key, struct grant *gra
 }
 
 /* Claims up to `limit` elements in turn. Returns how many. Gives up after MISSES_AT_ONCE, unless
- * the call must not wait. */
+ * the call must not wait. Also ends when turns of the same keys come again without a change, so
+ * that a call ends even if the index and a key disagree: one missed key is remembered, a later one
+ * after each doubling of their number (Brent's search for a cycle). */
 static size_t claim_round(struct call *call, struct fair_index *index, size_t limit,
-                          struct grant *grant)
+                          struct grant *grant, bool *gave_up)
 {
     size_t most = call->block != NULL ? MISSES_AT_ONCE : SIZE_MAX;
     struct store *store = call->txn->store;
     msec now = call->txn->now;
     struct bytes key;
-    size_t done = 0, misses = 0;
+    const char *missed = NULL; /* only compared */
+    size_t done = 0, misses = 0, unchanged = 0;
     while (done < limit && misses < most && !grant->no_tokens &&
            fair_next(store, index, now, &key)) {
-        done += claim_in_turn(call, key, grant, &misses);
+        uint64_t changes = call->txn->changes;
+        bool is_again = key.data == missed;
+        if (!is_again) done += claim_in_turn(call, key, grant, &misses);
+        unchanged = call->txn->changes == changes ? unchanged + 1 : 0;
+        if (unchanged == 0)
+            missed = NULL;
+        else if ((unchanged & (unchanged - 1)) == 0)
+            missed = key.data;
         fair_turned(store, index, now);
+        if (is_again) break;
     }
+    *gave_up = done == 0 && misses >= most;
     return done;
 }
 
@@ -332,17 +344,17 @@ static void cmd_rede_fairclaim(struct call *call)
     outbuf_init(&elements);
     struct resp_writer writer = resp_writer_to(out, &elements);
     call->out = &writer;
-    size_t done = claim_round(call, index, limit, &grant);
+    bool gave_up;
+    size_t done = claim_round(call, index, limit, &grant, &gave_up);
     call->out = out;
-    msec next = fair_next_at(index, txn->now);
-    bool gave_up = may_block && done == 0 && instant_due(next, txn->now);
     if (done == 0 && grant.no_tokens) {
         fail(call, ERR_NO_TOKENS);
     } else if (gave_up) {
         fair_continue(index);
         block_until_turn(call, &take, 0);
     } else if (done == 0 && (take.waits || (may_block && nodes == FAIR_CHECKING))) {
-        block_until_turn(call, &take, next);
+        msec next = fair_next_at(index, txn->now);
+        block_until_turn(call, &take, instant_due(next, txn->now) ? instant_next(txn->now) : next);
     } else {
         resp_array(out, done);
         resp_splice(out, &elements);
