@@ -1,6 +1,6 @@
 /* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
  * applier. Depends on struct effect. server/disk/effect writes and reads the commands, apply.c
- * changes the data; neither has another list of the kinds.
+ * changes the data; neither has another list of the kinds, except for those with a brief form.
  *
  * To add a kind: an entry in enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */

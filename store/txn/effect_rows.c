@@ -6,7 +6,10 @@
  *
  * Files and replicas have these commands. To change one: add a row with a new name, and keep the
  * old row for reading. Never change the meaning of a name. A reader refuses a file with an unknown
- * name, so the versions of the journal and the snapshot stay as they are. */
+ * name, so the versions of the journal and the snapshot stay as they are.
+ *
+ * Journals have some effects in a brief form as well (server/disk/effect/effect_brief.h). A new
+ * field of one of these needs a condition in effect_brief_has, or journals lose it. */
 #include "store/tokens.h"
 #include "store/txn/apply.h"
 #include "store/txn/effect_row.h"

@@ -1,7 +1,7 @@
 /* effect_brief: a short binary form of the effects that journals hold most, beside their commands
  * (effect_text.h). It has about half as many bytes, and takes fewer instructions to write and to
  * read, because numbers are binary and nothing is searched for by name. expired-check --show prints
- * it as commands. Only journals use it: replicas, snapshots and tools read commands.
+ * it as commands. Only journals hold it: replicas and snapshots hold commands.
  *
  * The bytes of an effect; integers are little-endian, and parts that the kind lacks take no bytes:
  *
@@ -28,8 +28,8 @@
  *     8     REDE.PULL key a                id
  *
  * An effect whose texts are longer than these lengths, or than 4000 bytes in total, is written as a
- * command. A server that does not know a kind refuses the journal, so a new kind needs a new first
- * line (record.h). */
+ * command. A server that does not know a kind would take it for damage, or cut it off as a torn
+ * end, so a new kind needs a new first line (record.h). */
 #ifndef SERVER_DISK_EFFECT_EFFECT_BRIEF_H
 #define SERVER_DISK_EFFECT_EFFECT_BRIEF_H
 
@@ -45,10 +45,27 @@ enum {
     EFFECT_BRIEF_HEAD = 32,        /* bytes, at most, without the texts */
 };
 
-/* Prints an effect, whose texts have at most EFFECT_BRIEF_TEXTS_MAX bytes in total, to `to`, which
- * has room for EFFECT_BRIEF_HEAD more than these. Returns the length; 0: the effect has no brief
- * form. `last` is the key of the effect before, where that was printed; without data, there is
- * none. It becomes the key of this one. */
+/* Has the effect a brief form, if its texts are not too long in total? */
+static inline bool effect_brief_has(const struct effect *effect)
+{
+    if (effect->key.len > UINT8_MAX) return false;
+    switch (effect->kind) {
+    case EFFECT_SET:
+    case EFFECT_DROP:
+    case EFFECT_EXPIRE:
+    case EFFECT_REDE_MOVE:
+    case EFFECT_REDE_DROP: return true;
+    case EFFECT_HASH_PUT:
+    case EFFECT_ZSET_PUT: return effect->at == NEVER;
+    case EFFECT_REDE_PUSH: return !effect->stage.claimed && effect->stage.deliveries == 0;
+    default: return false;
+    }
+}
+
+/* Prints an effect which effect_brief_has and whose texts have at most EFFECT_BRIEF_TEXTS_MAX bytes
+ * in total, to `to`, which has room for EFFECT_BRIEF_HEAD more than these. Returns the length.
+ * `last` is the key of the effect before, where that was printed; without data, there is none. It
+ * becomes the key of this one. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)

@@ -308,12 +308,11 @@ static void write_database(struct effect_writer *writer, const struct effect *ef
 static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
 {
     size_t texts = effect->key.len + effect->a.len + effect->b.len;
-    if (texts > EFFECT_BRIEF_TEXTS_MAX) return false;
+    if (texts > EFFECT_BRIEF_TEXTS_MAX || !effect_brief_has(effect)) return false;
     char *to = outbuf_reserve(writer->out, texts + EFFECT_BRIEF_HEAD);
-    size_t len = effect_brief_print(to, effect, &writer->last_key);
-    outbuf_commit(writer->out, len);
-    writer->commands += len > 0;
-    return len > 0;
+    outbuf_commit(writer->out, effect_brief_print(to, effect, &writer->last_key));
+    writer->commands++;
+    return true;
 }
 
 /* Not inlined, so that effect_writer_put saves fewer registers. */

@@ -48,7 +48,9 @@ struct effect_writer {
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
     /* private */
-    struct bytes last_key; /* of the brief effect before in the record; no data: none */
+    /* Of the brief effect before in the record; no data: none. It points into `out`, so nobody may
+     * move, consume or take back the bytes of an open record. */
+    struct bytes last_key;
     struct effect_run run;
     bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */
     struct effect_layout alone; /* ... or it has one effect, whose command ends `out` */

@@ -18,7 +18,7 @@ static struct bytes last;
 static size_t print_first(const struct effect *effect)
 {
     last = (struct bytes){ 0 };
-    return effect_brief_print(bytes, effect, &last);
+    return effect_brief_has(effect) ? effect_brief_print(bytes, effect, &last) : 0;
 }
 
 static enum request_status read_first(const char *data, size_t len, struct effect *effect,
