@@ -62,7 +62,7 @@ def smaller_numbers_have_priority(broker, _client):
 
 @with_broker
 def steps_of_priority_are_an_option(broker, client):
-    source = broker.connect(priority_steps=[0, 5])
+    source = broker.connect(priority_steps=[5, 0])
     publish(source, "later", priority=7)
     publish(source, "first", priority=4)
     inbox = Inbox(broker.connect(priority_steps=[0, 5]), ack=True)
@@ -79,6 +79,32 @@ def queues_take_turns(broker, _client):
     inbox = Inbox(broker.connect(), *queues, ack=True)
     inbox.drain(6)
     equal(inbox.bodies, ["a", "b"] * 3)
+
+
+@with_broker
+def channels_take_turns(broker, _client):
+    connection, seen = broker.connect(), []
+    for name in "ab":
+        publish(broker.connect(), *[name] * 3, queue=queue_of(name))
+        consumer = kombu.Consumer(connection.channel(), [queue_of(name)], on_message=lambda message: (
+            seen.append(message.payload), message.ack()))
+        consumer.consume()
+    for _ in range(4):
+        connection.drain_events(timeout=SECONDS)
+    equal(sorted(seen), ["a", "a", "b", "b"])
+
+
+@with_broker
+def fanout_is_read_while_a_backlog_lasts(broker, client):
+    exchange = kombu.Exchange("all", type="fanout")
+    publish(broker.connect(), *range(5))
+    inbox = Inbox(broker.connect(), queue_of(), kombu.Queue("one", exchange), ack=True)
+    inbox.drain()
+    with broker.connect().Producer() as producer:
+        producer.publish("news", exchange=exchange, declare=[exchange])
+    assert wait_for(lambda: client.info("commandstats")["cmdstat_publish"]["calls"] == 1)
+    inbox.drain(2)
+    assert "news" in inbox.bodies, inbox.bodies
 
 
 @with_broker
@@ -520,8 +546,16 @@ def unknown_options_are_named(broker, _client):
         broker.connect(broker.url + "?speed=5").connect()
     with raises(ValueError, "visibility", "lease"):
         broker.connect(visibility=5).connect()
-    with raises(ValueError, "lease"):
-        broker.connect(lease=0).connect()
+    for lease in 0, "inf", "nan", "abc", None, 1e18:
+        with raises(ValueError, "lease"):
+            broker.connect(lease=lease).connect()
+    with raises(ValueError, "ssl_cert_reqs", "foo"):
+        broker.connect(broker.url + "?ssl_cert_reqs=foo").connect()
+    with raises(ValueError, "ssl_check_hostname", "perhaps"):
+        broker.connect(broker.url + "?ssl_check_hostname=perhaps").connect()
+    tls = broker.connect(broker.url + "?ssl_check_hostname=false&ssl_cert_reqs=none")
+    tls.as_uri()
+    equal(tls.ssl["ssl_check_hostname"], False)
     with raises(ValueError, "shop"):
         broker.connect(broker.url[:-1] + "shop").connect()
     with raises(ValueError, "http"):
@@ -537,6 +571,8 @@ def urls_name_user_database_and_socket():
         publish(broker.connect(url), "a")
         equal(Inbox(broker.connect(f"unix://:s3cret%20word@{broker.path}?db=2"), ack=True).drain().payload, "a")
         assert "s3cret" not in broker.connect(url).as_uri()
+        equal(broker.connect(url).as_uri(include_password=True), url)
+        equal(broker.connect("redis://[::1]:6379/1").as_uri(), "redis://[::1]:6379/1")
         assert "s3cret" not in str(broker.connect(url).transport.client.hostname)
         wrong = broker.connect()
         with raises(wrong.connection_errors, "Authentication required"):

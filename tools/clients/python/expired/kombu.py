@@ -35,6 +35,7 @@ from datetime import datetime, timedelta, timezone
 from math import ceil
 from queue import Empty
 from time import monotonic, sleep
+from urllib.parse import quote
 
 import redis
 from kombu.exceptions import ChannelError, InconsistencyError, VersionMismatch
@@ -55,6 +56,7 @@ logger = get_logger(__name__)
 
 BATCH = 50  # the most messages that one claim takes
 UNBLOCK_DELAY = 0.02  # seconds without room after which a consumer stops waiting
+MAX_LEASE = 2_592_000  # seconds: 30 days
 STOP_SECONDS = 1.0  # for the server to end the wait of a connection that is closed
 FOREIGN_DELAY = 3_600_000  # milliseconds after which a message that is not kombu's is looked at again
 NEEDED = ("REDE.PUSH", "REDE.CLAIM", "REDE.ACK", "REDE.EXTEND", "REDE.RETRY", "REDE.LEN")
@@ -95,9 +97,13 @@ def read_options(given):
     if unknown:
         raise ValueError(f"unknown transport options: {', '.join(unknown)}; known are {', '.join(sorted(OPTIONS))}")
     options = {**OPTIONS, **{name: given[name] for name in given if name in OPTIONS}}
-    options["lease"] = float(options["lease"])
-    if not options["lease"] >= 0.1:
-        raise ValueError(f"lease is {options['lease']} seconds; it must be at least 0.1")
+    try:
+        options["lease"] = float(options["lease"])
+    except (TypeError, ValueError):
+        raise ValueError(f"lease is {options['lease']!r}; it must be a number of seconds") from None
+    if not 0.1 <= options["lease"] <= MAX_LEASE:
+        raise ValueError(f"lease is {options['lease']} seconds; it must be between 0.1 and {MAX_LEASE}")
+    options["priority_steps"] = sorted(options["priority_steps"])
     if not options["priority_steps"]:
         raise ValueError("priority_steps must name at least one step")
     return options
@@ -120,7 +126,15 @@ def read_url(client):
     client.virtual_host = path or client.virtual_host
     tls = {name: query.pop(name) for name in list(query) if name.startswith("ssl_")}
     if "ssl_cert_reqs" in tls:
-        tls["ssl_cert_reqs"] = parse_ssl_cert_reqs(tls["ssl_cert_reqs"])
+        try:
+            tls["ssl_cert_reqs"] = parse_ssl_cert_reqs(tls["ssl_cert_reqs"])
+        except KeyError:
+            raise ValueError(f"ssl_cert_reqs is {tls['ssl_cert_reqs']!r}; "
+                             "it must be required, optional or none") from None
+    if "ssl_check_hostname" in tls:
+        if tls["ssl_check_hostname"].lower() not in ("true", "false"):
+            raise ValueError(f"ssl_check_hostname is {tls['ssl_check_hostname']!r}; it must be true or false")
+        tls["ssl_check_hostname"] = tls["ssl_check_hostname"].lower() == "true"
     if tls or url.scheme in ("rediss", "expireds"):
         client.ssl = {**(client.ssl if isinstance(client.ssl, dict) else {}), **tls} or True
     unknown = sorted(set(query) - set(URL_OPTIONS))
@@ -133,7 +147,8 @@ def read_url(client):
 def read_eta(text):
     """The time of an ISO 8601 text, which is in UTC if it names no zone, as Celery reads it; None if it is none."""
     try:
-        eta = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
+        eta = text if isinstance(text, datetime) else datetime.fromisoformat(
+            text[:-1] + "+00:00" if text.endswith("Z") else text)
     except (AttributeError, ValueError):
         return None
     return eta if eta.tzinfo is not None else eta.replace(tzinfo=timezone.utc)
@@ -320,7 +335,7 @@ class Keeper:
                 logger.warning("Can't renew the leases of %d messages: %s", len(self.claims.held), error)
             except Exception:  # pylint: disable=broad-except # leases must be renewed all the same
                 logger.exception("Can't renew the leases of %d messages now", len(self.claims.held))
-        self.transport.pool.disconnect()
+        self.transport.pool.disconnect(inuse_connections=False)
 
     def watch_loop(self):
         turns = self.transport.turns
@@ -940,12 +955,15 @@ class Transport(virtual.Transport):
 
     def as_uri(self, uri, include_password=False, mask="**"):
         client = self.client
-        user = client.userid or ""
+        user = quote(client.userid or "", safe="")
         if client.password:
-            user += f":{client.password if include_password else mask}"
+            user += f":{quote(client.password, safe='') if include_password else mask}"
         if (client.hostname or "").startswith("/"):
             return f"unix://{user}{'@' if user else ''}{client.hostname}?db={self.db}"
-        return (f"{'rediss' if client.ssl else 'redis'}://{user}{'@' if user else ''}{client.hostname or 'localhost'}:"
+        host = client.hostname or "localhost"
+        if ":" in host:
+            host = f"[{host}]"
+        return (f"{'rediss' if client.ssl else 'redis'}://{user}{'@' if user else ''}{host}:"
                 f"{client.port or self.default_port}/{self.db}")
 
     @property
