@@ -219,11 +219,12 @@ static const struct conf_option options[] = {
                "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
                .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
                .section = "observation"),
-    OPTION("why-memory",
-           "Memory for the record that EXPIRY WHY reads: who set, moved and removed deadlines, and "
-           "what\nended keys. Less than 64kb counts as 64kb. 0: off.",
-           .type = CONF_MEMORY, .offset = AT(why_memory), .max = INT64_C(1) << 40, .preset = "1mb",
-           .live = true, .section = "observation"),
+    OPTION(
+        "why-memory",
+        "Memory for the record that EXPIRY WHY reads: who set, moved and removed deadlines, and "
+        "what\nended keys. Less than 64kb counts as 64kb, and it counts towards maxmemory. 0: off.",
+        .type = CONF_MEMORY, .offset = AT(why_memory), .max = 256 << 20, .preset = "1mb",
+        .live = true, .section = "observation"),
     OPTION("latency-monitor-threshold",
            "Record in LATENCY the events that take at least this many milliseconds. 0: off.",
            .type = CONF_INT, .offset = AT(latency_monitor_threshold), .max = INT64_MAX,

@@ -42,12 +42,12 @@ bool author_configure(struct engine *engine)
     size_t wanted = (size_t)engine->conf->why_memory;
     if (wanted > 0 && wanted < TRAIL_MIN_BYTES) wanted = TRAIL_MIN_BYTES;
     if (store->trail != NULL && store->trail->wanted == wanted) return true;
+    struct trail *trail = wanted > 0 ? trail_new(wanted, clock_now(engine->clock)) : NULL;
+    if (wanted > 0 && trail == NULL) return false;
     trail_free(store->trail);
-    store->trail = NULL;
-    if (wanted == 0) return true;
-    store->trail = trail_new(wanted, clock_now(engine->clock));
-    if (store->trail == NULL) return false;
-    store->trail->asker =
-        (struct trail_asker){ .author = author_of, .command = command_of, .ctx = engine };
+    store->trail = trail;
+    if (trail != NULL)
+        trail->asker =
+            (struct trail_asker){ .author = author_of, .command = command_of, .ctx = engine };
     return true;
 }

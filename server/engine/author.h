@@ -7,7 +7,7 @@
 #include "server/engine/engine.h"
 
 /* Gives the store a trail of `why-memory` bytes, or none if that is 0; an empty one if the option
- * has changed. Returns false without memory: then there is none. */
+ * has changed. Returns false without memory: then the trail stays as it was. */
 bool author_configure(struct engine *engine);
 
 #endif

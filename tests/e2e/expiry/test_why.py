@@ -284,6 +284,10 @@ def user_sees_only_keys_that_it_may_read():
             other.call("AUTH", "ann", "x")
             equal(other.call("EXPIRY", "WHY", "b:1")[:7], b"-NOPERM")
             equal(other.call("EXPIRY", "WHY", "a:1")[:1], b"*")
+        scene.run("ACL", "SETUSER", "bob", "on", "nopass", "%W~a:*", "+@all")
+        with scene.daemon.raw() as other:
+            other.call("AUTH", "bob", "x")
+            equal(other.call("EXPIRY", "WHY", "a:1")[:7], b"-NOPERM")
 
 
 @stepped
