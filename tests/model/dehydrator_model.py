@@ -187,6 +187,8 @@ class Model:
                 elif key.kind == "dehydrator":
                     self.end_spans(number, name, key)
         self.settle_turns()
+        if now < old:
+            self.check_turns()
         self.note_due()
         self.wake()
         for waiter in [w for w in self.waiting if w.until and w.until <= now]:
@@ -310,6 +312,12 @@ class Model:
         later = self.turns[db].later
         while due := [name for name, (at, _) in later.items() if at <= self.now]:
             self.put_in_turn(db, min(due, key=later.get))
+
+    def check_turns(self):
+        """After the clock was set back, one of the keys that wait may be claimable earlier than before."""
+        for db, turns in enumerate(self.turns):
+            for name in sorted(turns.later, key=turns.later.get):
+                self.put_in_turn(db, name)
 
     def put_in_turn(self, db, name, behind=False):
         turns, at = self.turns[db], self.claimable_at(db, name)
