@@ -83,6 +83,24 @@ PLANTS = {
          "    if (persist->listens) update_journal_report(persist);\n    saver_second",
          "    saver_second"),
     ),
+    "a record leaves out the key of the one before": (
+        "Mixed|Logs",
+        ("server/disk/effect/effect_text.c",
+         "    effect_writer_end(writer);\n    writer->last_key.data = NULL;\n",
+         "    effect_writer_end(writer);\n"),
+    ),
+    "a SET is read without its deadline": (
+        "Deadlines|Mixed",
+        ("server/disk/effect/effect_brief.c",
+         "case DEADLINE: effect->at = (msec)bits; return instant_ok(effect->at);",
+         "case DEADLINE: return instant_ok((msec)bits);"),
+    ),
+    "an element that nobody claims is read as claimed": (
+        "Queues|Mixed|Jobs",
+        ("server/disk/effect/effect_brief.c",
+         "stage->claimed = token >= 0;",
+         "stage->claimed = token >= -1;"),
+    ),
     # ---- transactions
     "WATCH misses changes": (
         "Registers",
