@@ -65,7 +65,7 @@ static size_t show_part(FILE *to, struct request *request, struct bytes *last, c
         const char *end = memchr(data, '\n', len);
         size = end != NULL ? (size_t)(end + 1 - data) : len;
         if (size == RECORD_SUM_LINE && record_parse_sum(data, &sum)) last->data = NULL;
-        fwrite(data, 1, size > 2 ? size - 2 : size, to);
+        show_line(to, data, size > 2 ? size - 2 : size);
     } else if (effect_brief_begins(data[0])) {
         struct effect effect = { 0 };
         enum request_status status = effect_brief_read(data, len, last, &effect, &size);

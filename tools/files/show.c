@@ -40,8 +40,13 @@ void show_start(FILE *to, const char *data, size_t len, size_t most)
     if (len > most) fputs("...", to);
 }
 
+void show_line(FILE *to, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        fputc(data[i] >= ' ' && data[i] <= '~' ? data[i] : '?', to);
+}
+
 void show_path(FILE *to, const char *path)
 {
-    for (; *path != '\0'; path++)
-        fputc(*path >= ' ' && *path <= '~' ? *path : '?', to);
+    show_line(to, path, strlen(path));
 }

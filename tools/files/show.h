@@ -11,7 +11,9 @@
 void show_word(FILE *to, const char *data, size_t len);
 /* The same, always in quotes. Data longer than `most` bytes is cut there and ends with dots. */
 void show_start(FILE *to, const char *data, size_t len, size_t most);
-/* Prints a file name, with a question mark for each byte that is not printable. */
+/* Prints a line, with a question mark for each byte that is not printable. */
+void show_line(FILE *to, const char *data, size_t len);
+/* The same for a file name. */
 void show_path(FILE *to, const char *path);
 
 #endif

@@ -12,6 +12,7 @@ import sys
 import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
+from crc32c import crc32c
 from daemon import NOON, ROOT, Daemon, die_with_parent, equal, folder, main, oracle, own, wait_for
 
 TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools")
@@ -189,6 +190,17 @@ def damage_inside_is_reported_with_its_offset_and_escaped():
         equal(status, DAMAGED, said)
         assert f"damaged at byte {good}: command is malformed" in said, said
         assert r'it begins "\x1b[2J' in said, said
+
+
+@own
+def notes_are_shown_without_control_characters():
+    with data(hundred) as (folder, _):
+        path = part(folder, TAIL)
+        content = read(path) + b"#\x1b[31mred\r\n"
+        write(path, content + b"#%08x\r\n" % crc32c(content))
+        status, said = check("--show", path)
+        equal(status, WHOLE, said)
+        assert " #?[31mred\n" in said, said
 
 
 @own
