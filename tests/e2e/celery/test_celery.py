@@ -274,6 +274,23 @@ def ended_worker_gives_its_prefetched_tasks_back(shop):
 
 
 @with_shop
+def task_cut_by_a_cold_shutdown_is_redelivered(shop):
+    """With its mark, so that a task can find out that it has begun before."""
+    worker = shop.work(concurrency=1, prefetch=2)
+    running = shop.tasks.hold.delay("held", "released")
+    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    waiting = shop.tasks.hold.delay("waiting", "released")
+    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 2, SECONDS)
+    worker.send_signal(signal.SIGQUIT)
+    worker.wait(SECONDS)
+    shop.client.set("released", 1)
+    shop.work("two")
+    for result in (running, waiting):
+        get(result)
+    equal((shop.client.lrange("held", 0, -1), shop.client.lrange("waiting", 0, -1)), (["0", "1"], ["0"]))
+
+
+@with_shop
 def restart_of_the_server_loses_no_task(shop):
     shop.work("one", prefetch=4)
     for number in range(100):

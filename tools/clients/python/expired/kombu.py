@@ -193,15 +193,16 @@ class Claim:
 
     def is_in_use(self):
         message = self.message() if self.message is not None else None
-        return message is not None and not was_dropped_by_celery(message)
+        return message is not None and was_begun_by_celery(message) is not False
 
 
-def was_dropped_by_celery(message):
-    """When a connection is lost, a worker of Celery drops the requests that it has not begun, since every broker
-    delivers them again. Its table of requests keeps them all the same, and with them the messages."""
+def was_begun_by_celery(message):
+    """None if the message is no request of a worker of Celery. When a connection is lost, a worker drops the requests
+    that it has not begun, since every broker delivers them again. Its table of requests keeps them all the same, and
+    with them the messages."""
     state = sys.modules.get("celery.worker.state")
     request = state.requests.get((message.headers or {}).get("id")) if state is not None else None
-    return request is not None and request not in state.active_requests
+    return request in state.active_requests if request is not None else None
 
 
 def acknowledge(client, claim):
@@ -422,6 +423,7 @@ class Line(Wire):
                 self.transport.commands.client_unblock(self.id)
                 if self.connection.can_read(timeout=0):
                     self.channel.give_back(self.key, self.take())
+                    self.transport.ring()  # to wait again, if the loop was only late
             except (redis.RedisError, OSError) as error:
                 self.error = error  # the consumer raises it: its loop may see nothing of a socket that was closed
                 self.transport.ring()
@@ -556,11 +558,12 @@ class QoS(virtual.QoS):
             self.channel.made_room()
 
     def restore_unacked(self):
-        """Gives back what the consumer has not begun, so it does not count as a delivery."""
+        """Gives back what the consumer has not begun, so it does not count as a delivery. A worker of Celery that is
+        told to end at once, has begun some."""
         self._flush()
         try:
-            for tag in list(self._delivered):
-                self.channel.transport.claims.settle(tag, give_back)
+            for tag, message in list(self._delivered.items()):
+                self.channel.transport.claims.settle(tag, put_back if was_begun_by_celery(message) else give_back)
         finally:
             self._delivered.clear()
         return []
