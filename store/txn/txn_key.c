@@ -374,7 +374,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     }
     txn_policy_time_members(txn, key, &object);
     if (entry != NULL) {
-        if (entry_expires_at(txn->ks, entry) != NEVER)
+        if (entry_expires_at(txn->ks, entry) != NEVER || entry->object.has_expiry)
             txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
         struct effect drop = { .kind = EFFECT_DROP };
         txn_record_each(txn, key, &drop);

@@ -256,7 +256,9 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
     if (policy->max_len == 0 || count <= policy->max_len) return 0;
     size_t excess = count - (size_t)policy->max_len;
     if (excess > limit) excess = limit;
+    uint32_t by = txn_trail_ruled(txn, POLICY_MAXLEN);
     txn_type_of(entry)->cut(txn, entry, policy, excess);
+    txn_trail_unruled(txn, by);
     return excess;
 }
 

@@ -13,6 +13,9 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how)
 {
+    /* The members of a collection end without an effect of their own. */
+    bool ends_members = entry != NULL && entry->object.has_expiry;
+    if (ends_members) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
     if (entry == NULL)
         entry = txn_key_add(txn, key, string_new(value));
     else if (entry->object.type != TYPE_STRING)
@@ -28,9 +31,11 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     entry->object.raw = false;
     entry->object.text = how->text;
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline))) {
-        if (how->at == NEVER) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
+        if (how->at == NEVER && !ends_members) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
         keyspace_set_deadline(txn->ks, entry, how->at);
         if (how->at != NEVER) txn_note_deadline(txn, entry, how->at);
+    } else if (ends_members && entry_expires_at(txn->ks, entry) != NEVER) {
+        txn_note_deadline(txn, entry, entry_expires_at(txn->ks, entry));
     }
     txn_note(txn, entry,
              how->keep_ttl      ? POLICY_WRITTEN

@@ -182,3 +182,13 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
     else
         trail_add(txn->store->trail, hash, &event);
 }
+
+void txn_trail_ranks(struct txn *txn, const struct entry *entry, size_t from, size_t to,
+                     enum event event)
+{
+    struct effect drop = { .kind = EFFECT_ZSET_DROP, .event = event };
+    struct zset_iter iter;
+    zset_iter_at(&iter, entry->object.zset, from);
+    for (size_t left = to - from; left > 0 && zset_iter_next(&iter, &drop.a, NULL); left--)
+        if (iter.at != NEVER) txn_trail_member(txn, entry, &drop);
+}

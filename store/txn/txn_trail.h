@@ -54,4 +54,14 @@ static inline void txn_note_member(struct txn *txn, const struct entry *entry,
         txn_trail_member(txn, entry, effect);
 }
 
+/* Call before the members with these ranks are removed from the sorted set. */
+void txn_trail_ranks(struct txn *txn, const struct entry *entry, size_t from, size_t to,
+                     enum event event);
+static inline void txn_note_ranks(struct txn *txn, const struct entry *entry, size_t from,
+                                  size_t to, enum event event)
+{
+    if (txn->store->trail != NULL && entry->object.has_expiry)
+        txn_trail_ranks(txn, entry, from, to, event);
+}
+
 #endif

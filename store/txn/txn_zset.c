@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "store/base/ensure.h"
-#include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 
 /* Computes the new score from the old one, or returns why nothing changes. */
 static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)
@@ -100,6 +100,7 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
         for (size_t i = 0; i < removed && zset_iter_next(&iter, &notice.a, NULL); i++)
             txn_notify(txn, entry, &notice);
     }
+    txn_note_ranks(txn, entry, from, to, event);
     if (removed >= REBUILD_MIN && removed > 2 * (count - removed)) {
         /* Copy the few that stay to a new sorted set, and free the old one in slices. */
         struct object old = entry->object, kept = object_new(TYPE_ZSET);

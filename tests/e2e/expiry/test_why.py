@@ -218,6 +218,60 @@ def member_says_who_set_and_what_ended_it():
 
 
 @stepped
+def members_removed_by_rank_are_deleted():
+    with Scene() as scene:
+        for command in (["ZPOPMIN", "z"], ["ZREMRANGEBYRANK", "z", "0", "0"], ["ZREMRANGEBYSCORE", "z", "1", "1"],
+                        ["ZREMRANGEBYLEX", "z", "[a", "[a"], ["ZMPOP", "1", "z", "MIN"]):
+            scene.run("ZADD", "z", "1", "a", "1", "b")
+            scene.run("EXPIREMEMBER", "z", "a", "100")
+            scene.daemon.step(1)
+            scene.run(*command)
+            scene.daemon.step(1)
+            ended = scene.why("z", "MEMBER", "a")["records"][0]
+            equal((ended["what"], ended["command"], ended["deadline"] is None),
+                  ("deleted", command[0].lower(), False))
+
+
+@stepped
+def members_cut_by_a_policy_name_the_policy():
+    with Scene() as scene:
+        scene.run("ZADD", "z:1", "1", "a", "2", "b")
+        scene.run("EXPIREMEMBER", "z:1", "a", "100")
+        scene.run("POLICY", "SET", "z:*", "MAXLEN", "2")
+        scene.daemon.step(1)
+        scene.run("ZADD", "z:1", "3", "c")
+        ended = scene.why("z:1", "MEMBER", "a")["records"][0]
+        equal((ended["what"], ended["by"], ended["policy"], ended["option"]), ("deleted", "policy", "z:*", "MAXLEN"))
+
+
+@stepped
+def overwritten_collection_ends_its_members():
+    with Scene() as scene:
+        for command in (["SET", "h", "x"], ["SET", "h", "x", "EX", "5"], ["SET", "h", "x", "KEEPTTL"],
+                        ["SUNIONSTORE", "h", "other"]):
+            scene.run("DEL", "h")
+            scene.run("SADD", "other", "m")
+            scene.run("HSETEX", "h", "EX", "100", "FIELDS", "1", "f", "v")
+            scene.daemon.step(1)
+            scene.run(*command)
+            answer = scene.why("h", "MEMBER", "f")
+            equal((answer["state"], answer["records"][0]["what"], answer["records"][0]["command"]),
+                  ("missing", "overwritten", command[0].lower()), command)
+            scene.daemon.step(1)
+
+
+@stepped
+def deadline_kept_by_a_new_value_is_known():
+    with Scene() as scene:
+        scene.run("HSETEX", "h", "EX", "100", "FIELDS", "1", "f", "v")
+        scene.run("EXPIRE", "h", "50")
+        scene.run("SET", "h", "x", "KEEPTTL")
+        answer = scene.why("h")
+        equal((answer["deadline"], answer["records"][0]["what"], answer["records"][0]["deadline"]),
+              (NOON + 50_000, "deadline-set", NOON + 50_000))
+
+
+@stepped
 def last_member_ends_its_key():
     with Scene() as scene:
         scene.run("SADD", "s", "a")
