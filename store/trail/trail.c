@@ -7,7 +7,6 @@
 #include "store/mem/mem.h"
 
 enum {
-    WHOLES = 16,        /* records about whole databases, in a ring */
     AUTHORS_SHARE = 16, /* one of this many bytes is for authors */
     AUTHORS_MAX = UINT16_MAX,
     BLOCK_HEAD = 64, /* of the allocator */
@@ -16,12 +15,14 @@ enum {
 struct trail_slot {
     struct trail_author author;
     uint16_t *owner; /* the session's number, or NULL if it has left */
-    msec since;      /* earlier records are of another author */
+    uint16_t number; /* in records; 0: none */
+    msec since;      /* earlier records with this number are of another author */
 };
 
 struct trail_whole {
     unsigned db;
     struct trail_event event;
+    msec since; /* later than all earlier records of this kind that were dropped */
 };
 
 _Static_assert(sizeof(struct trail_record) == 32, "a record of another size");
@@ -34,16 +35,17 @@ struct trail *trail_new(size_t bytes, msec now)
     ensure(bytes >= TRAIL_MIN_BYTES, "a trail of %zu bytes", bytes);
     size_t of_authors = bytes / AUTHORS_SHARE / sizeof(struct trail_slot);
     if (of_authors > AUTHORS_MAX) of_authors = AUTHORS_MAX;
-    size_t fixed = sizeof(struct trail) + WHOLES * sizeof(struct trail_whole) +
+    size_t fixed = sizeof(struct trail) + (TRAIL_WHOLES + 1) * sizeof(struct trail_whole) +
                    of_authors * sizeof(struct trail_slot);
     /* Half of the memory, or less, is for `last`, whose size is a power of two. */
     size_t lasts = 1;
     while (2 * lasts * sizeof(struct trail_record) <= bytes / 2 && lasts < UINT32_MAX / 4)
         lasts *= 2;
-    size_t of_ring = TRAIL_RING * sizeof(struct trail_record) + 1;
+    size_t of_ring = TRAIL_RING * sizeof(struct trail_record) + sizeof(msec) + 1;
     size_t rings = (bytes - fixed - BLOCK_HEAD - lasts * sizeof(struct trail_record)) / of_ring;
     if (rings > UINT32_MAX / TRAIL_RING) rings = UINT32_MAX / TRAIL_RING;
     size_t records = (lasts + rings * TRAIL_RING) * sizeof(struct trail_record);
+    fixed += rings * sizeof(msec);
 
     /* Written once, here: 256 MiB, the most that the option allows, take about a tenth of a
      * second. */
@@ -57,9 +59,10 @@ struct trail *trail_new(size_t bytes, msec now)
     trail->last_mask = (lasts - 1) * sizeof(struct trail_record);
     trail->ring_count = (uint32_t)rings;
     trail->wholes = (struct trail_whole *)(trail + 1);
-    trail->authors = (struct trail_slot *)(trail->wholes + WHOLES);
+    trail->authors = (struct trail_slot *)(trail->wholes + TRAIL_WHOLES + 1);
     trail->author_count = (uint32_t)of_authors;
-    trail->heads = (uint8_t *)(trail->authors + of_authors);
+    trail->ring_since = (msec *)(trail->authors + of_authors);
+    trail->heads = (uint8_t *)(trail->ring_since + rings);
     trail->since = now;
     trail->wanted = bytes;
     return trail;
@@ -82,27 +85,35 @@ static void copy_text(char *to, size_t room, struct bytes text)
     to[len] = '\0';
 }
 
+static struct trail_slot *slot_of(const struct trail *trail, uint16_t number)
+{
+    return &trail->authors[(number - 1u) % trail->author_count];
+}
+
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now)
 {
-    uint32_t i = trail->authors_added % trail->author_count;
-    struct trail_slot *slot = &trail->authors[i];
+    /* A slot gets a new number for each author, so that records of the former author are known to
+     * be of another, even after the clock went back. Numbers repeat after all of them. */
+    uint32_t numbers = AUTHORS_MAX / trail->author_count * trail->author_count;
+    uint32_t i = (uint32_t)(trail->authors_added % numbers);
+    struct trail_slot *slot = &trail->authors[i % trail->author_count];
     if (slot->owner != NULL) *slot->owner = 0;
-    /* The former author may have a record of this very millisecond. */
-    bool is_first = trail->authors_added++ == i;
-    slot->since = is_first ? INSTANT_MIN : instant_next(now);
+    slot->since = trail->authors_added < numbers ? INSTANT_MIN : now;
+    slot->number = (uint16_t)(i + 1);
+    trail->authors_added++;
     slot->owner = owner;
     slot->author.id = id;
     copy_text(slot->author.name, sizeof(slot->author.name), name);
     copy_text(slot->author.user, sizeof(slot->author.user), user);
-    return *owner = (uint16_t)(i + 1);
+    return *owner = slot->number;
 }
 
 void trail_leave(struct trail *trail, uint16_t *owner)
 {
     if (*owner == 0) return;
-    ensure(trail != NULL && *owner <= trail->author_count, "author %u", *owner);
-    struct trail_slot *slot = &trail->authors[*owner - 1];
+    ensure(trail != NULL, "author %u", *owner);
+    struct trail_slot *slot = slot_of(trail, *owner);
     ensure(slot->owner == owner, "author %u of another session", *owner);
     slot->owner = NULL;
     *owner = 0;
@@ -110,9 +121,9 @@ void trail_leave(struct trail *trail, uint16_t *owner)
 
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event)
 {
-    if (event->author == 0 || event->author > trail->author_count) return NULL;
-    const struct trail_slot *slot = &trail->authors[event->author - 1];
-    return event->at >= slot->since ? &slot->author : NULL;
+    if (event->author == 0) return NULL;
+    const struct trail_slot *slot = slot_of(trail, event->author);
+    return event->author == slot->number && event->at >= slot->since ? &slot->author : NULL;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -171,10 +182,54 @@ static size_t ring_of(const struct trail *trail, uint64_t hash)
     return (size_t)((hash >> 32) * trail->ring_count >> 32);
 }
 
+static void raise(msec *since, msec at)
+{
+    if (at > *since) *since = at;
+}
+
+/* This record, unless it is blank, is not kept. */
+static void note_lost(struct trail *trail, const struct trail_record *record)
+{
+    if (record->hash == 0 || what_of(record) == TRAIL_NONE) return;
+    raise(&trail->ring_since[ring_of(trail, record->hash)],
+          instant_next(unpack_instant(record->when)));
+}
+
 static void push(struct trail *trail, const struct trail_record *record)
 {
     size_t ring = ring_of(trail, record->hash);
-    trail->rings[ring * TRAIL_RING + trail->heads[ring]++ % TRAIL_RING] = *record;
+    struct trail_record *oldest =
+        &trail->rings[ring * TRAIL_RING + trail->heads[ring]++ % TRAIL_RING];
+    note_lost(trail, oldest);
+    *oldest = *record;
+}
+
+/* Adds a record that is no end. If the ring is full, it takes the place of the oldest of the same
+ * name, of which three are kept, or else of another record that is no end: so keys whose deadlines
+ * change all the time do not push out what ended the others. */
+static void push_weak(struct trail *trail, const struct trail_record *record)
+{
+    enum { OWN = 3, NOT_FOUND = TRAIL_RING };
+    size_t ring = ring_of(trail, record->hash);
+    struct trail_record *records = &trail->rings[ring * TRAIL_RING];
+    if (records[trail->heads[ring] % TRAIL_RING].hash == 0) {
+        push(trail, record); /* there is room */
+        return;
+    }
+    unsigned head = trail->heads[ring], own = 0, oldest_weak = NOT_FOUND, oldest_own = NOT_FOUND;
+    for (unsigned i = TRAIL_RING; i-- > 0;) {
+        const struct trail_record *old = &records[(head + i) % TRAIL_RING];
+        if (!trail_is_end(what_of(old))) oldest_weak = i;
+        if (old->hash != record->hash) continue;
+        oldest_own = i;
+        own++;
+    }
+    unsigned place = own >= OWN ? oldest_own : oldest_weak;
+    note_lost(trail, place == NOT_FOUND ? record : &records[(head + place) % TRAIL_RING]);
+    if (place == NOT_FOUND) return;
+    for (; place < TRAIL_RING - 1; place++)
+        records[(head + place) % TRAIL_RING] = records[(head + place + 1) % TRAIL_RING];
+    records[(head + place) % TRAIL_RING] = *record;
 }
 
 static bool is_about(const struct trail_whole *whole, unsigned db)
@@ -186,9 +241,9 @@ static bool is_about(const struct trail_whole *whole, unsigned db)
 static msec deadline_after(const struct trail *trail, const struct trail_record *last, unsigned db)
 {
     msec at = unpack_instant(last->when), deadline = unpack_instant(last->until);
-    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
     if (last->when > trail->changed_when) return deadline;
-    for (uint32_t i = 0; i < kept; i++) {
+    if (at < trail->wholes_since) return TRAIL_UNKNOWN;
+    for (uint32_t i = 0; i < trail->whole_count; i++) {
         const struct trail_whole *whole = &trail->wholes[i];
         if (!is_about(whole, db) || whole->event.at < at) continue;
         bool is_clear = whole->event.what == TRAIL_FLUSHED && whole->event.at > at;
@@ -198,13 +253,34 @@ static msec deadline_after(const struct trail *trail, const struct trail_record 
     return deadline;
 }
 
+/* Do both records name the same setter of a deadline? Connections with one name and one user, such
+ * as those of a pool, are one. */
+static bool is_same_setter(const struct trail *trail, const struct trail_record *a,
+                           const struct trail_record *b)
+{
+    if ((uint16_t)(a->when ^ b->when) != 0 || (uint16_t)(a->rest ^ b->rest) != 0) return false;
+    struct trail_event one = unpack(a), other = unpack(b);
+    if (one.by == TRAIL_BY_POLICY) return one.extra == other.extra;
+    if (one.author == other.author) return true;
+    const struct trail_author *first = trail_author(trail, &one);
+    const struct trail_author *second = trail_author(trail, &other);
+    return first != NULL && second != NULL && strcmp(first->name, second->name) == 0 &&
+           strcmp(first->user, second->user) == 0;
+}
+
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event)
 {
     struct trail_record *last = trail_last_of(trail, hash);
     struct trail_event next = *event;
-    next.before = last->hash == hash ? deadline_after(trail, last, db) : TRAIL_UNKNOWN;
-    if (last->hash == hash && what_of(last) == TRAIL_SET) push(trail, last);
-    *last = pack(hash, &next);
+    bool is_own = last->hash == hash;
+    if (is_own && next.before == TRAIL_UNKNOWN) next.before = deadline_after(trail, last, db);
+    struct trail_record record = pack(hash, &next);
+    if (!is_own)
+        note_lost(trail, last);
+    else if (what_of(last) == TRAIL_SET &&
+             (last->when <= trail->changed_when || !is_same_setter(trail, last, &record)))
+        push_weak(trail, last);
+    *last = record;
 }
 
 void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
@@ -214,6 +290,7 @@ void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, 
         .what = TRAIL_SET,
         .at = now,
         .deadline = at,
+        .before = TRAIL_UNKNOWN,
         .author = (uint16_t)(by >> 16),
         .command = (uint16_t)by,
     };
@@ -224,30 +301,58 @@ void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *eve
 {
     struct trail_record *last = trail_last_of(trail, hash);
     struct trail_record record = pack(hash, event);
+    void (*add)(struct trail *, const struct trail_record *) =
+        trail_is_end(event->what) ? push : push_weak;
     if (last->hash == hash) {
-        if (what_of(last) == TRAIL_SET) push(trail, last);
+        if (what_of(last) == TRAIL_SET) add(trail, last);
         /* The next deadline comes after none. */
         struct trail_event none = { .at = event->at, .deadline = NEVER };
         *last = pack(hash, &none);
     }
-    push(trail, &record);
+    add(trail, &record);
 }
 
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event)
 {
     size_t ring = ring_of(trail, hash);
     struct trail_record record = pack(hash, event);
-    const struct trail_record *newest =
+    struct trail_record *newest =
         &trail->rings[ring * TRAIL_RING + (uint8_t)(trail->heads[ring] - 1) % TRAIL_RING];
     bool is_same = newest->hash == hash && (uint16_t)newest->when == (uint16_t)record.when &&
                    newest->rest == record.rest;
-    if (is_same) trail->heads[ring]--;
-    push(trail, &record);
+    if (is_same)
+        *newest = record;
+    else
+        push_weak(trail, &record);
 }
 
+/* The next record about the same database that says the same; 0: none. */
+static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
+{
+    const struct trail_whole *whole = &trail->wholes[i];
+    for (uint32_t j = i + 1; j < trail->whole_count; j++)
+        if (trail->wholes[j].db == whole->db && trail->wholes[j].event.what == whole->event.what)
+            return j;
+    return 0;
+}
+
+/* If there are too many, drops the oldest that has a successor of its kind: so the last of each
+ * database and kind stays, while there is room for those. */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
 {
-    trail->wholes[trail->whole_count++ % WHOLES] = (struct trail_whole){ db, *event };
+    struct trail_whole *wholes = trail->wholes;
+    wholes[trail->whole_count++] = (struct trail_whole){ db, *event, INSTANT_MIN };
+    if (trail->whole_count > TRAIL_WHOLES) {
+        uint32_t i = 0, later = 0;
+        while (i < TRAIL_WHOLES && (later = next_of_kind(trail, i)) == 0)
+            i++;
+        if (i == TRAIL_WHOLES) i = 0;
+        msec *since = later != 0 ? &wholes[later].since : &trail->wholes_since;
+        raise(since, instant_next(wholes[i].event.at));
+        raise(since, wholes[i].since);
+        trail->whole_count--;
+        memmove(&wholes[i], &wholes[i + 1], (trail->whole_count - i) * sizeof(*wholes));
+    }
     trail->changed_when = trail_pack(event->at, UINT16_MAX);
 }
 
@@ -272,22 +377,6 @@ static size_t insert(struct trail_event *events, size_t count, const struct trai
     return count + 1;
 }
 
-/* The instant since when the ring has everything that was added to it. */
-static msec ring_since(const struct trail *trail, size_t ring)
-{
-    const struct trail_record *records = &trail->rings[ring * TRAIL_RING];
-    msec since = trail->since;
-    for (unsigned i = 0; i < TRAIL_RING; i++) {
-        const struct trail_record *record =
-            &records[(trail->heads[ring] + i) % TRAIL_RING]; /* the oldest first */
-        if (record->hash == 0) return trail->since;
-        since = unpack_instant(record->when);
-        /* Others were added later than their instants. */
-        if (what_of(record) != TRAIL_SET) break;
-    }
-    return since;
-}
-
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared)
 {
@@ -295,15 +384,14 @@ size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct 
     size_t ring = ring_of(trail, hash), count = 0;
     uint8_t head = trail->heads[ring];
     *shared = false;
-    *since = ring_since(trail, ring);
+    *since = trail->since;
+    raise(since, trail->ring_since[ring]);
+    raise(since, trail->wholes_since);
 
     if (last->hash == hash && what_of(last) == TRAIL_SET) {
         const struct trail_event event = unpack(last);
         count = insert(events, count, &event);
     } else if (last->hash != hash && last->hash != 0) {
-        /* The other name's record may have overwritten one of this name. */
-        msec at = unpack_instant(last->when);
-        if (at > *since) *since = at;
         *shared |= (uint32_t)last->hash == (uint32_t)hash;
     }
     for (unsigned i = 1; i <= TRAIL_RING; i++) {
@@ -316,10 +404,11 @@ size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct 
             *shared |= (uint32_t)record->hash == (uint32_t)hash;
         }
     }
-    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
-    for (uint32_t i = 1; i <= kept; i++) {
-        const struct trail_whole *whole = &trail->wholes[(trail->whole_count - i) % WHOLES];
-        if (is_about(whole, db)) count = insert(events, count, &whole->event);
+    for (uint32_t i = trail->whole_count; i-- > 0;) {
+        const struct trail_whole *whole = &trail->wholes[i];
+        if (!is_about(whole, db)) continue;
+        raise(since, whole->since);
+        count = insert(events, count, &whole->event);
     }
     return count;
 }
@@ -341,8 +430,7 @@ enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned 
     if (what_of(newest) == TRAIL_EMPTIED && newest->rest >> 16 != 0) return TRAIL_EXPIRED;
     if (trail_is_end(what_of(newest))) return what_of(newest);
 
-    uint32_t kept = trail->whole_count < WHOLES ? trail->whole_count : WHOLES;
-    for (uint32_t i = 0; i < kept && newest->when <= trail->changed_when; i++) {
+    for (uint32_t i = 0; i < trail->whole_count && newest->when <= trail->changed_when; i++) {
         const struct trail_whole *whole = &trail->wholes[i];
         if (is_about(whole, db) && whole->event.what == TRAIL_FLUSHED &&
             whole->event.at >= unpack_instant(newest->when))

@@ -13,12 +13,17 @@
  * Two tables of records, each divided by hash:
  *
  *     last     one record for each hash value: who set the deadline that the name has now.
- * Refreshing a deadline again and again overwrites one record, so it costs little, and a busy key
- *              does not use up the memory of others.
- *     rings    eight records each, the newest overwrites the oldest: everything else. A record that
- *              leaves `last`, because somebody else set the deadline or it ended, is copied here.
+ *              A refresh of the deadline by the same setter overwrites it: the same command of
+ *              clients with one name and user, the same option of a policy, or the master. A name
+ *              whose place is taken by another name loses its record.
+ *     rings    eight records each: everything else. A record that leaves `last`, because somebody
+ *              else set the deadline or it ended, is copied here. An end overwrites the oldest
+ *              record. Any other record overwrites no end of another name: of a name that has three
+ *              records here its own oldest, else the oldest that is no end, or it is dropped
+ * itself.
  *
- * A command that empties a database, or changes all of it, is one record in a list of its own.
+ * A command that empties a database, or changes all of it, is one record in a list of its own. The
+ * last one of each database and kind stays there longest.
  * Authors are the clients that records name, in a ring of their own: name and user are texts, which
  * no record has room for.
  *
@@ -37,10 +42,11 @@
 #include "store/base/instant.h"
 
 enum {
-    TRAIL_RING = 8,                            /* records of a ring */
-    TRAIL_MIN_BYTES = 64 * 1024,               /* of trail_new */
-    TRAIL_FOUND_MAX = 2 + 2 * TRAIL_RING + 16, /* events that trail_find returns */
-    TRAIL_NAME_MAX = 47,                       /* longer names of clients and users are cut */
+    TRAIL_RING = 8,                                  /* records of a ring */
+    TRAIL_WHOLES = 40,                               /* records about whole databases */
+    TRAIL_MIN_BYTES = 64 * 1024,                     /* of trail_new */
+    TRAIL_FOUND_MAX = 1 + TRAIL_RING + TRAIL_WHOLES, /* events that trail_find returns */
+    TRAIL_NAME_MAX = 47,                             /* longer names of clients and users are cut */
     TRAIL_USER_MAX = 31,
 };
 
@@ -127,16 +133,19 @@ struct trail_asker {
 struct trail {
     struct trail_record *last;
     struct trail_record *rings;
+    msec *ring_since;   /* of each ring: later than all records of its names that were dropped */
     uint8_t *heads;     /* of each ring: number of records that were added, modulo 256 */
     uint64_t last_mask; /* of a hash: the offset of its record in `last`, in bytes */
     uint32_t last_count, ring_count;
     uint64_t changed_when; /* `when` of the last record about a whole database */
     msec since;            /* nothing was recorded before */
+    msec wholes_since;     /* later than all records about whole databases that were dropped */
     struct trail_asker asker;
     struct trail_whole *wholes;
     uint32_t whole_count;
     struct trail_slot *authors;
-    uint32_t author_count, authors_added;
+    uint32_t author_count;
+    uint64_t authors_added;
     size_t wanted; /* what trail_new was asked for */
 };
 
@@ -147,7 +156,7 @@ void trail_free(struct trail *trail); /* may be NULL. Clears the authors of all 
 /* The hash under which a key of a database, or a member of it, is known. */
 static inline uint64_t trail_hash(uint64_t key_hash, unsigned db)
 {
-    return key_hash + db;
+    return key_hash ^ db * UINT64_C(0x9e3779b97f4a7c15);
 }
 static inline uint64_t trail_member_hash(uint64_t hash_of_key, uint64_t member_hash)
 {
@@ -167,7 +176,8 @@ void trail_leave(struct trail *trail, uint16_t *owner);
 /* The author of an event, or NULL if that is no longer known. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
 
-/* Records that a deadline was set; the deadline before is found here. O(1) */
+/* Records that a deadline was set; the deadline before is found here if it is TRAIL_UNKNOWN. O(1)
+ */
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
@@ -217,6 +227,10 @@ static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db,
 {
     struct trail_record *last = trail_last_of(trail, hash);
     uint64_t before = TRAIL_UNKNOWN_PACKED;
+    if (last->hash != 0 && last->hash != hash) {
+        trail_set_again(trail, hash, db, now, at, by);
+        return;
+    }
     if (last->hash == hash) {
         /* Most often the same client refreshes the deadline by the same command. */
         uint64_t differs = (last->when ^ TRAIL_SET) | (last->until ^ by >> 16) | (last->rest ^ by);

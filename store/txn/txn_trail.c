@@ -51,7 +51,7 @@ static void sign_expiry(struct trail_event *event)
 __attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
                                                  msec at)
 {
-    struct trail_event event = { .what = TRAIL_SET, .deadline = at };
+    struct trail_event event = { .what = TRAIL_SET, .deadline = at, .before = TRAIL_UNKNOWN };
     if (!sign(txn, entry, &event)) return;
     trail_set(txn->store->trail, hash_of(txn, entry), txn->ks->db, &event);
 }
@@ -174,6 +174,7 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
                  : at != NEVER ? TRAIL_SET
                                : TRAIL_REMOVED;
     event.deadline = event.what == TRAIL_SET ? at : old;
+    event.before = old;
     if (!sign(txn, entry, &event)) return;
     if (event.what == TRAIL_EXPIRED) sign_expiry(&event);
     uint64_t hash = trail_member_hash(hash_of(txn, entry), siphash(effect->a.data, effect->a.len));
