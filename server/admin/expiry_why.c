@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server/cmd/call/args.h"
 #include "store/base/siphash.h"
@@ -165,6 +166,20 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     answer->shared |= shared;
 }
 
+/* Instants alone do not tell the order within a millisecond; that the name is missing does. */
+static void put_end_first(struct answer *answer)
+{
+    struct trail_event *events = answer->events;
+    size_t i = 0;
+    while (i < answer->count && events[i].at == events[0].at && !trail_is_end(events[i].what) &&
+           events[i].what != TRAIL_OVERWRITTEN)
+        i++;
+    if (i == answer->count || events[i].at != events[0].at) return;
+    struct trail_event end = events[i];
+    memmove(&events[1], &events[0], i * sizeof(*events));
+    events[0] = end;
+}
+
 static bool find_member(const struct entry *entry, struct bytes member, msec *at)
 {
     if (entry->object.type == TYPE_DEHYDRATOR) {
@@ -202,6 +217,7 @@ static void examine(struct call *call, const struct bytes *member, struct answer
     answer->count =
         trail_find(trail, answer->hash, db, answer->events, &answer->since, &answer->shared);
     if (member != NULL) add_ends_of_key(answer, trail, hash, db);
+    if (answer->state == IS_MISSING) put_end_first(answer);
 }
 
 void cmd_expiry_why(struct call *call)

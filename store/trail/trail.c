@@ -90,9 +90,37 @@ static struct trail_slot *slot_of(const struct trail *trail, uint16_t number)
     return &trail->authors[(number - 1u) % trail->author_count];
 }
 
+static bool is_text(const char *text, size_t room, struct bytes full)
+{
+    size_t len = full.len < room - 1 ? full.len : room - 1;
+    return strlen(text) == len && (len == 0 || memcmp(text, full.data, len) == 0);
+}
+
+/* A client of a pool often names itself again, as the same. NULL: it is not among the last. */
+static struct trail_slot *recent_author(struct trail *trail, uint64_t id, struct bytes name,
+                                        struct bytes user)
+{
+    enum { RECENT = 16 };
+    uint64_t added = trail->authors_added;
+    uint64_t kept = added < trail->author_count ? added : trail->author_count;
+    for (uint64_t i = 1; i <= kept && i <= RECENT; i++) {
+        struct trail_slot *slot = &trail->authors[(added - i) % trail->author_count];
+        if (slot->owner == NULL && slot->author.id == id &&
+            is_text(slot->author.name, sizeof(slot->author.name), name) &&
+            is_text(slot->author.user, sizeof(slot->author.user), user))
+            return slot;
+    }
+    return NULL;
+}
+
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now)
 {
+    struct trail_slot *same = recent_author(trail, id, name, user);
+    if (same != NULL) {
+        same->owner = owner;
+        return *owner = same->number;
+    }
     /* A slot gets a new number for each author, so that records of the former author are known to
      * be of another, even after the clock went back. Numbers repeat after all of them. */
     uint32_t numbers = AUTHORS_MAX / trail->author_count * trail->author_count;

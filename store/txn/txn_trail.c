@@ -11,11 +11,21 @@ static uint64_t hash_of(const struct txn *txn, const struct entry *entry)
     return trail_hash(siphash(key.data, key.len), txn->ks->db);
 }
 
+/* The client that looks at expired data does not end it. */
+static bool is_by_expiry(const struct trail_event *event)
+{
+    return event->what == TRAIL_EXPIRED || (event->what == TRAIL_EMPTIED && event->extra != 0);
+}
+
 /* Fills in who makes the change. Returns false if it is not recorded. */
 static bool sign(struct txn *txn, const struct entry *entry, struct trail_event *event)
 {
     struct trail *trail = txn->store->trail;
     event->at = txn->now;
+    if (is_by_expiry(event) && txn->origin != FROM_REPLAY) {
+        event->by = txn->origin == FROM_MASTER ? TRAIL_BY_MASTER : TRAIL_BY_EXPIRY;
+        return true;
+    }
     if (txn->by_option != 0) {
         struct bytes name = { 0 };
         if (entry != NULL) policies_of(&txn->store->policies, entry_key(entry), &name);
@@ -38,13 +48,6 @@ static bool sign(struct txn *txn, const struct entry *entry, struct trail_event 
     event->author = (uint16_t)(txn->by >> 16);
     event->command = (uint16_t)txn->by;
     return true;
-}
-
-/* The client that looks at expired data does not end it. */
-static void sign_expiry(struct trail_event *event)
-{
-    if (event->by != TRAIL_BY_MASTER) event->by = TRAIL_BY_EXPIRY;
-    event->author = event->command = 0;
 }
 
 /* Most often the author is known; a policy, the master and the server itself have none. */
@@ -82,7 +85,7 @@ void txn_trail_unruled(struct txn *txn, uint32_t by)
 
 void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what what, uint64_t extra)
 {
-    struct trail_event event = { .what = what };
+    struct trail_event event = { .what = what, .extra = extra };
     if (!sign(txn, entry, &event)) return;
     event.deadline = entry_expires_at(txn->ks, entry);
     event.extra = extra;
@@ -90,7 +93,6 @@ void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what w
     bool has_expired = event.deadline != NEVER && instant_expired(event.deadline, txn->now);
     if (what == TRAIL_DELETED && txn->origin == FROM_MASTER && has_expired)
         event.what = TRAIL_EXPIRED;
-    if (what == TRAIL_EXPIRED || (what == TRAIL_EMPTIED && extra != 0)) sign_expiry(&event);
     trail_add(txn->store->trail, hash_of(txn, entry), &event);
 }
 
@@ -176,7 +178,6 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
     event.deadline = event.what == TRAIL_SET ? at : old;
     event.before = old;
     if (!sign(txn, entry, &event)) return;
-    if (event.what == TRAIL_EXPIRED) sign_expiry(&event);
     uint64_t hash = trail_member_hash(hash_of(txn, entry), siphash(effect->a.data, effect->a.len));
     if (event.what == TRAIL_SET)
         trail_set(txn->store->trail, hash, txn->ks->db, &event);

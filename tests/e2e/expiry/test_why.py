@@ -272,6 +272,51 @@ def deadline_kept_by_a_new_value_is_known():
 
 
 @stepped
+def end_within_the_same_millisecond_is_the_newest():
+    with Scene() as scene:
+        scene.run("SET", "k", "v", "EX", "10")
+        scene.run("FLUSHALL")
+        equal([record[0] for record in scene.records("k")], ["flushed", "deadline-set"])
+        scene.daemon.step(1)
+        scene.run("HSETEX", "h", "EX", "100", "FIELDS", "1", "f", "v")
+        scene.run("DEL", "h")
+        equal([record[0] for record in scene.records("h", "MEMBER", "f")[:2]], ["deleted", "deadline-set"])
+
+
+@stepped
+def member_set_again_after_its_key_ended_had_no_deadline():
+    with Scene() as scene:
+        scene.run("HSETEX", "h", "EX", "100", "FIELDS", "1", "f", "v")
+        scene.daemon.step(1)
+        scene.run("DEL", "h")
+        scene.daemon.step(1)
+        scene.run("HSETEX", "h", "EX", "50", "FIELDS", "1", "f", "v")
+        equal(scene.why("h", "MEMBER", "f")["records"][0]["before"], None)
+        scene.daemon.step(1)
+        scene.run("HPEXPIRE", "h", "1000", "FIELDS", "1", "f")
+        equal(scene.why("h", "MEMBER", "f")["records"][0]["before"], NOON + 50_002)
+
+
+def authors_of(scene, keys):
+    """The clients that set the deadlines of these keys; another key may have taken the place of a record."""
+    records = [scene.why(key)["records"][:1] for key in keys]
+    return {record["client-name"] for found in records for record in found}
+
+
+@stepped
+def client_that_names_itself_again_is_the_same_author():
+    with Scene("--why-memory", "64kb") as scene:
+        with scene.daemon.raw() as other:
+            other.call("CLIENT", "SETNAME", "deploy")
+            for key in "abc":
+                other.call("SET", key, "v", "EX", "1000")
+        for _ in range(60):
+            scene.run("CLIENT", "SETNAME", "web")
+            scene.run("SET", "s", "v", "EX", "10")
+        equal(authors_of(scene, "abc"), {"deploy"})
+
+
+@stepped
 def last_member_ends_its_key():
     with Scene() as scene:
         scene.run("SADD", "s", "a")
