@@ -220,7 +220,8 @@ static const struct command subcommands[] = {
       .since = "0.2.0",
       .replies = REPLIES(EXPIRY_WHY_REPLY),
       .errors = ERRORS(ERR_EXPIRY_WHY_OPTION, ERR_EXPIRY_WHY_OFF),
-      .complexity = "O(1)",
+      .complexity = "O(N*(P+C)) where N is the number of records, P is the number of policies and "
+                    "C is the number of commands.",
       .syntax = "key [MEMBER member]",
       .summary = "Tells who set the deadline of a key or member, or what ended it." },
     HELP_ROW(cmd_help, .since = "0.1.0"),
