@@ -159,7 +159,8 @@ $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
 	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
-FAULT = $(patsubst %,$(B)/tests/crash/%.so,fault shifted_clock accept_delay slow_names)
+FAULT = $(patsubst %,$(B)/%.so,$(addprefix tests/crash/,fault shifted_clock accept_delay slow_names) \
+    tools/bench/preload/slow_sync)
 SIM = $(B)/tests/sim/kernel.so
 $(FAULT): $(B)/%.so: %.c
 $(SIM): $(wildcard tests/sim/kernel/*)

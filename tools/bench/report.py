@@ -252,8 +252,8 @@ def cores_table(results):
 def queues_table(results):
     heads = ["", "jobs a second", "server CPU per job", "delayed jobs late: p50", "p99"]
     return table(heads, [
-        [what, f"{found['rate']:,.0f}", f"{found['cpu_us']:.0f} us", f"{found['late_p50_ms']:,.0f} ms",
-         f"{found['late_p99_ms']:,.0f} ms"]
+        [what, f"{found['rate']:,.0f}", f"{found['cpu_us']:.1f} us",
+         *(f"{found[late]:,.0f} ms" if late in found else "-" for late in ("late_p50_ms", "late_p99_ms"))]
         for what, found in results.items()])
 
 

@@ -227,7 +227,8 @@ def the_driver_measures_queues_if_there_is_their_package():
     out = output_of("queues", "--quick", "--no-bare", "--jobs", "500")
     if "BullMQ is left out" in out:
         raise Skipped("BullMQ is not installed: make test-all installs it")
-    shows(out, "| dehydrator, expired | ", "| BullMQ, redis | ", "| BullMQ, expired | ")
+    shows(out, "| dehydrator, expired | ", "| BullMQ, redis | ", "| BullMQ, expired | ",
+          "| BullMQ, redis, always | ", "| claim and acknowledge, pipeline 1, expired, always | ")
 
 
 @test

@@ -83,10 +83,6 @@ static void send_rest(struct drive *drive, struct conn *conn)
     conn->waits_to_write = is_short;
 }
 
-/* A number that a command can have in place of an integer that was not in the reply: as long as a
- * fencing token, without leading zeros. */
-#define NO_INTEGER UINT64_C(1111111111111111111)
-
 /* Sends the next batch, if any requests are left. */
 static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
 {
@@ -97,13 +93,9 @@ static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
     }
     drive->to_send -= drive->to_send < script->pipeline ? drive->to_send : script->pipeline;
 
-    /* The next batch needs the integers of the replies to the last one. */
-    if (script->by_command) {
-        for (uint64_t i = 0; i < conn->replies.integer_count; i++) {
-            conn->draws[i].reply = conn->replies.integers[i];
-            conn->replies.integers[i] = NO_INTEGER;
-        }
-    }
+    /* The next batch needs the numbers of the replies to the last one. */
+    for (uint64_t i = 0; i < conn->replies.numbers_count; i++)
+        conn->draws[i].reply = conn->replies.numbers[i];
 
     script_patch(script, conn->batch, conn->bytes, drive->plan->numbers, conn->draws);
     conn->sent = 0;
@@ -239,11 +231,9 @@ static void open_conn(struct drive *drive, struct conn *conn)
     memcpy(conn->bytes, script->bytes, script->len);
     if (script->by_command) {
         struct replies *replies = &conn->replies;
-        replies->integers = malloc(script->pipeline * sizeof(*replies->integers));
-        replies->integer_count = script->pipeline;
-        if (replies->integers == NULL) die("memory");
-        for (unsigned i = 0; i < script->pipeline; i++)
-            replies->integers[i] = NO_INTEGER;
+        replies->numbers = calloc(script->pipeline, sizeof(*replies->numbers));
+        replies->numbers_count = script->pipeline;
+        if (replies->numbers == NULL) die("memory");
     }
     int flags = fcntl(conn->link.fd, F_GETFL);
     if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
@@ -273,7 +263,7 @@ void drive_run(const struct drive_plan *plan, struct drive_result *result)
         link_close(&conn->link);
         free(conn->bytes);
         free(conn->draws);
-        free(replies->integers);
+        free(replies->numbers);
     }
     close(drive->epoll);
     free(conns);

@@ -149,6 +149,11 @@ static const struct mix mixes[] = {
       .recipe = "REDE.PUSH jobs 0 {v} job:{n12}\nREDE.POLL jobs COUNT 1",
       .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",
       .shrink = "REDE.PULL jobs job:{k12}" },
+    { .name = "claim-cycle",
+      .recipe = "REDE.PUSH jobs 0 {v} {n12}\n"
+                "REDE.CLAIM jobs 30000 COUNT 1 TOKENS\n"
+                "REDE.ACK jobs {i12} {l16}",
+      .fill = "REDE.PUSH jobs {s7} {v} {n12}" },
     { .name = "job-cycle",
       .recipe = "ZADD jobs:at 1 job:{n12}\n"
                 "HSET jobs:data job:{n12} {v}\n"

@@ -15,10 +15,12 @@
  *     n      the number of the round, which never repeats
  *     t, o   round n as a time, and the time of `behind` rounds ago
  *     v      a value; its size is an option of the load generator
- *     r      the first integer in the reply to the previous command of the round
+ *     r, l   the first and the last integer in the reply to the previous command of the round
+ *     i      the digits of the first bulk string in that reply, such as an id
  *
- * Commands of a template with {r} are not sent together: a batch has the first command of as many
- * rounds as the pipeline is long, the next batch has the second command of the same rounds.
+ * Commands of a template with {r}, {l} or {i} are not sent together: a batch has the first command
+ * of as many rounds as the pipeline is long, the next batch has the second command of the same
+ * rounds.
  */
 struct mix {
     const char *name;

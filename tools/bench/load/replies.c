@@ -18,6 +18,11 @@ static int64_t length_of(const char *digits)
     return length;
 }
 
+static struct reply_numbers *numbers_of(const struct replies *replies)
+{
+    return &replies->numbers[replies->whole % replies->numbers_count];
+}
+
 static void begin_array(struct replies *replies, int64_t count)
 {
     if (count <= 0)
@@ -31,7 +36,9 @@ static void take_line(struct replies *replies, const char *line, size_t len)
 {
     if (replies->pending == 0) {
         replies->pending = 1;
-        replies->has_integer = false;
+        replies->has_text = false;
+        if (replies->numbers != NULL)
+            *numbers_of(replies) = (struct reply_numbers){ NO_NUMBER, NO_NUMBER, NO_NUMBER };
     }
     int64_t length;
     switch (*line) {
@@ -44,19 +51,23 @@ static void take_line(struct replies *replies, const char *line, size_t len)
     case ',':
     case '#': end_element(replies); return;
     case ':':
-        if (replies->integers != NULL && !replies->has_integer) {
-            replies->has_integer = true;
-            replies->integers[replies->whole % replies->integer_count] =
-                (uint64_t)length_of(line + 1);
+        if (replies->numbers != NULL) {
+            struct reply_numbers *numbers = numbers_of(replies);
+            numbers->last = (uint64_t)length_of(line + 1);
+            if (numbers->first == NO_NUMBER) numbers->first = numbers->last;
         }
         end_element(replies);
         return;
     case '$':
         length = length_of(line + 1);
-        if (length < 0)
+        if (length < 0) {
             end_element(replies);
-        else
-            replies->skip = (uint64_t)length + 2;
+            return;
+        }
+        replies->skip = (uint64_t)length + 2;
+        replies->in_text = replies->numbers != NULL && !replies->has_text;
+        if (replies->in_text) numbers_of(replies)->text = 0;
+        replies->has_text = true;
         return;
     case '*':
     case '~': begin_array(replies, length_of(line + 1)); return;
@@ -66,6 +77,13 @@ static void take_line(struct replies *replies, const char *line, size_t len)
     exit(EXIT_FAILURE);
 }
 
+/* Bytes of the first bulk string. */
+static void take_digits(struct reply_numbers *numbers, const char *bytes, size_t len)
+{
+    for (const char *at = bytes; at < bytes + len; at++)
+        if (*at >= '0' && *at <= '9') numbers->text = 10 * numbers->text + (uint64_t)(*at - '0');
+}
+
 size_t replies_scan(struct replies *replies, const char *data, size_t len)
 {
     const char *at = data, *end = data + len;
@@ -73,9 +91,12 @@ size_t replies_scan(struct replies *replies, const char *data, size_t len)
         if (replies->skip > 0) {
             size_t left = (size_t)(end - at);
             size_t taken = replies->skip < left ? (size_t)replies->skip : left;
+            if (replies->in_text) take_digits(numbers_of(replies), at, taken);
             at += taken;
             replies->skip -= taken;
-            if (replies->skip == 0) end_element(replies);
+            if (replies->skip > 0) continue;
+            replies->in_text = false;
+            end_element(replies);
             continue;
         }
         /* The end is nearly always a few bytes away, where a loop is faster than memchr. */

@@ -1,5 +1,5 @@
 /* replies: counts the RESP replies in a stream of bytes without storing them, and keeps the first
- * error, and the first integer of each of the latest replies. */
+ * error, and some numbers of each of the latest replies. */
 #ifndef TOOLS_BENCH_LOAD_REPLIES_H
 #define TOOLS_BENCH_LOAD_REPLIES_H
 
@@ -7,17 +7,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a later command may repeat: the first and the last integer of a reply, and the digits of its
+ * first bulk string, as a number. */
+struct reply_numbers {
+    uint64_t first, last, text;
+};
+
+/* A number that is not in the reply. It is as long as the longest of them, without leading
+ * zeros. */
+#define NO_NUMBER UINT64_C(1111111111111111111)
+
 /* All zero: at the beginning. */
 struct replies {
     uint64_t skip;    /* bytes of a bulk that are still to come */
     uint64_t pending; /* elements of the current reply that are still to come */
     uint64_t whole;   /* complete replies */
     uint64_t errors;
-    /* The first integer of reply i is at i modulo their number, unless the reply has none. NULL:
-     * not wanted. */
-    uint64_t *integers;
-    uint64_t integer_count;
-    bool has_integer; /* of the current reply */
+    /* The numbers of reply i are at i modulo `numbers_count`. NULL: not wanted. */
+    struct reply_numbers *numbers;
+    uint64_t numbers_count;
+    bool has_text; /* the first bulk string of the current reply has begun */
+    bool in_text;  /* and has not ended */
     char error[120];
 };
 

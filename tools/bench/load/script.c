@@ -59,7 +59,7 @@ static size_t hole_width(const char *text, const char **end, size_t value_size)
     unsigned long width = text[1] == 'v' ? value_size : strtoul(text + 2, &close, 10);
     bool is_time = text[1] == 't' || text[1] == 'o';
     bool fits = text[1] == 'v' ||
-                (strchr("kmnstor", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
+                (strchr("kmnstorli", text[1]) != NULL && width > 0 && width <= WIDTH_MAX &&
                  (!is_time || (width < sizeof(times) / sizeof(times[0]) && times[width] != 0)));
     if (*close != '}' || !fits) die(text, "not a hole");
     *end = close + 1;
@@ -108,7 +108,8 @@ void script_compile(struct script *script, const char *text, unsigned pipeline, 
     *script = (struct script){ .pipeline = pipeline, .commands = 1 };
     for (const char *end = word_end(text); *end != '\0'; end = word_end(end + 1))
         script->commands += *end == '\n';
-    script->by_command = strstr(text, "{r") != NULL;
+    script->by_command =
+        strstr(text, "{r") != NULL || strstr(text, "{l") != NULL || strstr(text, "{i") != NULL;
     script->batch_count = script->commands;
     if (!script->by_command) {
         /* Batches repeat after the least common multiple of both lengths. */
@@ -190,7 +191,9 @@ void script_patch(const struct script *script, uint32_t batch, char *bytes, stru
                 numbers->in_turn ? draw->n % numbers->keys : random_below(numbers, numbers->keys);
             draw->m = numbers->in_turn ? draw->k : random_below(numbers, numbers->keys);
             continue;
-        case 'r': value = draw->reply; break;
+        case 'r': value = draw->reply.first; break;
+        case 'l': value = draw->reply.last; break;
+        case 'i': value = draw->reply.text; break;
         case 'k': value = draw->k; break;
         case 'm': value = draw->m; break;
         case 'n': value = draw->n; break;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/bench/load/replies.h"
+
 struct field {
     uint32_t at;
     uint8_t width;
@@ -38,7 +40,8 @@ struct numbers {
 
 /* The numbers of a round, which may span several batches. */
 struct draw {
-    uint64_t n, k, m, reply;
+    uint64_t n, k, m;
+    struct reply_numbers reply; /* to the previous command */
 };
 
 /* Ends the program with a message if the template is wrong. */
