@@ -113,14 +113,14 @@ def a_page_without_a_program_or_with_two_fails():
 @own
 def every_page_is_tested_and_in_the_map():
     pages = sorted(file[:-3] for file in os.listdir(GUIDE) if file != "README.md")
-    # test_testing_page.py, test_readme.py and test_point_page.py run the others
-    equal(pages, sorted((*PAGES, "testing", "recipes", "point-in-time")))
+    # test_testing_page.py, test_readme.py, test_point_page.py and test_why_page.py run the others
+    equal(pages, sorted((*PAGES, "testing", "recipes", "point-in-time", "where-did-my-session-go")))
     equal(sorted(re.findall(r"^\|.*\]\(([a-z-]+)\.md\)", text_of("README"), re.M)), pages)
 
 
 @own
 def every_link_has_a_file_and_a_heading():
-    for page in (*PAGES, "testing", "recipes", "point-in-time", "README"):
+    for page in (*PAGES, "testing", "recipes", "point-in-time", "where-did-my-session-go", "README"):
         for target in re.findall(r"\]\(((?!https:)[^)]+)\)", text_of(page)):
             path, _, anchor = target.partition("#")
             with open(os.path.join(GUIDE, path or page + ".md"), encoding="utf-8") as file:
