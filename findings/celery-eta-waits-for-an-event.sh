@@ -3,7 +3,8 @@
 #
 # The timer puts the task into the queue of the prefork pool. The loop registers the pipes of the pool's processes for
 # writing at the beginning of its turn, before the timers, and then sleeps: the task is written in the turn after the
-# next event. With Redis that is the end of a BRPOP, one a second. The worker's log shows nothing of it.
+# next event. With Redis that is the end of a BRPOP, one a second. Whoever uses short countdowns on workers that have
+# little to do waits up to a second longer than asked for, and the worker's log shows nothing of it.
 cd "$(dirname "$0")" && exec python3 -B - <<'END'
 import os
 import subprocess
