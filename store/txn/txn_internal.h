@@ -9,7 +9,7 @@
 /* ---- events and effects: txn.c ---- */
 
 /* Does nothing need the effects of this call? Then a frequent mutator may count its change in
- * txn->changes instead of recording it. */
+ * txn->changes instead of recording it. txn_key_put tells the index of turns (fair.h). */
 static inline bool txn_is_unheard(const struct txn *txn)
 {
     return txn->store->event_mask == 0 && txn->ks->hidden == 0 && txn->ks->refreshers == NULL;

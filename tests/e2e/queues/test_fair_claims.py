@@ -207,6 +207,16 @@ def changes_of_keys_are_seen():
 
 
 @own
+def a_string_over_a_dehydrator_is_seen_without_a_journal():
+    with Dehydrators("--appendonly", "no", "--save", "") as de:
+        push(de, "q:a", "1", "2")
+        equal(claim(de), ["q:a 1"])
+        de.run("SET", "q:a", "text")
+        equal(de.run("DEBUG", "CHECK"), b"OK")
+        equal(claim(de), [])
+
+
+@own
 def a_policy_fair_changes_no_reply():
     with Dehydrators() as de:
         push(de, "q:a", "1", "2")
