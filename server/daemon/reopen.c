@@ -143,6 +143,14 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
+/* After the others that may be refused: another size empties the record of EXPIRY WHY. */
+static bool try_trail(const struct attempt *attempt)
+{
+    const struct conf_option *option = first_of(attempt, of_trail);
+    return option == NULL || author_configure(&attempt->parts->engine) ||
+           fail_attempt(attempt, option, "not enough memory for a record of this size");
+}
+
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
@@ -162,11 +170,8 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
             return fail_attempt(&attempt, files, why);
         }
     }
-    const struct conf_option *trail = first_of(&attempt, of_trail);
-    if (trail != NULL && !author_configure(&attempt.parts->engine))
-        return fail_attempt(&attempt, trail, "there is not so much memory");
     return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
-           try_metrics(&attempt) && try_folder(&attempt);
+           try_metrics(&attempt) && try_trail(&attempt) && try_folder(&attempt);
 }
 
 /* Is a host name of these addresses being resolved? */

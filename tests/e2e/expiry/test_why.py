@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """EXPIRY WHY: who set a deadline, and what ended a key or member."""
+import socket
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
@@ -361,6 +362,17 @@ def option_changes_at_run_time():
         scene.run("CONFIG", "SET", "why-memory", "64kb")
         scene.run("EXPIRE", "k", "30")
         equal(scene.records("k"), [("deadline-set", "command", "expire")])
+
+
+@stepped
+def refused_change_of_options_keeps_the_records():
+    with Scene() as scene, socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        scene.run("SET", "k", "v", "EX", "10")
+        refused = scene.run("CONFIG", "SET", "why-memory", "3mb", "port", str(taken.getsockname()[1]))
+        equal(refused[:3], "ERR")
+        equal(scene.records("k"), [("deadline-set", "command", "set")])
 
 
 @stepped
