@@ -21,6 +21,8 @@ def with_shop(function):
 
 
 def get(result):
+    """Asks again and again: Celery's subscription to results misses one that comes while it connects anew."""
+    assert wait_for(result.ready, SECONDS)
     return result.get(timeout=SECONDS)
 
 
