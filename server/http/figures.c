@@ -241,7 +241,7 @@ static const struct figure rows[] = {
     COUNTER(hits, "keyspace_hits", "Reads that found their key."),
     COUNTER(misses, "keyspace_misses", "Reads that did not find their key."),
     COUNTER(expiration_misses, "keyspace_expiration_misses",
-            "Reads of keys that were recently found expired."),
+            "Reads of keys that had recently expired."),
     COUNTER(deletion_misses, "keyspace_deletion_misses",
             "Reads of keys that were recently deleted, renamed, moved or flushed."),
     COUNTER(eviction_misses, "keyspace_eviction_misses",

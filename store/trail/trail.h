@@ -19,8 +19,7 @@
  *     rings    eight records each: everything else. A record that leaves `last`, because somebody
  *              else set the deadline or it ended, is copied here. An end overwrites the oldest
  *              record. Any other record overwrites no end of another name: of a name that has three
- *              records here its own oldest, else the oldest that is no end, or it is dropped
- * itself.
+ *              records here its own oldest, else the oldest that is no end, or it is dropped.
  *
  * A command that empties a database, or changes all of it, is one record in a list of its own. The
  * last one of each database and kind stays there longest.
@@ -201,9 +200,8 @@ enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned 
 
 /* ---- the fast way, for deadlines of keys that a client sets ---- */
 
-#define TRAIL_FAR                                                                                  \
-    ((UINT64_C(1) << 48) - 1) /* in a record: NEVER, or later than a record can say                \
-                               */
+/* In a record: NEVER, or later than a record can say. */
+#define TRAIL_FAR ((UINT64_C(1) << 48) - 1)
 
 static inline uint64_t trail_pack(msec at, uint64_t low)
 {
