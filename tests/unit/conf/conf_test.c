@@ -403,7 +403,8 @@ static int set_option_without_memory(void)
     mem_on_exhausted(note_short);
     rlim_t most = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 20);
     if (setrlimit(RLIMIT_AS, &(struct rlimit){ most, most }) != 0) return 2;
-    for (size_t size = 1 << 20; size >= 32; size /= 2)
+    /* Of every small size, because the allocator keeps blocks of each apart. */
+    for (size_t size = 1 << 20; size >= 16; size = size > 1024 ? size / 2 : size - 16)
         for (void *volatile p = malloc(size); p != NULL; p = malloc(size))
             ;
     const char *why;
