@@ -1,19 +1,11 @@
 /* delivery: see delivery.h. */
 #include "store/delivery.h"
 
-/* The policy of the key, if any policy has the option. */
-static const struct policy *find_policy(const struct store *store, const struct entry *entry,
-                                        enum policy_option option)
-{
-    const struct policies *policies = &store->policies;
-    return policies->with[option] == 0 ? NULL : policies_of(policies, entry_key(entry), NULL);
-}
-
 /* What a RATE allows now, and the microsecond of the next delivery. Without one: any number. */
 static uint64_t rate_allows(const struct store *store, const struct entry *entry, msec now,
                             int64_t *next)
 {
-    const struct policy *policy = find_policy(store, entry, POLICY_RATE);
+    const struct policy *policy = policies_with(&store->policies, entry_key(entry), POLICY_RATE);
     const struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     *next = extras == NULL ? 0 : extras_next_usec(extras);
     bool has_rate = policy != NULL && policy->rate > 0;
@@ -23,7 +15,7 @@ static uint64_t rate_allows(const struct store *store, const struct entry *entry
 uint64_t delivery_claims_left(const struct store *store, const struct entry *entry, msec now)
 {
     if (entry == NULL) return UINT64_MAX;
-    const struct policy *policy = find_policy(store, entry, POLICY_CLAIMED);
+    const struct policy *policy = policies_with(&store->policies, entry_key(entry), POLICY_CLAIMED);
     if (policy == NULL || policy->max_claimed == 0) return UINT64_MAX;
     uint64_t claimed = dehydrator_count_claimed(entry->object.dehydrator, now);
     return claimed < policy->max_claimed ? policy->max_claimed - claimed : 0;
@@ -65,7 +57,7 @@ msec delivery_next_at(const struct store *store, const struct entry *entry, msec
 bool delivery_rate_after(const struct store *store, const struct entry *entry, msec now,
                          size_t count, int64_t *next)
 {
-    const struct policy *policy = find_policy(store, entry, POLICY_RATE);
+    const struct policy *policy = policies_with(&store->policies, entry_key(entry), POLICY_RATE);
     if (policy == NULL || policy->rate == 0) return false;
     rate_allows(store, entry, now, next);
     *next = policy_rate_after(policy, *next, count);

@@ -108,15 +108,9 @@ static bool has_all_nodes(const struct fair_index *index)
     return index->nodes >= FAIR_CHECKING;
 }
 
-static bool is_under(struct bytes key, struct bytes prefix)
-{
-    return key.len >= prefix.len &&
-           (prefix.len == 0 || memcmp(key.data, prefix.data, prefix.len) == 0);
-}
-
 static bool covers(const struct fair_index *index, struct bytes key)
 {
-    return is_under(key, prefix_of(index));
+    return bytes_begin_with(key, prefix_of(index));
 }
 
 bool fair_prefix_ok(struct bytes name)
@@ -388,7 +382,7 @@ static void note_policy(struct store *store, struct bytes name)
     struct bytes prefix = bytes_of(name.data, name.len - 1);
     TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
     {
-        if (covers(index, prefix) || is_under(prefix_of(index), prefix)) begin_check(index);
+        if (covers(index, prefix) || bytes_begin_with(prefix_of(index), prefix)) begin_check(index);
     }
 }
 

@@ -26,6 +26,11 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
 }
 
+static inline bool bytes_begin_with(struct bytes text, struct bytes prefix)
+{
+    return text.len >= prefix.len && bytes_equal(bytes_of(text.data, prefix.len), prefix);
+}
+
 /* Is the text this word, ignoring the case of letters? */
 static inline bool bytes_is_word(struct bytes text, const char *word)
 {

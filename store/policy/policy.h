@@ -147,6 +147,12 @@ bool policies_remove(struct policies *policies, struct bytes name); /* false if 
  * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
+/* The same, or NULL at once if no policy has the option. */
+static inline const struct policy *policies_with(const struct policies *policies, struct bytes key,
+                                                 enum policy_option option)
+{
+    return policies->with[option] == 0 ? NULL : policies_of(policies, key, NULL);
+}
 /* Is the key the target of some policy's EXPIRED TO? O(log policies) */
 static inline bool policies_log_to(const struct policies *policies, struct bytes key)
 {

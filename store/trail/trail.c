@@ -252,12 +252,12 @@ static void push_weak(struct trail *trail, const struct trail_record *record)
         oldest_own = i;
         own++;
     }
-    unsigned place = own >= OWN ? oldest_own : oldest_weak;
-    note_lost(trail, place == NOT_FOUND ? record : &records[(head + place) % TRAIL_RING]);
-    if (place == NOT_FOUND) return;
-    for (; place < TRAIL_RING - 1; place++)
-        records[(head + place) % TRAIL_RING] = records[(head + place + 1) % TRAIL_RING];
-    records[(head + place) % TRAIL_RING] = *record;
+    unsigned slot = own >= OWN ? oldest_own : oldest_weak;
+    note_lost(trail, slot == NOT_FOUND ? record : &records[(head + slot) % TRAIL_RING]);
+    if (slot == NOT_FOUND) return;
+    for (; slot < TRAIL_RING - 1; slot++)
+        records[(head + slot) % TRAIL_RING] = records[(head + slot + 1) % TRAIL_RING];
+    records[(head + slot) % TRAIL_RING] = *record;
 }
 
 static bool is_about(const struct trail_whole *whole, unsigned db)

@@ -15,7 +15,7 @@
  *     last     one record for each hash value: who set the deadline that the name has now.
  *              A refresh of the deadline by the same setter overwrites it: the same command of
  *              clients with one name and user, the same option of a policy, or the master. A name
- *              whose place is taken by another name loses its record.
+ *              whose slot another name takes loses its record.
  *     rings    eight records each: everything else. A record that leaves `last`, because somebody
  *              else set the deadline or it ended, is copied here. An end overwrites the oldest
  *              record. Any other record overwrites no end of another name: of a name that has three

@@ -54,17 +54,9 @@ size_t count_due(const struct call *call, const struct entry *entry, int64_t lim
     return (uint64_t)limit < due ? (size_t)limit : due;
 }
 
-/* The policy of the key, if any policy has the option. */
-static const struct policy *find_policy(const struct call *call, struct bytes key,
-                                        enum policy_option option)
-{
-    const struct policies *policies = &call->txn->store->policies;
-    return policies->with[option] == 0 ? NULL : policies_of(policies, key, NULL);
-}
-
 const struct policy *find_backoff(const struct call *call, struct bytes key)
 {
-    const struct policy *policy = find_policy(call, key, POLICY_BACKOFF);
+    const struct policy *policy = policies_with(&call->txn->store->policies, key, POLICY_BACKOFF);
     return policy != NULL && policy->backoff > 0 ? policy : NULL;
 }
 
@@ -78,7 +70,8 @@ msec claimed_until(struct call *call, const struct policy *backoff, msec lease_e
 
 bool is_full(const struct call *call, const struct entry *entry, size_t added)
 {
-    const struct policy *policy = find_policy(call, call->argv[1], POLICY_MAXLEN);
+    const struct policy *policy =
+        policies_with(&call->txn->store->policies, call->argv[1], POLICY_MAXLEN);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
     /* It may have more already, if the limit is new. */
     return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;

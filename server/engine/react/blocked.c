@@ -229,17 +229,11 @@ static void find_next(struct blocked *blocked)
     }
 }
 
-static bool is_under(struct bytes key, struct bytes prefix)
-{
-    return key.len >= prefix.len &&
-           (prefix.len == 0 || memcmp(key.data, prefix.data, prefix.len) == 0);
-}
-
 /* May an element be claimed by clients of both, a prefix and another key or prefix? */
 static bool overlaps(const struct key_queue *prefix, const struct key_queue *other)
 {
     struct bytes a = blocked_queue_key(prefix), b = blocked_queue_key(other);
-    return is_under(b, a) || (other->is_prefix && is_under(a, b));
+    return bytes_begin_with(b, a) || (other->is_prefix && bytes_begin_with(a, b));
 }
 
 /* Of the other prefixes that overlap with the key or prefix of the next client, the first client
@@ -331,7 +325,7 @@ bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
     TAILQ_FOREACH(queue, &blocked->ready, by_readiness)
     {
         if (queue->is_prefix || queue->db != try->db) continue;
-        if (!is_under(blocked_queue_key(queue), try->key)) continue;
+        if (!bytes_begin_with(blocked_queue_key(queue), try->key)) continue;
         const struct queued_client *queued = first_untried(queue);
         while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
             queued = TAILQ_NEXT(queued, of_key);

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
-from daemon import ROOT, Daemon  # noqa: E402
+from daemon import ROOT, Daemon, test  # noqa: E402
 
 CLIENTS = os.path.join(ROOT, "tools/clients/python")
 sys.path.insert(1, CLIENTS)
@@ -37,6 +37,15 @@ class Broker(Daemon):
         for connection in self.connections:
             connection.release()
         super().__exit__(*error)
+
+
+def with_broker(function):
+    """The function is a test, of a broker and a client of it."""
+    def run():
+        with Broker() as broker, broker.redis() as client:
+            function(broker, client)
+    run.__name__ = function.__name__
+    return test(run)
 
 
 def queue_of(name="mail", kind="direct", key=None):

@@ -9,19 +9,11 @@ import sys
 import kombu.exceptions
 
 sys.path.insert(1, sys.path[0])
-from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises
+from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises, with_broker
 from daemon import Daemon, Skipped, beside_redis, equal, fork, main, oracle, stepped, test, wait_for
 from engines import MODULE, Engine
 
 KEY = "mail"
-
-
-def with_broker(function):
-    def run():
-        with Broker() as broker, broker.redis() as client:
-            function(broker, client)
-    run.__name__ = function.__name__
-    return test(run)
 
 
 def with_stepped_broker(function):

@@ -11,18 +11,10 @@ import kombu
 import redis
 
 sys.path.insert(1, sys.path[0])
-from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises
+from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises, with_broker
 from daemon import equal, free_port, main, test, wait_for
 
 KEY = "mail"
-
-
-def with_broker(function):
-    def run():
-        with Broker() as broker, broker.redis() as client:
-            function(broker, client)
-    run.__name__ = function.__name__
-    return test(run)
 
 
 def lease_end(client, key=KEY):

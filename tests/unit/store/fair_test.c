@@ -297,10 +297,38 @@ START_TEST(the_end_of_a_scan_is_told_whoever_ends_it)
 }
 END_TEST
 
+enum { KEYS = 30 };
+
+/* Takes one element. `waited` counts, for each key, the turns for which it has been claimable. */
+static void take_one(unsigned waited[KEYS])
+{
+    bool due[KEYS];
+    for (unsigned i = 0; i < KEYS; i++) {
+        char one[32];
+        snprintf(one, sizeof(one), "k%u", i);
+        struct entry *entry = keyspace_find(&world.store->databases[0], text(one));
+        due[i] = delivery_count(world.store, entry, world.now, 1, true) > 0;
+        if (!due[i]) waited[i] = 0;
+        waited[i] += due[i];
+        ck_assert_uint_le(waited[i], KEYS);
+    }
+    const char *taken = take("k", 1);
+    unsigned claimable = 0;
+    for (unsigned i = 0; i < KEYS; i++)
+        claimable += due[i];
+    ck_assert_msg((taken[0] != '\0') == (claimable > 0), "%u claimable, took '%s'", claimable,
+                  taken);
+    for (unsigned i = 0; i < KEYS; i++) {
+        char start[32];
+        size_t len = (size_t)snprintf(start, sizeof(start), "k%u.", i);
+        if (strncmp(taken, start, len) == 0) waited[i] = 0;
+    }
+}
+
 /* Each claimable key is served once in each round, whatever happens to others. */
 START_TEST(random_changes_keep_the_rounds)
 {
-    enum { KEYS = 30, STEPS = 4000 };
+    enum { STEPS = 4000 };
     struct rng rng;
     rng_init(&rng, test_seed());
     world_init(&world);
@@ -335,29 +363,7 @@ START_TEST(random_changes_keep_the_rounds)
                 fair_run(world.store, world.now, 3);
             }
             break;
-        default: {
-            bool due[KEYS];
-            for (unsigned i = 0; i < KEYS; i++) {
-                char one[32];
-                snprintf(one, sizeof(one), "k%u", i);
-                struct entry *entry = keyspace_find(&world.store->databases[0], text(one));
-                due[i] = delivery_count(world.store, entry, world.now, 1, true) > 0;
-                if (!due[i]) waited[i] = 0;
-                waited[i] += due[i];
-                ck_assert_uint_le(waited[i], KEYS);
-            }
-            const char *taken = take("k", 1);
-            unsigned claimable = 0;
-            for (unsigned i = 0; i < KEYS; i++)
-                claimable += due[i];
-            ck_assert_msg((taken[0] != '\0') == (claimable > 0), "%u claimable, took '%s'",
-                          claimable, taken);
-            for (unsigned i = 0; i < KEYS; i++) {
-                char start[32];
-                size_t len = (size_t)snprintf(start, sizeof(start), "k%u.", i);
-                if (strncmp(taken, start, len) == 0) waited[i] = 0;
-            }
-        }
+        default: take_one(waited);
         }
     }
     world_drop(&world);
