@@ -530,9 +530,10 @@ def processor():
 def conditions(bench, settings, versions):
     transport = "a unix socket" if bench.unix else "TCP on loopback"
     servers = ", ".join(f"{name} {version}".strip() for name, version in versions.items())
+    kernel = platform.release().partition("-")[0]
     noise = (f"Other processes used more than 3% of the server's core in {bench.disturbed} of {bench.runs} "
              f"runs. The hypervisor withheld {bench.stolen:.1f} s of CPU time in all.")
-    return (f"{servers}. {processor()}, Linux {platform.release().split("-")[0]}; {settings.connections} "
+    return (f"{servers}. {processor()}, Linux {kernel}; {settings.connections} "
             f"connections over {transport}, {settings.keys:,} keys, values of "
             f"{settings.value_size} bytes, {settings.rounds} rounds of {settings.seconds:g} s. "
             f"{noise}")

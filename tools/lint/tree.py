@@ -3,8 +3,8 @@
 
 Layers: which folder may include which, and no cycle among the includes, in most folders not even among
 files, each taken together with its header. Parts: nobody includes the state header of another, or looks
-inside the structs of a connection. Smells: what can be seen in one line. Prints file:line: what is wrong;
-exits with status 1 if it printed anything.
+inside the structs of a connection. Smells: what can be seen in one line. Python: each program compiles.
+Prints file:line: what is wrong; exits with status 1 if it printed anything.
 
     tools/lint/tree.py           check
     tools/lint/tree.py --draw    print the table of folders that doc/design.md shows
@@ -389,6 +389,22 @@ def tracked():
     return listed.stdout.split("\n")
 
 
+def check_python():
+    """Each Python program can be read by the Python that runs this check."""
+    for name in tracked():
+        file = pathlib.Path(name)
+        if not file.is_file():
+            continue
+        with file.open("rb") as opened:
+            first = opened.readline(80)
+        if file.suffix != ".py" and not (first.startswith(b"#!") and b"python" in first):
+            continue
+        try:
+            compile(file.read_bytes(), name, "exec")
+        except SyntaxError as error:
+            complain(name, error.lineno or 1, error.msg)
+
+
 def check_tracked():
     """Files of data or build output have no place in the repository."""
     for path in tracked():
@@ -406,6 +422,7 @@ check_names()
 check_folders()
 check_scripts()
 check_makefile()
+check_python()
 check_tracked()
 print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
 sys.exit(1 if problems else 0)
