@@ -48,6 +48,19 @@ def cpu_seconds(pid):
     return time.clock_gettime((~pid << 3) | 2)  # the kernel's clock of a process
 
 
+def thread_states(pid):
+    """Name, state and kernel function that it waits in, of each thread of a process: for the message of a time-out.
+    State D is a wait for the disk."""
+    found = []
+    for task in sorted(os.listdir(f"/proc/{pid}/task")):
+        with contextlib.suppress(OSError):  # it has ended
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+            with open(f"/proc/{pid}/task/{task}/wchan", encoding="utf-8") as file:
+                found.append((name, rest.split()[0], file.read()))
+    return found
+
+
 def kill_and_wait(process):
     """As by kill -9. A killed process ends when its last system call does, and a sync may take minutes while the disk
     of a shared machine stands still. This says nothing about the program, so the test's limit does not run meanwhile."""
