@@ -6,6 +6,7 @@
 
 #include "store/base/ensure.h"
 #include "store/delivery.h"
+#include "store/fair_survey.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 
@@ -22,8 +23,6 @@ struct fair_key {
     char key[];
 };
 
-enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
-
 /* See the drawings in fair.h. */
 struct fair_index {
     TAILQ_ENTRY(fair_index) of_fair, of_prefix;
@@ -37,9 +36,7 @@ struct fair_index {
     uint64_t nodes_cursor; /* of a scan of the keyspace or, while checking, of `keys` */
     bool checks_again;     /* a policy has changed since the scan or check began */
     bool continues;        /* fair_run will announce it, so that a call can go on */
-    enum survey_state survey;
-    uint64_t survey_cursor;
-    struct fair_figures figures; /* of the survey */
+    struct fair_survey survey;
     msec used;
     size_t key_bytes; /* memory of the nodes */
     unsigned db;
@@ -347,19 +344,6 @@ static void end_scan_or_check(const struct store *store, struct fair_index *inde
     announce(store, index);
 }
 
-static void begin_survey(struct fair_index *index)
-{
-    index->survey = SURVEY_RUNNING;
-    index->survey_cursor = 0;
-    index->figures = (struct fair_figures){ .oldest = NEVER };
-}
-
-static void end_survey(const struct store *store, struct fair_index *index)
-{
-    index->survey = SURVEY_DONE;
-    announce(store, index);
-}
-
 /* Begins anew with other data. Without data, all nodes are known. */
 static void index_restart(struct store *store, struct fair_index *old, bool has_data)
 {
@@ -431,27 +415,6 @@ static void visit_scanned(void *ctx, struct entry *entry)
     if (!node->in_ring) node_move(visit->store, visit->index, node, visit->now, false);
 }
 
-static void visit_surveyed(void *ctx, struct entry *entry)
-{
-    const struct visit *visit = ctx;
-    const struct store *store = visit->store;
-    struct fair_figures *figures = &visit->index->figures;
-    const struct keyspace *ks = store_database(store, visit->index->db);
-    msec now = visit->now;
-    if (!covers(visit->index, entry_key(entry)) || entry_expired(ks, entry, now)) return;
-    if (entry->object.type != TYPE_DEHYDRATOR) {
-        figures->other_types++;
-        return;
-    }
-    const struct dehydrator *dehydrator = entry->object.dehydrator;
-    msec first = dehydrator_next(dehydrator);
-    figures->keys++;
-    figures->due += instant_due(delivery_next_at(store, entry, now, true), now);
-    figures->due_elements += dehydrator_count_due(dehydrator, now);
-    figures->claimed += dehydrator_count_claimed(dehydrator, now);
-    if (instant_due(first, now) && first < figures->oldest) figures->oldest = first;
-}
-
 static void note_node(struct fair_index *index, struct fair_key *node)
 {
     struct fair *fair = index->fair;
@@ -489,14 +452,12 @@ static void run_nodes(struct visit *visit, size_t *budget)
 }
 
 /* The same for the survey. */
-static void run_survey(struct visit *visit, size_t *budget)
+static void run_survey(const struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
-    const struct keyspace *ks = store_database(visit->store, index->db);
-    for (; *budget > 0 && index->survey == SURVEY_RUNNING; --*budget) {
-        index->survey_cursor = keyspace_scan(ks, index->survey_cursor, visit_surveyed, visit);
-        if (index->survey_cursor == 0) end_survey(visit->store, index);
-    }
+    if (fair_survey_run(&index->survey, visit->store, index->db, prefix_of(index), visit->now,
+                        budget))
+        announce(visit->store, index);
 }
 
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget)
@@ -511,12 +472,9 @@ bool fair_survey(struct store *store, struct fair_index *index, bool again, msec
                  struct fair_figures *figures)
 {
     struct visit visit = { store, index, now };
-    if (index->survey == SURVEY_NONE || (index->survey == SURVEY_DONE && !again))
-        begin_survey(index);
+    fair_survey_begin(&index->survey, again);
     run_survey(&visit, &budget);
-    if (index->survey != SURVEY_DONE) return false;
-    *figures = index->figures;
-    return true;
+    return fair_survey_figures(&index->survey, figures);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -678,7 +636,7 @@ static bool run_index(struct store *store, struct fair_index *index, msec now, s
     run_nodes(&visit, budget);
     run_survey(&visit, budget);
     return index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING ||
-           index->survey == SURVEY_RUNNING;
+           fair_survey_runs(&index->survey);
 }
 
 bool fair_run(struct store *store, msec now, size_t budget)

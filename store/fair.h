@@ -17,17 +17,17 @@
  * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
  * looks at them when the call ends. An index is no part of the data: files, replicas and digests
  * leave it out. The first REDE.FAIRCLAIM that needs it makes it, from a scan of all keys in slices:
- * by the calls that wait for it, and by fair_run between calls. The figures of REDE.FAIRINFO (the
- * survey) are counted the same way; they need no nodes.
+ * by the calls that wait for it, and by fair_run between calls. The figures of REDE.FAIRINFO are
+ * counted the same way (fair_survey.h); they need no nodes.
  *
  *      nodes                                          survey
  *
  *      FAIR_NO_NODES                                  SURVEY_NONE
- *           | begin_scan                                   | begin_survey
+ *           | begin_scan                                   | fair_survey_begin
  *           v                                              v
  *      FAIR_SCANNING      calls wait                  SURVEY_RUNNING   calls wait
- *           | end_scan_or_check                            | end_survey     ^
- *           v                                              v                | begin_survey
+ *           | end_scan_or_check                            | its last slice ^
+ *           v                                              v                | fair_survey_begin
  *      FAIR_COMPLETE <-----------+                    SURVEY_DONE ---------+
  *           | begin_check        |
  *           v                    | end_scan_or_check
@@ -52,6 +52,7 @@
 #include "store/base/instant.h"
 
 struct effect;
+struct fair_figures;
 struct store;
 
 struct fair;       /* the indexes of a store */
@@ -118,13 +119,6 @@ void fair_settle(struct store *store, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */
 
-struct fair_figures {
-    size_t keys, due,
-        claimed;         /* dehydrators; those with an element that may be claimed; elements */
-    size_t due_elements; /* due by now, whether they may be claimed or not */
-    size_t other_types;  /* keys under the prefix that are no dehydrators */
-    msec oldest;         /* the earliest deadline of a due element, or NEVER */
-};
 /* Begins a survey unless one is running, and looks at about `budget` buckets. False: it is not
  * complete; hooks.done is called when it is. `again`: take the figures of the last one, if its end
  * was not followed by a change of the data as a whole. */

@@ -5,6 +5,7 @@
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
 #include "store/base/number.h"
+#include "store/fair_survey.h"
 #include "store/txn/txn_dehydrator.h"
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */

@@ -1,0 +1,45 @@
+/* fair_survey: counts the dehydrators of a prefix for REDE.FAIRINFO, from a scan of all keys in
+ * slices. Needs no index: whoever keeps a survey also names the prefix. For fair.c, which tells
+ * waiting calls when it ends, and for readers of the figures. */
+#ifndef STORE_FAIR_SURVEY_H
+#define STORE_FAIR_SURVEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+
+struct store;
+
+struct fair_figures {
+    size_t keys, due,
+        claimed;         /* dehydrators; those with an element that may be claimed; elements */
+    size_t due_elements; /* due by now, whether they may be claimed or not */
+    size_t other_types;  /* keys under the prefix that are no dehydrators */
+    msec oldest;         /* the earliest deadline of a due element, or NEVER */
+};
+
+enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
+
+/* Zero bytes: none was begun. */
+struct fair_survey {
+    enum survey_state state;
+    uint64_t cursor;
+    struct fair_figures figures;
+};
+
+/* Begins unless it is running. With `again` a survey that is done stays. */
+void fair_survey_begin(struct fair_survey *survey, bool again);
+/* Visits at most *budget buckets of a running survey and subtracts them. Returns whether it ended
+ * now. */
+bool fair_survey_run(struct fair_survey *survey, const struct store *store, unsigned db,
+                     struct bytes prefix, msec now, size_t *budget);
+static inline bool fair_survey_runs(const struct fair_survey *survey)
+{
+    return survey->state == SURVEY_RUNNING;
+}
+bool fair_survey_figures(const struct fair_survey *survey, struct fair_figures *figures);
+
+#endif
