@@ -186,13 +186,12 @@ TEST_ENV = JOBS=$(TEST_JOBS) PYTHONPYCACHEPREFIX=$(abspath $(B))/python PYTHONDO
 
 not_core_that_needs = $(wildcard $(shell sed -n '/^\# needs $(1)/,/^$$/{/^[^\#]/p}' tests/not_core))
 NODE_MODULES = tests/e2e/clients/node_modules/.made
+LIBRARY_MODULES = tests/e2e/libraries/node_modules/.made
 CHOSEN = $(or $(TESTS),$(E2E))
 NEEDED = $(if $(filter $(call not_core_that_needs,node),$(CHOSEN)),$(NODE_MODULES)) \
+    $(if $(filter $(call not_core_that_needs,libraries),$(CHOSEN)),$(LIBRARY_MODULES)) \
     $(if $(filter $(call not_core_that_needs,the module),$(CHOSEN)),module-built $(if $(SANITIZE),module-checked))
 tests-built: $(DAEMON) $(UNIT) $(TOOLS) $(FAULT) $(SIM) $(NEEDED) ; @:
-$(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.json
-	cd tests/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
-	@touch $@
 
 test-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) tests-built
@@ -266,4 +265,4 @@ include tools/install.mk
 include tools/module.mk
 
 clean:
-	rm -rf build expired tests/e2e/clients/node_modules
+	rm -rf build expired tests/e2e/clients/node_modules tests/e2e/libraries/node_modules

@@ -1,4 +1,5 @@
-# long: tests that `make test-all` does not run, or not for that long. The Makefile includes it.
+# long: tests that `make test-all` does not run, or not for that long, and what npm fetches for tests. The Makefile
+# includes it.
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
@@ -126,3 +127,12 @@ test-newest:
 	done;) exit $$failed
 
 .PHONY: test-newest diff crash asan tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test
+
+# ---- packages of npm ----
+
+$(NODE_MODULES): tests/e2e/clients/package.json tests/e2e/clients/package-lock.json
+	cd tests/e2e/clients && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+$(LIBRARY_MODULES): tests/e2e/libraries/package.json tests/e2e/libraries/package-lock.json
+	cd tests/e2e/libraries && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
