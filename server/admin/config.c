@@ -264,6 +264,7 @@ static void cmd_config_resetstat(struct call *call)
     const struct config_context *context = call->context;
     *context->stats = (struct stats){ 0 };
     context->store->stats = (struct store_stats){ 0 };
+    policies_reset_stats(&context->store->policies);
     context->store->reclaim.freed = 0;
     observer_reset(context->observer, context->commands);
     mem_reset_peak();

@@ -8,7 +8,8 @@
 #include "store/policy/policy_rows.h"
 
 struct rule {
-    struct policy policy;     /* its names are in `names` */
+    struct policy policy; /* its names are in `names` */
+    struct policy_stats stats;
     char *names;              /* owned */
     struct rule *prev, *next; /* in the list of pending policies */
     uint64_t pass;            /* if pending: the first pass that applies it */
@@ -350,6 +351,27 @@ static void visit_rules(const struct policy_node *node, visitor *visit, void *ct
 void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 {
     if (policies->root != NULL) visit_rules(policies->root, visit, ctx);
+}
+
+/* ---- statistics ----------------------------------------------------------------------------- */
+
+struct policy_stats *policy_stats_of(const struct policy *policy)
+{
+    /* Only the table makes rules, and policy is their first member. */
+    struct rule *rule = (struct rule *)(uintptr_t)policy;
+    return &rule->stats;
+}
+
+static void reset_stats(void *ctx, struct bytes name, const struct policy *policy)
+{
+    (void)ctx;
+    (void)name;
+    *policy_stats_of(policy) = (struct policy_stats){ 0 };
+}
+
+void policies_reset_stats(const struct policies *policies)
+{
+    policies_each(policies, reset_stats, NULL);
 }
 
 /* ---- self-check ----------------------------------------------------------------------------- */

@@ -80,6 +80,14 @@ enum {
 #define POLICY_SPAN_MAX      (INT64_MAX / 2)
 #define POLICY_RATE_SPAN_MAX (366LL * 86400000)
 
+/* How keys fare under a policy. No data: figures begin with the policy in the table. */
+struct policy_stats {
+    uint64_t set;            /* keys that were created, or whose value was replaced as a whole */
+    uint64_t expired_unread; /* of these: keys that expired and had not been read */
+    uint64_t expired_read;   /* ... and had been read */
+    uint64_t expired_misses; /* reads of keys that the trail knows to have expired */
+};
+
 struct policy_node;
 struct rule;
 
@@ -164,6 +172,9 @@ static inline bool policies_write_to(const struct policies *policies, struct byt
     return policies_log_to(policies, key) ||
            (policies->dead_targets.count > 0 && policy_targets_have(&policies->dead_targets, key));
 }
+/* The statistics of a policy that is in a table. A change of its options keeps them. O(1) */
+struct policy_stats *policy_stats_of(const struct policy *policy);
+void policies_reset_stats(const struct policies *policies); /* O(n) */
 /* In order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,
                    void (*visit)(void *ctx, struct bytes name, const struct policy *policy),

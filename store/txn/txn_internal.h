@@ -107,11 +107,19 @@ enum policy_cause {
     POLICY_READ,
 };
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause);
+static inline bool txn_has_policies(const struct txn *txn)
+{
+    return txn->store->policies.count > 0;
+}
 static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    if (txn->store->policies.count > 0 && (txn->origin == FROM_CLIENT || txn->writes_log))
+    if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
+/* For POLICY STATS; call only if there are policies. The key was added, or its value replaced as a
+ * whole, by a client or otherwise; or it expires, alone or with its last member. */
+void txn_policy_count_set(struct txn *txn, struct entry *entry);
+void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
 /* The policy of the entry's key, or NULL. Remembers the last one. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 /* Call before freeing the entry, or with NULL before freeing all of them. */

@@ -132,7 +132,10 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
     txn->found = entry;
     txn->found_hash = siphash(key.data, key.len);
     access_begin(txn->store, entry, txn->now);
-    txn_note(txn, entry, POLICY_CREATED);
+    if (txn_has_policies(txn)) {
+        txn_policy_count_set(txn, entry);
+        txn_note(txn, entry, POLICY_CREATED);
+    }
     note_added(txn, entry);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
@@ -192,6 +195,8 @@ void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enu
         txn->store->stats.expired_keys++;
         histogram_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
     }
+    if ((event == EVENT_EXPIRED || what == TRAIL_EMPTIED) && txn_has_policies(txn))
+        txn_policy_count_expired(txn, entry);
     bool logged = event == EVENT_EXPIRED && expiry_is_logged(txn, entry);
     bool keeps = logged && expiry_log_key(txn, entry);
     struct object object = txn_key_remove(txn, entry);
@@ -381,7 +386,9 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
         struct effect drop = { .kind = EFFECT_DROP };
         txn_record_each(txn, key, &drop);
     }
+    bool replaces = entry != NULL;
     entry = txn_key_put(txn, key, object);
+    if (replaces && txn_has_policies(txn)) txn_policy_count_set(txn, entry);
     keyspace_set_deadline(txn->ks, entry, NEVER);
     txn_note(txn, entry, POLICY_CREATED);
     record_whole(txn, entry, event);

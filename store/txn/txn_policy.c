@@ -199,6 +199,7 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
+    if (cause == POLICY_READ && !txn->no_touch) entry->object.was_read = true;
     /* TTL, EXISTS and CLIENT NO-TOUCH do not count as an access; during CLIENT PAUSE nothing may
      * change. */
     if (cause == POLICY_READ && (txn->no_touch || txn->no_expiry)) return;
@@ -212,6 +213,28 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     if (cause == POLICY_PUSHED_HEAD) note->end = LIST_HEAD;
     if (cause == POLICY_PUSHED_TAIL) note->end = LIST_TAIL;
 }
+
+/* ---- statistics ----------------------------------------------------------------------------- */
+
+void txn_policy_count_set(struct txn *txn, struct entry *entry)
+{
+    const struct policy *policy = NULL;
+    if (txn->origin == FROM_CLIENT) policy = txn_policy_of(txn, entry);
+    entry->object.is_counted = policy != NULL;
+    entry->object.was_read = false;
+    if (policy != NULL) policy_stats_of(policy)->set++;
+}
+
+void txn_policy_count_expired(struct txn *txn, const struct entry *entry)
+{
+    if (!entry->object.is_counted) return;
+    const struct policy *policy = txn_policy_of(txn, entry);
+    if (policy == NULL) return;
+    struct policy_stats *stats = policy_stats_of(policy);
+    ++*(entry->object.was_read ? &stats->expired_read : &stats->expired_unread);
+}
+
+/* ---- the end of a note ---- */
 
 static void forget_all(struct txn *txn)
 {

@@ -14,14 +14,16 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
                           struct bytes value, const struct string_set *how)
 {
     /* The members of a collection end without an effect of their own. */
+    bool replaces = entry != NULL && !how->keep_ttl;
     bool ends_members = entry != NULL && entry->object.has_expiry;
     if (ends_members) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
-    if (entry == NULL)
+    if (entry == NULL) {
         entry = txn_key_add(txn, key, string_new(value));
-    else if (entry->object.type != TYPE_STRING)
+    } else if (entry->object.type != TYPE_STRING) {
         entry = txn_key_put(txn, key, string_new(value));
-    else
+    } else {
         string_set(&entry->object, value);
+    }
     msec soft = NEVER; /* the soft deadline that the value has from now on */
     if (how->soft != 0 || entry->object.is_soft) {
         msec old = string_soft_deadline(&entry->object);
@@ -37,10 +39,13 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     } else if (ends_members && entry_expires_at(txn->ks, entry) != NEVER) {
         txn_note_deadline(txn, entry, entry_expires_at(txn->ks, entry));
     }
-    txn_note(txn, entry,
-             how->keep_ttl      ? POLICY_WRITTEN
-             : how->at == NEVER ? POLICY_CREATED
-                                : POLICY_EXPIRY_SET);
+    if (txn_has_policies(txn)) {
+        if (replaces) txn_policy_count_set(txn, entry);
+        txn_note(txn, entry,
+                 how->keep_ttl      ? POLICY_WRITTEN
+                 : how->at == NEVER ? POLICY_CREATED
+                                    : POLICY_EXPIRY_SET);
+    }
 
     if (soft == NEVER && txn_is_unheard(txn)) {
         txn->changes++;

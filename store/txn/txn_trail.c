@@ -105,7 +105,12 @@ void txn_trail_miss(struct txn *txn, struct bytes key)
     uint64_t hash = trail_hash(siphash(key.data, key.len), db);
     switch (is_hidden ? TRAIL_EXPIRED : trail_end_of(txn->store->trail, hash, db)) {
     case TRAIL_NONE: break;
-    case TRAIL_EXPIRED: stats->expiration_misses++; break;
+    case TRAIL_EXPIRED: {
+        const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
+        stats->expiration_misses++;
+        if (policy != NULL) policy_stats_of(policy)->expired_misses++;
+        break;
+    }
     case TRAIL_EVICTED: stats->eviction_misses++; break;
     default: stats->deletion_misses++; break;
     }

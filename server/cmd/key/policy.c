@@ -129,6 +129,21 @@ static void cmd_policy_of(struct call *call)
         resp_null(call->out);
 }
 
+static void cmd_policy_stats(struct call *call)
+{
+    const struct policy *policy = policies_get(&call->txn->store->policies, call->argv[2]);
+    if (policy == NULL) {
+        resp_null(call->out);
+        return;
+    }
+    const struct policy_stats *stats = policy_stats_of(policy);
+    resp_map(call->out, 4);
+    reply_named_integer(call, "set", (int64_t)stats->set);
+    reply_named_integer(call, "expired-unread", (int64_t)stats->expired_unread);
+    reply_named_integer(call, "expired-read", (int64_t)stats->expired_read);
+    reply_named_integer(call, "expired-misses", (int64_t)stats->expired_misses);
+}
+
 enum { HELP_LINES_MAX = 100, HELP_LINE_SIZE = 128 };
 
 struct help {
@@ -142,6 +157,15 @@ static void help_add(struct help *help, const char *const *lines, size_t count)
     ensure(help->count + count <= HELP_LINES_MAX, "more than %d lines", HELP_LINES_MAX);
     memcpy(&help->lines[help->count], lines, count * sizeof(*lines));
     help->count += count;
+}
+
+/* The module has no statistics. */
+static bool has_stats(const struct call *call)
+{
+    const struct command *one = call->command.parent->subcommands;
+    while (one->name != NULL && one->run != cmd_policy_stats)
+        one++;
+    return one->name != NULL;
 }
 
 static void cmd_policy_help(struct call *call)
@@ -165,6 +189,11 @@ static void cmd_policy_help(struct call *call)
         "OF <key>",
         "    Returns the name of the policy that applies to this key.",
     };
+    static const char *const stats[] = {
+        "STATS <prefix*|name>",
+        "    Returns how many keys were set under this policy, how many of these expired, unread",
+        "    or after reads, and how many reads came after a key had expired.",
+    };
     struct help help = { .count = 0 };
     help_add(&help, before, sizeof(before) / sizeof(before[0]));
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
@@ -181,6 +210,7 @@ static void cmd_policy_help(struct call *call)
         }
     }
     help_add(&help, after, sizeof(after) / sizeof(after[0]));
+    if (has_stats(call)) help_add(&help, stats, sizeof(stats) / sizeof(stats[0]));
     reply_help(call, help.lines, help.count);
 }
 
@@ -252,6 +282,22 @@ static const struct command subcommands[] = {
       .syntax = "key",
       .summary =
           "Returns the name of the policy that applies to a key, whether the key exists or not." },
+    { .name = "STATS",
+      .run = cmd_policy_stats,
+      .arity = 3,
+      .flags = READONLY,
+      .acl = ACL_KEYSPACE,
+      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+      .since = "0.2.0",
+      .replies = REPLIES("map['set' integer 'expired-unread' integer 'expired-read' integer "
+                         "'expired-misses' integer]: keys set under the policy; those of them that "
+                         "expired without a read since they were set; those that expired after "
+                         "one; reads of keys that were known to have expired",
+                         "null: there is no policy of this name"),
+      .complexity = "O(L) where L is the length of the name.",
+      .syntax = "name",
+      .summary = "Returns how many keys of a policy were set, and how many expired unread or after "
+                 "reads." },
     HELP_ROW(cmd_policy_help, .acl = ACL_KEYSPACE, .since = "0.1.0"),
     { .name = NULL },
 };

@@ -11,6 +11,7 @@
 #include "server/cmd/key/policy_args.h"
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 #include "store/policy/policy_words.h"
@@ -228,13 +229,29 @@ static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **err
     return API_OK;
 }
 
+/* The row of POLICY without the subcommand STATS: the host does not tell when a key is read. */
+static struct command own_row(void)
+{
+    enum { MOST = 16 };
+    static struct command subcommands[MOST];
+    struct command row = policy_commands.rows[0];
+    size_t count = 0;
+    for (const struct command *one = row.subcommands; one->name != NULL; one++) {
+        if (strcmp(one->name, "STATS") == 0) continue;
+        ensure(count + 1 < MOST, "more than %d subcommands", MOST - 1);
+        subcommands[count++] = *one;
+    }
+    row.subcommands = subcommands;
+    return row;
+}
+
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx))
 {
     static struct command row; /* the host and the table keep a pointer to it */
     static const struct command_group group = { "generic", &row, 1 };
     store = store_new(1);
     changed = on_change;
-    row = policy_commands.rows[0];
+    row = own_row();
     row.name = "EXPIRED.POLICY";
     row.flags |= ADMIN;
     commands = commands_new();

@@ -284,7 +284,7 @@ def subcommands_are_listed_and_only_of_takes_a_key():
     with Policies() as po:
         rows = {row[0]: row for row in po.run("COMMAND", "INFO", "POLICY")[0][9]}
         equal(sorted(rows), sorted(b"policy|" + name for name in
-                                   (b"set", b"get", b"list", b"del", b"of", b"help")))
+                                   (b"set", b"get", b"list", b"del", b"of", b"stats", b"help")))
         for name, row in rows.items():
             equal(b"write" in row[2], name in (b"policy|set", b"policy|del"), repr(name))
             equal(row[3], 2 if name == b"policy|of" else 0, repr(name))

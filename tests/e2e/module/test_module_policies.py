@@ -264,6 +264,8 @@ def options_that_the_module_lacks_are_refused():
         assert "with the module, the name of a policy" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
         assert "wrong number" in error_of(client, "EXPIRED.POLICY", "GET")
+        assert "unknown subcommand 'STATS'" in error_of(client, "EXPIRED.POLICY", "STATS", "x")
+        assert b"STATS" not in b" ".join(client.execute_command("EXPIRED.POLICY", "HELP"))
         assert "needs one of" in error_of(client, "EXPIRED.POLICY", "SET", "x")
         equal(policy(client, "LIST"), [])
         equal(policy(client, "GET", "x"), None)

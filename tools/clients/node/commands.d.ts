@@ -672,6 +672,19 @@ export interface Commands<T> {
         },
     ): Promise<'OK'>;
     /**
+     * Returns how many keys of a policy were set, and how many expired unread or after reads.
+     *
+     *     POLICY STATS name
+     *
+     * - `map['set' integer 'expired-unread' integer 'expired-read' integer 'expired-misses'
+     *   integer]`: keys set under the policy; those of them that expired without a read since they
+     *   were set; those that expired after one; reads of keys that were known to have expired
+     * - `null`: there is no policy of this name
+     */
+    policyStats(
+        name: Argument,
+    ): Promise<{ 'set': number; 'expired-unread': number; 'expired-read': number; 'expired-misses': number } | null>;
+    /**
      * Removes the elements whose claims still have the given tokens.
      *
      *     REDE.ACK key id token [id token ...]

@@ -674,6 +674,15 @@ export const commands = {
         },
         reply: text('OK'),
     },
+    policyStats: {
+        name: 'POLICY STATS',
+        readonly: true,
+        values: 1,
+        write(to, name) {
+            to.value(name);
+        },
+        reply: oneOf(record({ 'set': integer, 'expired-unread': integer, 'expired-read': integer, 'expired-misses': integer }), nothing),
+    },
     redeAck: {
         name: 'REDE.ACK',
         readonly: false,

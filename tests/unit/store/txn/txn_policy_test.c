@@ -1,4 +1,5 @@
 /* txn_policy: a call notes its keys and applies their policies once, when it ends. */
+#include "store/sweep/expiry.h"
 #include "tests/unit/store/txn/policy_world.h"
 
 START_TEST(a_call_of_many_keys_gives_each_its_deadline_once)
@@ -172,6 +173,69 @@ START_TEST(policies_apply_to_calls_of_clients_only)
 }
 END_TEST
 
+static void check_stats(const char *name, struct policy_stats wanted)
+{
+    const struct policy *policy = policies_get(&world.store->policies, text(name));
+    const struct policy_stats *stats = policy_stats_of(policy);
+    ck_assert_uint_eq(stats->set, wanted.set);
+    ck_assert_uint_eq(stats->expired_unread, wanted.expired_unread);
+    ck_assert_uint_eq(stats->expired_read, wanted.expired_read);
+}
+
+START_TEST(keys_removed_on_access_and_by_the_agenda_count_alike)
+{
+    setup();
+    RULE("*", .ttl = 500);
+    for (int i = 0; i < 4; i++)
+        world_set(&world, (const char *[]){ "a", "b", "c", "d" }[i], "v", NEVER);
+    read_key("a");
+    read_key("c");
+    world.now += 501;
+    read_key("a");
+    read_key("b");
+    check_stats("*", (struct policy_stats){ .set = 4, .expired_unread = 1, .expired_read = 1 });
+    ck_assert_uint_eq(expiry_run(world.store, world.now, 100), 2);
+    check_stats("*", (struct policy_stats){ .set = 4, .expired_unread = 2, .expired_read = 2 });
+    done();
+}
+END_TEST
+
+START_TEST(value_that_a_master_replaces_is_not_counted_any_more)
+{
+    setup();
+    RULE("*", .ttl = 500);
+    world_set(&world, "k", "v", NEVER);
+    struct txn txn;
+    struct string_set how = { .at = world.now + 100 };
+    txn_begin(&txn, world.store, world.now, FROM_MASTER);
+    txn_call(&txn, 0);
+    txn_string_set(&txn, text("k"), text("w"), &how);
+    txn_commit(&txn);
+    world.now += 101;
+    read_key("k");
+    check_stats("*", (struct policy_stats){ .set = 1 });
+    world_drop(&world);
+}
+END_TEST
+
+START_TEST(soft_deadline_keeps_what_is_known_of_reads)
+{
+    setup();
+    RULE("*", .ttl = 500);
+    struct string_set how = { .at = NEVER, .soft = world.now + 100 };
+    txn_string_set(world_begin(&world), text("k"), text("v"), &how);
+    world_commit(&world);
+    read_key("k");
+    struct txn *txn = world_begin(&world);
+    txn_string_soften(txn, txn_find(txn, text("k")), NEVER, EVENT_NONE);
+    world_commit(&world);
+    world.now += 501;
+    read_key("k");
+    check_stats("*", (struct policy_stats){ .set = 1, .expired_read = 1 });
+    done();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -184,6 +248,9 @@ Suite *test_suite(void)
         a_policy_set_within_a_call_applies_to_later_writes,
         keys_without_a_policy_are_not_noted,
         policies_apply_to_calls_of_clients_only,
+        keys_removed_on_access_and_by_the_agenda_count_alike,
+        value_that_a_master_replaces_is_not_counted_any_more,
+        soft_deadline_keeps_what_is_known_of_reads,
         NULL,
     };
     return suite_of("txn_policy", tests);

@@ -15,7 +15,8 @@ from .arguments import option as _option
 from .arguments import seconds as _seconds
 from .once import Once
 from .replies import (
-    ExpiryLagReply, ExpiryWhyReply, LeaseInfoReply, RedeFairinfoReply, RedeInfoReply,
+    ExpiryLagReply, ExpiryWhyReply, LeaseInfoReply, PolicyStatsReply, RedeFairinfoReply,
+    RedeInfoReply,
 )
 from .shapes import Bulk
 
@@ -866,6 +867,18 @@ class AsyncCommands(Once):
                 *_option("MAX", expired_value_max))),
             *_block({"option": option}, {}, option, "NONE"),
         )
+
+    def policy_stats(self, name: EncodableT) -> Awaitable[PolicyStatsReply | None]:
+        """Returns how many keys of a policy were set, and how many expired unread or after reads.
+
+        ``POLICY STATS name``
+
+        - ``map['set' integer 'expired-unread' integer 'expired-read' integer 'expired-misses'
+          integer]``: keys set under the policy; those of them that expired without a read since
+          they were set; those that expired after one; reads of keys that were known to have expired
+        - ``null``: there is no policy of this name
+        """
+        return self.execute_command("POLICY STATS", name)
 
     def rede_ack(self, key: KeyT, *items: tuple[EncodableT, EncodableT]) -> Awaitable[int]:
         """Removes the elements whose claims still have the given tokens.

@@ -31,6 +31,12 @@ LeaseInfoReply = TypedDict("LeaseInfoReply", {
     "grants-in-ms": "int",
     "holders": "list[tuple[Bulk, int, int]]",
 })
+PolicyStatsReply = TypedDict("PolicyStatsReply", {
+    "set": "int",
+    "expired-unread": "int",
+    "expired-read": "int",
+    "expired-misses": "int",
+})
 RedeFairinfoReply = TypedDict("RedeFairinfoReply", {
     "keys": "int",
     "due-keys": "int",
@@ -121,6 +127,8 @@ SHAPES = {
     "POLICY LIST": _s.Map(_s.BULK, _s.Map(_s.BULK, _s.OneOf(_s.INTEGER, _s.BULK))),
     "POLICY OF": _s.OneOf(_s.BULK, _s.NULL),
     "POLICY SET": _s.OK,
+    "POLICY STATS": _s.OneOf(_s.Record({"set": _s.INTEGER, "expired-unread": _s.INTEGER,
+        "expired-read": _s.INTEGER, "expired-misses": _s.INTEGER}), _s.NULL),
     "REDE.ACK": _s.INTEGER,
     "REDE.BPOLL": _s.OneOf(_s.List(_s.BULK), _s.List(_s.Tuple(_s.BULK, _s.BULK)), _s.NULL),
     "REDE.CLAIM": _s.OneOf(_s.List(_s.Tuple(_s.BULK, _s.BULK, _s.INTEGER)),
