@@ -3,10 +3,10 @@
 // that takes something is sent twice. What node-redis, ioredis and iovalkey do by themselves is in doc/waiting.md.
 import assert from 'node:assert/strict';
 import { expired as callBy } from 'expired-clients/ioredis';
-import { expired } from 'expired-clients/node-redis';
+import { expired, waiting } from 'expired-clients/node-redis';
 import { Redis as IoRedis } from 'ioredis';
 import { Redis as IoValkey } from 'iovalkey';
-import { createClient } from 'redis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 
 import { Daemon, main, stepped, until } from './daemon.mjs';
 
@@ -164,7 +164,7 @@ each('autopipelining does not hold a command that waits', async ({ by, db, conne
     assert.deepEqual(await typed, ['p']);
 });
 
-// node-redis gives a module no way to its socket, so these show what its users have to set.
+// A module of node-redis has no way to its socket. First what its users have to set, then `waiting`.
 function ofNodeRedis(name, run) {
     stepped(name, async () => {
         const daemon = await Daemon.start();
@@ -215,6 +215,89 @@ ofNodeRedis('an abort of node-redis that comes after the command was sent does n
     abort.abort();
     await by.sendCommand(['RPUSH', 'l', 'a']);
     assert.deepEqual({ ...await typed }, { key: 'l', element: 'a' });
+});
+
+for (const [wait, give, wanted] of WAITING) {
+    ofNodeRedis(`waiting is not cut by socketTimeout: ${wait}`, async ({ daemon, by, connect }) => {
+        const io = new IoRedis({ path: daemon.path });
+        const db = callBy(io);
+        await db.getfresh('s'); // another client is loading it
+        const client = await connect({ socketTimeout: SHORT });
+        const typed = wait(waiting(client));
+        await blocked(by, 1);
+        // This one waits later, so when it is cut the other one's time is over too.
+        await assert.rejects((await connect({ socketTimeout: SHORT })).blPop('never', LONG), /[Ss]ocket ?[Tt]imeout/);
+        await blocked(by, 1);
+        await give(db, io);
+        assert.deepEqual(await typed, wanted);
+        io.disconnect();
+    });
+}
+
+ofNodeRedis('a wait without end of waiting is not cut', async ({ by, connect }) => {
+    const typed = waiting(await connect({ socketTimeout: SHORT })).redeBpoll('q', 0);
+    await blocked(by, 1);
+    await assert.rejects((await connect({ socketTimeout: SHORT })).blPop('never', LONG), /[Ss]ocket ?[Tt]imeout/);
+    await by.sendCommand(['REDE.PUSH', 'q', '0', 'p', 'i']);
+    assert.deepEqual(await typed, ['p']);
+});
+
+ofNodeRedis('waiting notices a dead server a second after the wait', async ({ daemon, by, connect }) => {
+    const db = waiting(await connect({ socketTimeout: SHORT }));
+    assert.equal(await db.redeBpoll('q', 0.01), null); // its connection is kept
+    daemon.process.kill('SIGSTOP');
+    try {
+        await assert.rejects(db.redeBpoll('q', 0.01), /[Ss]ocket ?[Tt]imeout/);
+    } finally {
+        daemon.process.kill('SIGCONT');
+    }
+    assert.equal(await by.ping(), 'PONG');
+    await by.sendCommand(['REDE.PUSH', 'q', '0', 'p', 'i']);
+    assert.deepEqual(await db.redeBpoll('q', LONG), ['p']);
+});
+
+ofNodeRedis('waiting sends nothing again when a connection is lost', async ({ by, connect }) => {
+    const client = await connect();
+    const db = waiting(client);
+    const lost = assert.rejects(db.redeBpoll('q', LONG), /Socket closed unexpectedly/);
+    await blocked(by, 1);
+    await by.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+    await lost;
+    await blocked(by, 0);
+    await by.sendCommand(['REDE.PUSH', 'q', '0', 'p', 'i']);
+    assert.equal(await calls(by, 'rede.bpoll'), 1);
+    assert.deepEqual(await db.redePoll('q'), ['p']);
+});
+
+ofNodeRedis('waits of waiting do not delay each other, and share connections in turn', async ({ by, connect }) => {
+    const client = await connect();
+    const db = waiting(client);
+    const both = [db.redeBpoll('a', LONG), db.redeBpoll('b', LONG)];
+    await blocked(by, 2);
+    assert.equal(await db.redePush('b', 0, 'p', 'i'), 'OK');
+    assert.deepEqual(await both[1], ['p']);
+    for (let i = 0; i < 10; i++) assert.equal(await db.redeBpoll('b', 0.001), null);
+    await db.redePush('a', 0, 'p', 'i');
+    assert.deepEqual(await both[0], ['p']);
+    const { length } = (await by.sendCommand(['CLIENT', 'LIST'])).trim().split('\n');
+    assert.equal(length <= 5, true, String(length)); // by, client, two that waited, and one more for another limit
+});
+
+ofNodeRedis('connections of waiting end with their client', async ({ by, connect }) => {
+    const client = await connect();
+    const cut = assert.rejects(waiting(client).redeBpoll('q', LONG), /Disconnects client/);
+    await blocked(by, 1);
+    client.destroy();
+    await cut;
+    await blocked(by, 0);
+    await assert.rejects(waiting(client).redeBpoll('q', LONG), /The client is closed/);
+});
+
+ofNodeRedis('waiting refuses what has no connection of its own', async ({ by }) => {
+    const others = [by, {}, createClientPool({ modules: { expired } }),
+        createCluster({ rootNodes: [], modules: { expired } }),
+        createSentinel({ name: 'm', sentinelRootNodes: [], modules: { expired } })];
+    for (const other of others) assert.throws(() => waiting(other), /the module expired/);
 });
 
 await main();

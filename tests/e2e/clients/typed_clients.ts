@@ -1,6 +1,6 @@
 // Uses of the types of tools/clients/node. test_typed_clients.mjs compiles it; nothing runs it.
 import { expired, expiredBuffers } from 'expired-clients/ioredis';
-import { expired as asModule, expiredBuffers as asBuffers } from 'expired-clients/node-redis';
+import { expired as asModule, expiredBuffers as asBuffers, waiting, waitingBuffers } from 'expired-clients/node-redis';
 import { Cluster, Redis } from 'ioredis';
 import { RESP_TYPES, createClient, createClientPool, createCluster } from 'redis';
 
@@ -30,6 +30,8 @@ export async function nodeRedis() {
         commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
     });
     same<Buffer | null>()(await bytes.expired.redeLook('d', 'id'));
+    same<string[] | null>()(await waiting(client).redeBpoll('d', 5));
+    same<Buffer | null>()(await waitingBuffers(bytes).redeLook('d', 'id'));
     // @ts-expect-error: a lease is a number
     await db.redeClaim('d', 'soon');
     // @ts-expect-error: there is no such option

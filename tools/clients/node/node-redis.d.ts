@@ -5,6 +5,11 @@
  *     await client.expired.redePush('jobs', 5000, 'payload', 'job-1');
  *
  * They also work in `client.multi()`, in pools, clusters and sentinels.
+ *
+ * node-redis closes a client with a socketTimeout while a command of it waits for longer. `waiting(client)` has the same
+ * functions, and those that wait use connections of their own, whose limit counts from the end of the wait:
+ *
+ *     await waiting(client).redeClaim('jobs', 30_000, { block: 30 });
  */
 import type { Commands } from './commands.js';
 
@@ -20,3 +25,12 @@ export type ExpiredModule<T> = {
 export declare const expired: ExpiredModule<string>;
 /** The same object, typed for a client whose replies are Buffers. */
 export declare const expiredBuffers: ExpiredModule<Buffer>;
+
+/**
+ * The functions of a client of createClient that has the module. Call it once for each client. Functions that wait use
+ * one connection each, in the database of the client's options, which is kept for half a second for the next wait with
+ * the same limit, and is closed with the client. `waitaof` uses the client itself, whose writes it waits for.
+ */
+export declare function waiting(client: object): Commands<string>;
+/** The same, typed for a client whose replies are Buffers. */
+export declare function waitingBuffers(client: object): Commands<Buffer>;

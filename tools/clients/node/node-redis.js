@@ -1,4 +1,4 @@
-// The commands as a module of node-redis: see node-redis.d.ts.
+// The commands as a module of node-redis, and functions that wait on connections of their own: see node-redis.d.ts.
 import { commands } from './commands.js';
 import { Words, writeCall } from './words.js';
 
@@ -18,3 +18,86 @@ function commandOf(method, command) {
 export const expired = Object.fromEntries(
     Object.entries(commands).map(([method, command]) => [method, commandOf(method, command)]));
 export const expiredBuffers = expired;
+
+// ---- connections for waits ----
+
+const MARGIN = 1000; // milliseconds
+const LONGEST = 2 ** 31 - 1; // of a timer of Node.js: longer ones end at once
+const IDLE = 500; // milliseconds that a connection is kept for the next wait; less than MARGIN, which may cut it
+const OF_ITS_CONNECTION = 'waitaof'; // it waits for what the same connection has written
+
+// node-redis closes a client whose socket is silent for socketTimeout. A module can't change that for one command, so a
+// wait gets a connection with a limit of its own, which does not connect again: its command can't be sent twice.
+class Waits {
+    constructor(client) {
+        [this.module] = Object.entries(client.options?.modules ?? {}).find(([, module]) => module === expired) ?? [];
+        if (this.module === undefined || typeof client.isReady !== 'boolean')
+            throw new TypeError('waiting needs a client of createClient that has the module expired');
+        this.client = client;
+        this.connections = new Set();
+        this.idle = new Map(); // by limit
+        this.isEnded = !client.isOpen;
+        client.on('connect', () => { this.isEnded = false; });
+        client.on('end', () => {
+            this.isEnded = true;
+            this.connections.forEach((connection) => connection.destroy());
+        });
+    }
+
+    limitOf(wait) {
+        const own = this.client.options.socket?.socketTimeout;
+        return own && wait > 0 ? Math.min(wait + Math.max(own, MARGIN), LONGEST) : undefined;
+    }
+
+    async connect(limit) {
+        const { socket } = this.client.options;
+        const connection = this.client.duplicate({ clientSideCache: undefined, pingInterval: undefined,
+            socket: { ...socket, socketTimeout: limit, reconnectStrategy: false } });
+        connection.on('error', () => {}); // its command is rejected
+        this.connections.add(connection);
+        connection.once('end', () => this.connections.delete(connection));
+        try {
+            return await connection.connect();
+        } catch (error) {
+            this.connections.delete(connection);
+            throw error;
+        }
+    }
+
+    take(limit) {
+        const kept = this.idle.get(limit)?.pop();
+        if (kept === undefined) return this.connect(limit);
+        clearTimeout(kept.timer);
+        return kept.connection.isReady ? kept.connection : this.take(limit);
+    }
+
+    keep(limit, connection) {
+        if (!connection.isReady) return void this.connections.delete(connection);
+        const all = this.idle.get(limit) ?? this.idle.set(limit, []).get(limit);
+        const kept = { connection };
+        kept.timer = setTimeout(() => {
+            all.splice(all.indexOf(kept), 1);
+            if (all.length === 0) this.idle.delete(limit);
+            if (connection.isOpen) connection.destroy();
+        }, IDLE).unref();
+        all.push(kept);
+    }
+
+    async call(method, args) {
+        const wait = method === OF_ITS_CONNECTION ? NaN : Number(commands[method].wait?.(...args));
+        if (Number.isNaN(wait) || this.isEnded) return this.client[this.module][method](...args);
+        const limit = this.limitOf(wait);
+        const connection = await this.take(limit);
+        try {
+            return await connection[this.module][method](...args);
+        } finally {
+            this.keep(limit, connection);
+        }
+    }
+}
+
+export function waiting(client) {
+    const waits = new Waits(client);
+    return Object.fromEntries(Object.keys(commands).map((method) => [method, (...args) => waits.call(method, args)]));
+}
+export const waitingBuffers = waiting;
