@@ -43,38 +43,41 @@ static const char *const options[POLICY_OPTIONS] = { POLICY_OPTION_LIST(OPTION_N
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-static void field_instant(struct resp_writer *out, const char *name, msec at)
+static void field_instant(const struct why_sink *sink, const char *name, msec at)
 {
-    resp_bulk_text(out, name);
     if (at == NEVER || at == TRAIL_UNKNOWN)
-        resp_null(out);
+        sink->null(sink->ctx, name);
     else
-        resp_integer(out, at);
+        sink->integer(sink->ctx, name, at);
 }
 
-static void field_number(struct resp_writer *out, const char *name, bool is_there, uint64_t number)
+static void field_number(const struct why_sink *sink, const char *name, bool is_there,
+                         uint64_t number)
 {
-    resp_bulk_text(out, name);
     if (is_there)
-        resp_integer(out, (int64_t)number);
+        sink->integer(sink->ctx, name, (int64_t)number);
     else
-        resp_null(out);
+        sink->null(sink->ctx, name);
 }
 
-static void field_text(struct resp_writer *out, const char *name, const char *text)
+static void field_bytes(const struct why_sink *sink, const char *name, struct bytes text)
 {
-    resp_bulk_text(out, name);
-    if (text != NULL)
-        resp_bulk_text(out, text);
+    if (text.data != NULL)
+        sink->text(sink->ctx, name, text);
     else
-        resp_null(out);
+        sink->null(sink->ctx, name);
 }
 
-static void field_hash(struct resp_writer *out, const char *name, bool is_there, uint64_t extra)
+static void field_text(const struct why_sink *sink, const char *name, const char *text)
+{
+    field_bytes(sink, name, bytes_of(text, text != NULL ? strlen(text) : 0));
+}
+
+static void field_hash(const struct why_sink *sink, const char *name, bool is_there, uint64_t extra)
 {
     char digits[HASH_DIGITS + 1];
     snprintf(digits, sizeof(digits), "%012" PRIx64, extra & ((UINT64_C(1) << 48) - 1));
-    field_text(out, name, is_there ? digits : NULL);
+    field_text(sink, name, is_there ? digits : NULL);
 }
 
 struct name_search {
@@ -89,7 +92,7 @@ static void look_for_name(void *ctx, struct bytes name, const struct policy *pol
     if (trail_extra(siphash(name.data, name.len)) == search->extra) search->name = name;
 }
 
-static void reply_event(struct resp_writer *out, const struct store *store,
+static void write_event(const struct why_sink *sink, const struct store *store,
                         const struct trail_event *event)
 {
     const struct trail *trail = store->trail;
@@ -104,29 +107,25 @@ static void reply_event(struct resp_writer *out, const struct store *store,
     size_t len =
         by_command ? trail->asker.command(trail->asker.ctx, number, command, sizeof(command)) : 0;
 
-    resp_map(out, 16);
-    field_text(out, "what", whats[event->what]);
-    field_instant(out, "at", event->at);
-    field_instant(out, "deadline", event->deadline);
-    field_instant(out, "before", is_set ? event->before : NEVER);
-    field_number(out, "late-ms", has_expired, (uint64_t)(event->at - event->deadline));
-    field_text(out, "by", bys[event->by]);
-    resp_bulk_text(out, "policy");
-    if (policy.name.data != NULL)
-        resp_bulk(out, policy.name.data, policy.name.len);
-    else
-        resp_null(out);
-    field_text(out, "option", by_policy ? options[event->option - 1] : NULL);
-    field_text(out, "command", len > 0 ? command : NULL);
-    resp_bulk_text(out, "script");
-    resp_integer(out, by_command && (event->command & TRAIL_SCRIPT));
-    field_number(out, "client-id", author != NULL, author != NULL ? author->id : 0);
-    field_text(out, "client-name", author != NULL ? author->name : NULL);
-    field_text(out, "user", author != NULL ? author->user : NULL);
-    field_number(out, "memory", event->what == TRAIL_EVICTED, event->extra * 1024);
-    field_number(out, "to-db", event->what == TRAIL_MOVED || event->what == TRAIL_SWAPPED,
+    sink->open(sink->ctx, NULL, '{', 16);
+    field_text(sink, "what", whats[event->what]);
+    field_instant(sink, "at", event->at);
+    field_instant(sink, "deadline", event->deadline);
+    field_instant(sink, "before", is_set ? event->before : NEVER);
+    field_number(sink, "late-ms", has_expired, (uint64_t)(event->at - event->deadline));
+    field_text(sink, "by", bys[event->by]);
+    field_bytes(sink, "policy", policy.name);
+    field_text(sink, "option", by_policy ? options[event->option - 1] : NULL);
+    field_text(sink, "command", len > 0 ? command : NULL);
+    field_number(sink, "script", true, by_command && (event->command & TRAIL_SCRIPT));
+    field_number(sink, "client-id", author != NULL, author != NULL ? author->id : 0);
+    field_text(sink, "client-name", author != NULL ? author->name : NULL);
+    field_text(sink, "user", author != NULL ? author->user : NULL);
+    field_number(sink, "memory", event->what == TRAIL_EVICTED, event->extra * 1024);
+    field_number(sink, "to-db", event->what == TRAIL_MOVED || event->what == TRAIL_SWAPPED,
                  event->extra);
-    field_hash(out, "to-hash", event->what == TRAIL_RENAMED, event->extra);
+    field_hash(sink, "to-hash", event->what == TRAIL_RENAMED, event->extra);
+    sink->close(sink->ctx, '}');
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -180,72 +179,126 @@ static void put_end_first(struct answer *answer)
     events[0] = end;
 }
 
-static bool find_member(const struct entry *entry, struct bytes member, msec *at)
+/* A member that has expired and is still kept is missing. */
+static bool find_member(const struct object *object, struct bytes member, msec now, msec *at)
 {
-    if (entry->object.type == TYPE_DEHYDRATOR) {
-        const struct dehydrator *dehydrator = entry->object.dehydrator;
+    if (object->type == TYPE_DEHYDRATOR) {
+        const struct dehydrator *dehydrator = object->dehydrator;
         const struct element *element = dehydrator_find(dehydrator, member);
         if (element != NULL) *at = dehydrator_stage(dehydrator, element).at;
         return element != NULL;
     }
-    return type_has_members(entry->object.type) &&
-           object_member_deadline(&entry->object, member, at);
+    return type_has_members(object->type) && object_member_deadline(object, member, at) &&
+           !instant_expired(*at, now);
 }
 
-static void examine(struct call *call, const struct bytes *member, struct answer *answer)
+static void examine(const struct why_question *question, struct answer *answer)
 {
-    struct txn *txn = call->txn;
-    struct bytes key = call->argv[2];
-    const struct trail *trail = txn->store->trail;
-    unsigned db = txn->ks->db;
-    struct entry *entry = txn_find_without_lru(txn, key);
-    bool is_there = entry != NULL;
+    const struct keyspace *ks = question->ks;
+    const struct bytes *member = question->member;
+    struct bytes key = question->key;
+    const struct trail *trail = question->store->trail;
+    const struct entry *entry = keyspace_find(ks, key);
+    bool has_expired = entry != NULL && entry_expired(ks, entry, question->now);
     *answer = (struct answer){ .state = IS_MISSING, .deadline = NEVER };
-    if (is_there && member == NULL) answer->deadline = entry_expires_at(txn->ks, entry);
-    if (is_there && member != NULL) is_there = find_member(entry, *member, &answer->deadline);
-    if (is_there) answer->state = IS_LIVE;
-    /* A replica, and a server during CLIENT PAUSE, hide what they may not remove. */
-    const struct entry *kept = keyspace_find(txn->ks, key);
-    if (entry == NULL && kept != NULL && member == NULL) {
-        answer->state = IS_OVERDUE;
-        answer->deadline = entry_expires_at(txn->ks, kept);
+    if (entry != NULL && member == NULL) {
+        answer->state = has_expired ? IS_OVERDUE : IS_LIVE;
+        answer->deadline = entry_expires_at(ks, entry);
     }
+    if (entry != NULL && !has_expired && member != NULL &&
+        find_member(&entry->object, *member, question->now, &answer->deadline))
+        answer->state = IS_LIVE;
+    if (answer->state == IS_MISSING) answer->deadline = NEVER;
 
-    uint64_t hash = trail_hash(siphash(key.data, key.len), db);
+    uint64_t hash = trail_hash(siphash(key.data, key.len), ks->db);
     answer->hash =
         member == NULL ? hash : trail_member_hash(hash, siphash(member->data, member->len));
     answer->count =
-        trail_find(trail, answer->hash, db, answer->events, &answer->since, &answer->shared);
-    if (member != NULL) add_ends_of_key(answer, trail, hash, db);
+        trail_find(trail, answer->hash, ks->db, answer->events, &answer->since, &answer->shared);
+    if (member != NULL) add_ends_of_key(answer, trail, hash, ks->db);
     if (answer->state == IS_MISSING) put_end_first(answer);
+}
+
+void expiry_why_answer(const struct why_question *question, const struct why_sink *sink)
+{
+    static const char *const states[] = { "live", "overdue", "missing" };
+    struct answer answer;
+    examine(question, &answer);
+    sink->open(sink->ctx, NULL, '{', 7);
+    field_text(sink, "state", states[answer.state]);
+    field_instant(sink, "deadline", answer.deadline);
+    field_number(sink, "db", true, question->ks->db);
+    field_hash(sink, "hash", true, trail_extra(answer.hash));
+    field_number(sink, "since", true, (uint64_t)answer.since);
+    field_number(sink, "shared", true, answer.shared);
+    sink->open(sink->ctx, "records", '[', answer.count);
+    for (size_t i = 0; i < answer.count; i++)
+        write_event(sink, question->store, &answer.events[i]);
+    sink->close(sink->ctx, ']');
+    sink->close(sink->ctx, '}');
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void reply_open(void *ctx, const char *name, char bracket, size_t count)
+{
+    if (name != NULL) resp_bulk_text(ctx, name);
+    if (bracket == '{')
+        resp_map(ctx, count);
+    else
+        resp_array(ctx, count);
+}
+
+static void reply_close(void *ctx, char bracket)
+{
+    (void)ctx;
+    (void)bracket;
+}
+
+static void reply_text(void *ctx, const char *name, struct bytes text)
+{
+    resp_bulk_text(ctx, name);
+    resp_bulk(ctx, text.data, text.len);
+}
+
+static void reply_number(void *ctx, const char *name, int64_t value)
+{
+    resp_bulk_text(ctx, name);
+    resp_integer(ctx, value);
+}
+
+static void reply_nothing(void *ctx, const char *name)
+{
+    resp_bulk_text(ctx, name);
+    resp_null(ctx);
 }
 
 void cmd_expiry_why(struct call *call)
 {
-    static const char *const states[] = { "live", "overdue", "missing" };
-    const struct bytes *member = NULL;
+    struct txn *txn = call->txn;
     if (call->argc != 3 && (call->argc != 5 || !arg_is(call, 3, "MEMBER"))) {
         fail(call, ERR_EXPIRY_WHY_OPTION);
         return;
     }
-    if (call->txn->store->trail == NULL) {
+    if (txn->store->trail == NULL) {
         fail(call, ERR_EXPIRY_WHY_OFF);
         return;
     }
-    if (call->argc == 5) member = &call->argv[4];
-    struct answer answer;
-    examine(call, member, &answer);
-
-    struct resp_writer *out = call->out;
-    resp_map(out, 7);
-    field_text(out, "state", states[answer.state]);
-    field_instant(out, "deadline", answer.deadline);
-    reply_named_integer(call, "db", call->txn->ks->db);
-    field_hash(out, "hash", true, trail_extra(answer.hash));
-    reply_named_integer(call, "since", answer.since);
-    reply_named_integer(call, "shared", answer.shared);
-    resp_bulk_text(out, "records");
-    resp_array(out, answer.count);
-    for (size_t i = 0; i < answer.count; i++)
-        reply_event(out, call->txn->store, &answer.events[i]);
+    txn_find_without_lru(txn, call->argv[2]); /* removes what has expired, if it may */
+    const struct why_question question = {
+        .store = txn->store,
+        .ks = txn->ks,
+        .key = call->argv[2],
+        .member = call->argc == 5 ? &call->argv[4] : NULL,
+        .now = txn->now,
+    };
+    const struct why_sink sink = {
+        .open = reply_open,
+        .close = reply_close,
+        .text = reply_text,
+        .integer = reply_number,
+        .null = reply_nothing,
+        .ctx = call->out,
+    };
+    expiry_why_answer(&question, &sink);
 }

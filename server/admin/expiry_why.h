@@ -1,6 +1,11 @@
-/* expiry_why: EXPIRY WHY: who set the deadline of a key or member, and what ended it. */
+/* expiry_why: EXPIRY WHY: who set the deadline of a key or member, and what ended it. The page of
+ * the metrics port asks the same. */
 #ifndef SERVER_ADMIN_EXPIRY_WHY_H
 #define SERVER_ADMIN_EXPIRY_WHY_H
+
+#include <stdint.h>
+
+#include "store/store.h"
 
 struct call;
 
@@ -15,5 +20,28 @@ struct call;
     "it is not known"
 
 void cmd_expiry_why(struct call *call);
+
+/* A question about a key, or a member if that is not NULL. The store has a trail. */
+struct why_question {
+    const struct store *store;
+    const struct keyspace *ks;
+    struct bytes key;
+    const struct bytes *member;
+    msec now;
+};
+
+/* Receives the answer, one object. `name` is that of the value, and NULL for the whole answer and
+ * in a list. */
+struct why_sink {
+    void (*open)(void *ctx, const char *name, char bracket, size_t count); /* '{' or '[' */
+    void (*close)(void *ctx, char bracket);                                /* '}' or ']' */
+    void (*text)(void *ctx, const char *name, struct bytes text);
+    void (*integer)(void *ctx, const char *name, int64_t value);
+    void (*null)(void *ctx, const char *name);
+    void *ctx;
+};
+
+/* Changes nothing: a key that has expired and is still there is overdue. */
+void expiry_why_answer(const struct why_question *question, const struct why_sink *sink);
 
 #endif
