@@ -50,11 +50,13 @@ static void on_request(struct evhttp_request *request, void *ctx)
         peer != NULL && (strncmp(peer, "127.", 4) == 0 || strcmp(peer, "::1") == 0);
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
     enum evhttp_cmd_type command = evhttp_request_get_command(request);
+    struct bytes query = bytes_of_text(uri == NULL ? NULL : evhttp_uri_get_query(uri));
     struct site_request asked = { .method = command == EVHTTP_REQ_GET    ? SITE_GET
                                             : command == EVHTTP_REQ_HEAD ? SITE_HEAD
                                                                          : SITE_OTHER,
                                   .path =
                                       bytes_of_text(uri == NULL ? "" : evhttp_uri_get_path(uri)),
+                                  .query = query,
                                   .host = header_of(request, "Host"),
                                   .authorization = header_of(request, "Authorization"),
                                   .from_loopback = from_loopback,

@@ -6,11 +6,12 @@
  *
  * Folder server/http: the metrics port: libevent's HTTP server on the daemon's loop. http and
  * listeners handle HTTP and sockets, visitors bounds connections, login checks users; site
- * answers a request without knowing of any of these, with metrics (Prometheus) or state (JSON
- * for the page in page/). Both read figures, which reads the reports that INFO reads. history
- * has the last five minutes, survey counts keys in background slices on demand. Requests change
- * nothing, so they are answered inside the loop's callbacks, even while data is being loaded or
- * a script runs long. Start with site.h; doc/metrics.md is the page for users.
+ * answers a request without knowing of any of these, with metrics (Prometheus), state (JSON for
+ * the page in page/) or why (the page's question about a key). Both read figures, which reads the
+ * reports that INFO reads. history has the last five minutes, survey counts keys in background
+ * slices on demand. Requests change nothing, so they are answered inside the loop's callbacks, even
+ * while data is being loaded or a script runs long. Start with site.h; doc/metrics.md is the page
+ * for users.
  *
  * May use: conf server/engine/acl server/admin server/admin/client server/base server/cmd/call
  * server/net server/engine/observe server/disk server/engine/react server/replica

@@ -6,6 +6,7 @@
 #include "server/http/metrics.h"
 #include "server/http/page_files.h"
 #include "server/http/state.h"
+#include "server/http/why.h"
 
 /* The page loads nothing from other sites and cannot be framed. Each reply closes its connection,
  * so that bytes after a request are never taken for another one. */
@@ -30,7 +31,8 @@ const struct site_header *site_status_header(int status)
     switch (status) {
     case 401: return &challenge;
     case 405: return &methods;
-    case 429: return &retry;
+    case 429:
+    case 503: return &retry;
     default: return NULL;
     }
 }
@@ -96,15 +98,34 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Updates the clock and the survey. While data is being loaded or a script runs, keys must not be
- * counted, and the clock stands still. */
-static void update(struct site *site)
+/* While data is being loaded or a script runs, keys must not be counted, and the clock stands
+ * still. */
+static bool is_idle(const struct site *site)
 {
     const struct engine *engine = site->context->engine;
-    if (!engine->loading && engine->busy == NOT_BUSY) {
-        clock_tick(site->context->clock);
-        survey_ask(site->survey);
+    return !engine->loading && engine->busy == NOT_BUSY;
+}
+
+/* Updates the clock and the survey. */
+static void update(struct site *site)
+{
+    if (!is_idle(site)) return;
+    clock_tick(site->context->clock);
+    survey_ask(site->survey);
+}
+
+static void answer_why(struct site *site, struct bytes query, struct site_reply *reply)
+{
+    if (!is_idle(site)) {
+        refuse(reply, 503, "Service Unavailable", "The server is loading or busy. Try again.\n");
+        return;
     }
+    clock_tick(site->context->clock);
+    bool is_answer = why_write(&reply->body, site->context, query);
+    reply->type = is_answer ? "application/json" : "text/plain; charset=utf-8";
+    if (is_answer) return;
+    reply->status = 400;
+    reply->reason = "Bad Request";
 }
 
 void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply)
@@ -122,10 +143,12 @@ void site_answer(struct site *site, const struct site_request *request, struct s
         reply->type = "application/json";
         update(site);
         state_write(&reply->body, site->context, &site->counts, site->survey, site->history);
+    } else if (bytes_equal(request->path, LIT("/why.json"))) {
+        answer_why(site, request->query, reply);
     } else if (page_file_find(request->path, &file)) {
         reply->type = file.type;
         outbuf_append(&reply->body, file.content.data, file.content.len);
     } else {
-        refuse(reply, 404, "Not Found", "Available: /, /metrics and /state.json.\n");
+        refuse(reply, 404, "Not Found", "Available: /, /metrics, /state.json and /why.json.\n");
     }
 }

@@ -21,7 +21,7 @@ enum site_method { SITE_GET, SITE_HEAD, SITE_OTHER };
 /* A request. Texts are borrowed; empty if the request lacks them. */
 struct site_request {
     enum site_method method;
-    struct bytes path; /* without the query, as it was sent */
+    struct bytes path, query; /* as they were sent; the query is what follows '?' */
     struct bytes host, authorization;
     bool from_loopback;
     bool crowded; /* too many delayed replies to failed logins: do not check more passwords */

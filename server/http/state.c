@@ -143,6 +143,39 @@ static void list_groups(struct state *state)
     json_close(json, ']');
 }
 
+/* ---- policies -------------------------------------------------------------------------------- */
+
+struct named_policy {
+    struct bytes name;
+    struct policy_stats stats;
+};
+
+static void note_policy(void *ctx, struct bytes name, const struct policy *policy)
+{
+    struct named_policy one = { name, *policy_stats_of(policy) };
+    note(ctx, &one, one.stats.expired_unread + one.stats.expired_read);
+}
+
+static void list_policies(struct state *state)
+{
+    struct json *json = &state->json;
+    struct named_policy found[MOST];
+    struct top top = { .entries = found, .size = sizeof(found[0]) };
+    policies_each(&state->context->store->policies, note_policy, &top);
+    json_integer(json, "policyCount", (int64_t)top.total);
+    json_open(json, "policies", '[');
+    for (size_t i = 0; i < top.count; i++) {
+        json_open(json, NULL, '{');
+        json_text(json, "name", found[i].name);
+        json_integer(json, "set", (int64_t)found[i].stats.set);
+        json_integer(json, "expiredUnread", (int64_t)found[i].stats.expired_unread);
+        json_integer(json, "expiredRead", (int64_t)found[i].stats.expired_read);
+        json_integer(json, "expiredMisses", (int64_t)found[i].stats.expired_misses);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 /* ---- commands and errors --------------------------------------------------------------------- */
 
 static void note_command(void *ctx, struct command_ref ref)
@@ -383,6 +416,7 @@ void state_write(struct outbuf *out, const struct server_context *context,
         write_hour(&state);
         list_dehydrators(&state);
         list_groups(&state);
+        list_policies(&state);
         list_commands(&state);
         list_errors(&state);
         list_slow_calls(&state);

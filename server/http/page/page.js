@@ -243,7 +243,7 @@ function showExpiry({ hour, expiry, lag, lagOfMinute, now }) {
   show("expired-minute", count(lagOfMinute.count));
   show("expired", count(expiry.expiredKeys + expiry.expiredMembers));
   show("overdue", count(expiry.overdue));
-  show("keys", `${count(expiry.keys)}, ${count(expiry.withDeadline)} with a deadline`);
+  show("keys", `${count(expiry.keys)}, ${count(expiry.withDeadline)}`);
   show("evicted", count(expiry.evictedKeys));
 }
 
@@ -360,6 +360,15 @@ function showGroups({ groups, groupCount }) {
   show("groups-note", groupCount === 0 ? "There are no groups." : shownOf(groupCount));
 }
 
+function showPolicies({ policies, policyCount }) {
+  fillTable("policies", policies, (row, one) => {
+    cell(row, one.name);
+    for (const value of [one.set, one.expiredUnread, one.expiredRead, one.expiredMisses])
+      cell(row, count(value), "number");
+  });
+  show("policies-note", policyCount === 0 ? "There are no policies." : shownOf(policyCount));
+}
+
 function showCommands({ commands }) {
   const all = commands.reduce((sum, one) => sum + one.usec, 0);
   const callsOf = (name) => (answer) => {
@@ -389,6 +398,68 @@ function showSlow({ slow }) {
   show("slow-note", slow.length === 0 ? "None." : shownOf(slow.length));
 }
 
+// ---- why is this key gone? ----
+
+function instant(msec) {
+  return new Date(msec).toLocaleString([], { hour12: false });
+}
+
+function authorOf(one) {
+  if (one.by === "policy") return one.policy === null ? "a policy" : `policy ${one.policy} ${one.option}`;
+  if (one.by !== "command") return one.by;
+  const who = one["client-name"] || (one["client-id"] === null ? "" : `client ${one["client-id"]}`);
+  const call = `${(one.command || "a command").toUpperCase()}${one.script ? " in a script" : ""}`;
+  return [call, who && `by ${who}`, one.user && one.user !== "default" && `as ${one.user}`]
+    .filter(Boolean).join(" ");
+}
+
+function detailOf(one) {
+  const parts = [];
+  if (one.deadline !== null)
+    parts.push(`${one.what === "deadline-set" ? "to" : "deadline"} ${instant(one.deadline)}`);
+  if (one.before !== null) parts.push(`before: ${instant(one.before)}`);
+  if (one["late-ms"] !== null) parts.push(`${span(one["late-ms"])} late`);
+  if (one.memory !== null) parts.push(`${bytes(one.memory)} in use`);
+  if (one["to-db"] !== null) parts.push(`with database ${one["to-db"]}`);
+  return parts.join(", ");
+}
+
+function showWhy(name, answer) {
+  show("why-answer", answer.deadline === null ? `${name} is ${answer.state}`
+    : `${name} is ${answer.state}, with the deadline ${instant(answer.deadline)}`);
+  byId("why-records").replaceChildren(...answer.records.map((one) => {
+    const row = document.createElement("tr");
+    cell(row, instant(one.at), "time");
+    const what = cell(row, `${one.what}: ${authorOf(one)}`);
+    const detail = document.createElement("small");
+    detail.textContent = detailOf(one);
+    what.append(detail);
+    return row;
+  }));
+  show("why-note", answer.records.length === 0 ? `Nothing is recorded since ${instant(answer.since)}.`
+    : `The record is complete since ${instant(answer.since)}.`);
+}
+
+async function askWhy(event) {
+  event.preventDefault();
+  const query = new URLSearchParams({ key: byId("why-key").value, db: byId("why-db").value });
+  if (byId("why-member").value !== "") query.set("member", byId("why-member").value);
+  const name = [byId("why-key").value, byId("why-member").value].filter(Boolean).join(", ");
+  byId("why-records").replaceChildren();
+  show("why-note", "");
+  byId("why").hidden = false;
+  try {
+    const answer = await fetch(`why.json?${query}`,
+      { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+    if (answer.ok) showWhy(name, await answer.json());
+    else show("why-answer", await answer.text());
+  } catch (error) {
+    show("why-answer", "The server does not answer.");
+  }
+}
+
+byId("why-form").addEventListener("submit", askWhy);
+
 // ---- the connection ----
 
 function setState(name, text) {
@@ -412,6 +483,7 @@ function showState() {
   showReplication(state);
   showDehydrators(state);
   showGroups(state);
+  showPolicies(state);
   showCommands(state);
   showErrors(state);
   showSlow(state);

@@ -5,10 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 import prometheus
-from daemon import Daemon, Skipped, equal, free_port, main, own, wait_for
+from daemon import Daemon, Skipped, equal, free_port, main, own, plain, read_reply, wait_for
 from http_port import Port, rows_of_page
 from prometheus import value_of, values_by
 
@@ -372,6 +373,89 @@ def page_lists_every_metric_and_no_other():
             shown = {label for _, pairs in families[name].samples for label, _ in pairs} - {"le"}
             if shown:
                 equal(shown, set(re.findall(r"`(\w+)`", labels)), name)
+
+
+# ---- why is this key gone? ----
+
+def why(port, query):
+    reply = port.ask("/why.json" + query)
+    equal((reply.status, reply.headers["content-type"]), (200, "application/json"), query)
+    return json.loads(reply.body)
+
+
+@own
+def the_answer_is_that_of_expiry_why():
+    with Port() as daemon, daemon.redis(db=3, client_name="shop") as client, daemon.raw() as third:
+        daemon.hold()
+        third.call("HELLO", 3)
+        third.call("SELECT", 3)
+        client.execute_command("POLICY", "SET", "s:*", "MAXTTL", "2m")
+        client.set("a b&c=%+\u00e9", "v", px=100)
+        client.set("s:1", "v", ex=600)
+        client.execute_command("HSETEX", "hash", "EX", 600, "FIELDS", 1, "field", "v")
+        client.execute_command("REDE.PUSH", "jobs", 600, "payload", "id")
+        client.set("moved", "v", ex=600)
+        client.move("moved", 5)
+        client.rename("s:1", "s:2")
+        daemon.step(200)
+        client.flushdb()
+        client.set("live", "v", ex=60)
+        for key, member in (("a b&c=%+\u00e9", None), ("s:1", None), ("s:2", None), ("hash", "field"), ("jobs", "id"),
+                            ("moved", None), ("live", None), ("never", None), ("", None), ("hash", "")):
+            words = [] if member is None else ["MEMBER", member]
+            query = {"key": key, "db": "3"} | ({} if member is None else {"member": member})
+            equal(why(daemon, "?" + urllib.parse.urlencode(query)),
+                  plain(read_reply(third.call("EXPIRY", "WHY", key, *words))[0], "utf-8"), f"{key} {member}")
+        equal(why(daemon, "?key=live")["state"], "missing")
+        equal(why(daemon, "?key=moved&db=5")["state"], "live")
+
+
+@own
+def names_of_any_bytes_can_be_asked_for():
+    with Port() as daemon, daemon.redis() as client:
+        name = bytes(range(256))
+        client.set(name, "v", ex=60)
+        equal(why(daemon, "?key=" + urllib.parse.quote(name))["state"], "live")
+        equal(why(daemon, "?key=" + "%61" * 2000)["state"], "missing")
+
+
+@own
+def question_removes_no_overdue_key():
+    with Port() as daemon, daemon.redis() as client:
+        daemon.hold()
+        client.set("k", "v", px=100)
+        client.execute_command("HSETEX", "h", "PX", 100, "FIELDS", 1, "f", "v")
+        client.hset("h", "g", "v")
+        client.execute_command("CLIENT", "PAUSE", 100_000, "WRITE")
+        daemon.step(200)
+        equal(why(daemon, "?key=k")["state"], "overdue")
+        equal(why(daemon, "?key=h&member=f")["state"], "missing")
+        equal(why(daemon, "?key=h&member=g")["state"], "live")
+
+
+@own
+def wrong_questions_get_a_reason():
+    with Port() as daemon, daemon.redis() as client:
+        for query in ("", "?", "?db=0", "?key", "?key=a&db=16", "?key=a&db=-1", "?key=a&db=x", "?key=a&db=", "?akey=a"):
+            reply = daemon.ask("/why.json" + query)
+            equal((reply.status, reply.text().startswith("Ask for a key")), (400, True), query)
+        equal(daemon.ask("/why.json?key=" + "x" * 9000).status // 100, 4)
+        for query in ("?key=%", "?key=%4", "?key=%zz&db=0", "?key=a&key=b&x=y&", "?&&key=a"):
+            equal(why(daemon, query)["state"], "missing", query)
+        client.config_set("why-memory", 0)
+        reply = daemon.ask("/why.json?key=a")
+        equal((reply.status, "why-memory is 0" in reply.text()), (400, True))
+
+
+@own
+def why_needs_the_rights_of_the_page():
+    with Port("--requirepass", "secret") as daemon:
+        equal(daemon.ask("/why.json?key=a").status, 401)
+        equal(daemon.login("default", "secret", "/why.json?key=a").status, 200)
+        equal(daemon.login("default", "wrong", "/why.json?key=a").status, 401)
+        client = daemon.redis(password="secret")
+        client.execute_command("ACL", "SETUSER", "ann", "on", ">pw", "%R~s:*", "+info", "+expiry", "+slowlog")
+        equal(daemon.login("ann", "pw", "/why.json?key=s:1").status, 401)
 
 
 if __name__ == "__main__":

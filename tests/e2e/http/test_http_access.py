@@ -31,6 +31,7 @@ def paths_and_methods_that_are_served():
             head = daemon.ask(path, "HEAD")
             equal((head.status, head.body), (200, b""), path)
             assert int(head.headers["content-length"]) > 0, path
+        equal(daemon.ask("/why.json?key=k").status, 200)
         for path in ("/nothing", "/metrics/", "//metrics", "/page/index.html", "/../metrics", "*",
                      "/%6detrics", "/metrics%00"):
             equal(daemon.ask(path).status, 404, path)

@@ -102,6 +102,8 @@ def fill(daemon):
     client.config_set("slowlog-log-slower-than", -1)
     for i in range(300):
         client.get(f"session:{i}")
+    for prefix, ttl in (("cart", 900), ("code", 120_000), ("page", 60_000), ("session", 1_800_000)):
+        client.execute_command("POLICY", "SET", f"{prefix}:*", "TTL", ttl)
 
 
 def shown(condition):
@@ -233,6 +235,57 @@ def page_shows_the_figures_of_the_server():
         assert int(text_of(browser, "in-hour")) >= 80, text_of(browser, "in-hour")
         assert "hidden-word" not in browser.run("return document.documentElement.outerHTML")
         equal(browser.messages(), [], "console")
+
+
+def ask_why(browser, key, member=""):
+    browser.run("""
+        for (const [name, value] of [["key", arguments[0]], ["member", arguments[1]]])
+            document.getElementById(`why-${name}`).value = value;
+        document.getElementById("why-answer").textContent = "";
+        document.querySelector("#why-form button").click();""", key, member)
+    assert shown(lambda: text_of(browser, "why-answer") != "" and text_of(browser, "why-note") != "")
+    return text_of(browser, "why-answer"), words_of(browser, "why-records")[1::2]
+
+
+@own
+def page_tells_why_a_key_is_gone():
+    name = "<img src=x onerror=alert(1)>&\u00e9 '\"%+;"
+    with with_port() as daemon, Browser() as browser, daemon.raw() as raw:
+        browser.look(*SIZES["phone"], "dark")
+        come_live(browser, daemon.url)
+        raw.call("CLIENT", "SETNAME", "<b>shop</b>")
+        raw.call("SET", name, "v", "PX", 1)
+        raw.call("HSETEX", "hash", "EX", 600, "FIELDS", 1, "field", "v")
+        assert shown(lambda: text_of(browser, "expired") == "1")
+        equal(ask_why(browser, name), (f"{name} is missing", [
+            "expired: expiry", "deadline-set: SET by <b>shop</b>"]))
+        answer, records = ask_why(browser, "hash", "field")
+        assert answer.startswith("hash, field is live, with the deadline "), answer
+        equal(records, ["deadline-set: HSETEX by <b>shop</b>"])
+        equal(ask_why(browser, "never"), ("never is missing", []))
+        equal(browser.run(TOO_WIDE), [])
+        raw.call("CONFIG", "SET", "why-memory", 0)
+        browser.run("document.querySelector('#why-form button').click()")
+        assert shown(lambda: "why-memory is 0" in text_of(browser, "why-answer"))
+        equal([line for line in browser.messages() if "400" not in str(line)], [], "console")
+
+
+@own
+def page_has_a_line_for_each_policy():
+    with with_port() as daemon, Browser() as browser, daemon.raw() as raw:
+        come_live(browser, daemon.url)
+        equal(text_of(browser, "policies-note"), "There are no policies.")
+        raw.call("POLICY", "SET", "idle*", "TTL", 1000)
+        raw.call("POLICY", "SET", "<i>s:*", "TTL", 1)
+        raw.call("MULTI")
+        for key in ("<i>s:1", "<i>s:2", "<i>s:3"):
+            raw.call("SET", key, "v")
+        raw.call("GET", "<i>s:1")
+        raw.call("EXEC")
+        assert shown(lambda: words_of(browser, "policies") == [
+            "<i>s:*", "3", "2", "1", "0", "idle*", "0", "0", "0", "0"]), words_of(browser, "policies")
+        raw.call("GET", "<i>s:1")
+        assert shown(lambda: words_of(browser, "policies")[4] == "1"), words_of(browser, "policies")
 
 
 @own

@@ -1,0 +1,14 @@
+/* why: the text of /why.json: the answer of EXPIRY WHY, for the page's search field. */
+#ifndef SERVER_HTTP_WHY_H
+#define SERVER_HTTP_WHY_H
+
+#include <stdbool.h>
+
+#include "server/admin/admin.h"
+#include "store/mem/outbuf.h"
+
+/* Appends the answer for the query's key, member (optional) and db (0 without one); if there is no
+ * answer, the reason as text, and returns false. */
+bool why_write(struct outbuf *out, const struct server_context *context, struct bytes query);
+
+#endif
