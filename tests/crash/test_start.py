@@ -1,15 +1,22 @@
 #!/usr/bin/python3 -B
-"""Start with data: replies while the daemon loads, expiry of overdue keys, removal of leftover files."""
+"""Start with data: replies while the daemon loads, expiry of overdue keys, removal of leftover files, files of version
+0.1."""
 import os
+import shutil
+import subprocess
 import time
 
-from crash import (EIO, EVER, LARGE_KEYS, LOADING, NOON, READ, Kept, calls, encode, equal, fill_large,
-                   run, start_slowly, test, wait_for)
+from crash import (DIE_BEFORE, DIE_BEHIND, EIO, EVER, FIRST_PROCESS, LARGE_KEYS, LOADING, NOON, READ, ROOT, Budget,
+                   Kept, await_rewritten, calls, encode, equal, fill_large, run, seeded, start_slowly, test, wait_for)
 from daemon import free_port
 from sentinels import DOWN_MSEC, Sentinel
 
 OK = b"+OK\r\n"
 MANY = 20_000
+OLD = os.path.join(ROOT, "tests", "kept", "0.1", "journal")
+DIGEST_0_1 = b"+20fc6c29e446d8fc95e0350f96ced7d0\r\n"  # as in tests/e2e/files/test_kept.py
+CHECK = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools", "expired-check")
+WRITES = 5  # in each form of the journal
 
 
 @test
@@ -263,6 +270,97 @@ def second_daemon_with_a_journal_in_one_folder_does_not_start():
             daemon.kill()
             rival.start()
             equal(rival.call("EXISTS", "k", "l"), b":2\r\n", "after the first one was killed")
+
+
+# ---- files of version 0.1 ---------------------------------------------------------------------
+
+# The server continues such a journal in the first form, rewrites it into the second form, and writes on.
+
+class Old(Kept):
+    """The first start begins with the old folder."""
+
+    def start(self):
+        if self.plan is None:
+            shutil.copytree(OLD, os.path.join(self.dir, "data"))
+        super().start()
+
+    def versions(self):
+        """Of its journals, in their order."""
+        names = [name for name in os.listdir(self.journal_dir) if name.endswith(".incr.aof")]
+        found = []
+        for name in sorted(names, key=lambda name: int(name.split(".")[2])):
+            with open(os.path.join(self.journal_dir, name), "rb") as file:
+                found.append(file.read(18)[-1:])
+        return found
+
+
+def write(daemon, numbers, sure):
+    for number in numbers:
+        equal(daemon.call("SET", f"since{number}", "v"), OK)
+        sure.append(number)
+
+
+def go_on(daemon, sure):
+    """A start, writes in the first form, a rewrite, writes in the second form, a stop."""
+    daemon.start()
+    equal(daemon.versions(), [b"1"])
+    write(daemon, range(WRITES), sure)
+    equal(daemon.call("BGREWRITEAOF")[:1], b"+")
+    await_rewritten(daemon)
+    write(daemon, range(WRITES, 2 * WRITES), sure)
+    equal(daemon.versions(), [b"2"])
+    daemon.stop()
+
+
+def check_old_data(daemon, sure):
+    """Starts the daemon, and stops it."""
+    daemon.start()
+    for number in sure:
+        equal(daemon.call("GET", f"since{number}"), b"$1\r\nv\r\n", number)
+    daemon.call("DEL", *(f"since{number}" for number in range(2 * WRITES)))
+    equal(daemon.digest(), DIGEST_0_1)
+    daemon.stop()
+    said = subprocess.run([CHECK, "--deep", daemon.data], capture_output=True, text=True, timeout=60, check=False)
+    equal(said.returncode, 0, said.stdout + said.stderr)
+
+
+def steps():
+    """The number of calls from the start to the stop."""
+    with Old(fault=True) as daemon:
+        daemon.kill()
+        daemon.plan.count(whose=FIRST_PROCESS)
+        sure = []
+        go_on(daemon, sure)
+        count = daemon.plan.calls
+        equal(len(sure), 2 * WRITES)
+        check_old_data(daemon, sure)
+    return count
+
+
+def kill_at(number, how):
+    with Old(fault=True) as daemon:
+        daemon.kill()
+        daemon.plan.set(number, how, whose=FIRST_PROCESS)
+        sure = []
+        try:
+            go_on(daemon, sure)
+        except (AssertionError, ConnectionError, OSError):
+            if daemon.plan.acted == 0:
+                raise
+        if daemon.plan.acted > 0 and daemon.process is not None:  # None: it died in stop()
+            daemon.await_death()
+        daemon.plan.heal()
+        check_old_data(daemon, sure)
+
+
+@test
+def kill_at_each_step_from_the_first_form_to_the_second_loses_nothing():
+    count, budget = steps(), Budget()
+    assert count > 4 * WRITES, count
+    points = [(number, how) for number in range(1, count + 1) for how in (DIE_BEFORE, DIE_BEHIND)]
+    seeded("points").shuffle(points)
+    while budget.more(12):
+        kill_at(*points[(budget.done - 1) % len(points)])
 
 
 run()
