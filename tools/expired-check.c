@@ -39,7 +39,7 @@ struct check {
         msec from, to;
     } points;
     enum verdict worst;
-    uint64_t files, bytes, commands, records, counts[UNREADABLE + 1], fixed;
+    uint64_t files, bytes, changes, records, counts[UNREADABLE + 1], fixed;
 };
 
 /* ---- one file's report ----------------------------------------------------------------------- */
@@ -60,8 +60,8 @@ static void print_snapshot(const struct judgement *found)
     printf(", %" PRIu64 " bytes", found->size);
     if (info->length > 0)
         printf(" (%" PRIu64 " unpacked, %" PRIu32 " blocks): %" PRIu64 " keys in %" PRIu64
-               " commands",
-               info->raw, info->blocks, info->keys, found->commands);
+               " changes",
+               info->raw, info->blocks, info->keys, found->effects);
     putchar('\n');
 }
 
@@ -233,8 +233,8 @@ static void check_file(struct check *check, const struct data_file *file)
     case DATA_MANIFEST: puts("manifest"); break;
     case DATA_SNAPSHOT: print_snapshot(&found); break;
     case DATA_JOURNAL:
-        printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " commands\n",
-               versions[found.journal.version], found.size, found.journal.records, found.commands);
+        printf("journal%s, %" PRIu64 " bytes: %" PRIu64 " records, %" PRIu64 " changes\n",
+               versions[found.journal.version], found.size, found.journal.records, found.effects);
         if (found.journal.records > found.journal.undated) {
             print_instants("  changes", found.journal.first, found.journal.last);
             if (found.journal.set_back) fputs("; the clock was set back in between", stdout);
@@ -261,7 +261,7 @@ static void check_file(struct check *check, const struct data_file *file)
     check->files++;
     check->bytes += found.size;
     check->records += found.journal.records;
-    check->commands += found.commands;
+    check->changes += found.effects;
     check->fixed += is_fixed;
     if (is_fixed) found.verdict = WHOLE;
     check->counts[found.verdict]++;
@@ -275,9 +275,9 @@ static int check_all(struct check *check, const struct data_files *all)
     end_store(check);
     end_points(check);
 
-    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " commands: "
+    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " changes: "
            "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
-           check->files, check->bytes, check->records, check->commands, check->counts[WHOLE],
+           check->files, check->bytes, check->records, check->changes, check->counts[WHOLE],
            check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
     if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
     putchar('\n');

@@ -58,10 +58,16 @@ int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
         cut->bytes += got;
     }
 
+    /* A journal of version 1 remains one: the server that wrote it refuses version 2. */
+    char first[] = RECORD_FIRST_LINE, head[sizeof(RECORD_MAGIC)];
+    if (error == 0 && at == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
+    if (error == 0 && at == 0 && got == sizeof(head) &&
+        memcmp(head, RECORD_FIRST_LINE_1, sizeof(head)) == 0)
+        memcpy(first, RECORD_FIRST_LINE_1, sizeof(first));
+
     if (error == 0 && cut->bytes > 0) error = disk_keep_end(fd, path, at, cut->kept);
     if (error == 0) error = disk_cut(fd, at);
-    if (error == 0 && at == 0)
-        error = disk_write_bytes(fd, RECORD_FIRST_LINE, strlen(RECORD_FIRST_LINE), 0);
+    if (error == 0 && at == 0) error = disk_write_bytes(fd, first, sizeof(first) - 1, 0);
     if (error == 0) error = disk_sync(fd);
     disk_close(fd);
     return error;

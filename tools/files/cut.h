@@ -19,7 +19,8 @@ struct cut {
 int cut_check_unused(const char *path);
 
 /* Cuts a segment at `at`, after copying the bytes behind it to cut->kept. After a cut at 0 it
- * writes a journal's first line again. EEXIST: the file for the copy exists already. */
+ * writes a journal's first line again, of the version that the file had, or the current one if that
+ * can't be read. EEXIST: the file for the copy exists already. */
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut);
 
 #endif
