@@ -151,13 +151,13 @@ GOLD := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 QUICK_LINK ?= $(GOLD) $(if $(SANITIZE),,-Wl,-S) # empty: for a debugger
 $(SUITES) $(TOOLS) $(FUZZERS): PARTS = -fno-lto $(if $(filter $(SUITES),$@),$(QUICK_LINK))
 
-# Whole programs need a server to run in, payloads a part of it.
-$(addprefix $(B)/tests/fuzz/,import_fuzz restore_fuzz script_formats_fuzz): $(SERVER)
+# Whole programs need a server to run in, payloads and journals a part of it.
+$(addprefix $(B)/tests/fuzz/,brief_fuzz import_fuzz restore_fuzz script_formats_fuzz): $(SERVER)
 IN_A_SERVER := $(patsubst %,$(B)/tests/fuzz/%_fuzz,acl http program script tls)
 $(IN_A_SERVER): $(SERVER) $(call obj,$(filter-out %/suite.c,$(SUPPORT_SRC)))
 $(IN_A_SERVER): FUZZ_LIBS = $(CHECK_LIBS)
 $(FUZZERS): $(B)/%: $(B)/obj/%.o $(PROTO) $(CONF) $(STORE) $(BOTTOM)
-	$(LINK) $(filter %.a,$^) -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
+	$(LINK) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -fsanitize=fuzzer,$(SANITIZERS) $(SERVER_LIBS) $(FUZZ_LIBS) -lm
 
 FAULT = $(patsubst %,$(B)/%.so,$(addprefix tests/crash/,fault shifted_clock accept_delay slow_names) \
     tools/bench/preload/slow_sync)
