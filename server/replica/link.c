@@ -370,13 +370,18 @@ bool link_copy_begins(struct link *link)
     return true;
 }
 
-size_t link_copy_read(struct link *link, void *to, size_t size)
+size_t link_copy_ready(const struct link *link)
 {
     if (link->state != LINK_COPY) return 0;
     /* Hold back the last bytes if they may be the mark that ends the copy. */
     uint64_t left = link->has_mark ? (link->len > MARK ? link->len - MARK : 0)
                                    : link->copy.length - link->copy_read;
-    size_t ready = link->len < left ? link->len : (size_t)left, len = ready < size ? ready : size;
+    return link->len < left ? link->len : (size_t)left;
+}
+
+size_t link_copy_read(struct link *link, void *to, size_t size)
+{
+    size_t ready = link_copy_ready(link), len = ready < size ? ready : size;
     if (len == 0) return 0;
     memcpy(to, link->data + link->start, len);
     link->copy_read += len;

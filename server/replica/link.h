@@ -81,6 +81,8 @@ struct link_copy {
 const struct link_copy *link_copy(const struct link *link);
 /* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
+/* Bytes of the copy that have arrived and were not read. */
+size_t link_copy_ready(const struct link *link);
 /* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; at the end, link_copy_ended
  * is true. */
 size_t link_copy_read(struct link *link, void *to, size_t size);

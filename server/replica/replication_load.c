@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "server/base/log.h"
+#include "server/base/process.h"
+#include "server/base/thread.h"
 #include "server/disk/format/copy.h"
 #include "server/disk/import/import.h"
 #include "server/replica/replication_state.h"
@@ -58,6 +60,12 @@ static ssize_t read_copy(void *ctx, void *to, size_t size)
         if (got > 0) return (ssize_t)got;
         if (link_copy_ended(r->link)) return 0;
     }
+}
+
+static bool has_copy(void *ctx)
+{
+    const struct replication *r = ctx;
+    return is_over(r) || link_copy_ready(r->link) > 0 || link_copy_ended(r->link);
 }
 
 static bool fail_end(char why[WHY])
@@ -170,7 +178,13 @@ bool replication_load(struct replication *r)
     struct engine *engine = r->w.engine;
     struct store *store = store_new(engine->store->database_count);
     store->counts_access = engine->store->counts_access;
-    struct copy_source source = { read_copy, pause_load, r };
+    struct copy_source source = {
+        .read = read_copy,
+        .ready = has_copy,
+        .between = pause_load,
+        .start_thread = process_cores() > 1 ? thread_start : NULL,
+        .ctx = r,
+    };
     char rest;
     bool good = link_copy(r->link)->is_rdb
                     ? load_rdb(r, store, &db, why)

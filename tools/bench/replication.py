@@ -12,6 +12,7 @@ import sys
 import time
 from statistics import median
 
+import copies
 from servers import OPTIONS, ROOT, Failed, Link, Measured, encode, on_core
 from sink import Sink
 from stalls import Pinger
@@ -191,7 +192,7 @@ def measure_sentinels():
 
 
 def measure(bench, settings, say):
-    """{"price": {server: figures}, "copy": {server: figures}, "handover": {server: ms}, "sentinels"}"""
+    """{"price": {server: figures}, "copy": {server: figures}, "handover": {server: ms}, "loads": rows, "sentinels"}"""
     names = [name for name in settings.servers if name != "bare"]
     result = {"price": {}, "copy": {}, "handover": {}}
     for name in names:
@@ -209,6 +210,7 @@ def measure(bench, settings, say):
         found = [measure_handover(bench, settings, name) for _ in range(settings.rounds)]
         result["handover"][name] = its = median(found)
         say(f"replication: FAILOVER, {name}: the new master takes writes after {its:.1f} ms")
+    result["loads"] = copies.measure(bench, settings, say)
     result["sentinels"] = its = measure_sentinels()
     if its is not None:
         say(f"replication: kill -9 of the master: {its['total_s']:.2f} s until another one takes writes, "

@@ -396,6 +396,15 @@ def replication_table(results, names):
     return table(["", *names], rows)
 
 
+def loads_table(rows):
+    """The time in which a replica loads a full copy."""
+    ways = [way for way in rows[0] if way not in ("what", "items")]
+    lines = [[f"{row['items']:,} {row['what']}",
+              *(f"{row[way]['seconds']:.2f} s, {row[way]['thread']:.2f} s, {row[way]['cpu']:.2f} s" for way in ways)]
+             for row in rows]
+    return table(["copy", *ways], lines)
+
+
 def migration_table(its):
     return table(["", "expired"], [
         [f"{its['keys']:,} keys, {its['pace']:,.0f} writes/s: caught up after", f"{its['copy_s']:.1f} s"],
@@ -585,6 +594,7 @@ def sections(results, names):
         found["celery"] = celery_table(results["celery"])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
+        found["loads"] = loads_table(results["replication"]["loads"])
     if results.get("migration"):
         found["migration"] = migration_table(results["migration"])
     if results.get("module"):

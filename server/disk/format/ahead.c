@@ -1,18 +1,22 @@
 /* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to `filled` belong to the
  * main thread, all others to the reading thread, and both numbers only grow. A thread waits only
  * for the other one, and never both: the main thread if there is no part, the reading thread if
- * there is no room. */
+ * there is no room, or no block of a copy. In the last case the main thread does not wait either,
+ * because the block comes from it. */
 #include "server/disk/format/ahead.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/disk/effect/request.h"
+#include "server/disk/format/block.h"
 #include "server/disk/format/disk.h"
 #include "store/mem/mem.h"
 
 enum {
     PARTS = 8,
     TEXTS = 4,
+    BLOCKS = 4, /* of a copy: 1 MiB, so that neither thread waits for the other after each block */
     TEXT = 2 * SNAPSHOT_BLOCK,
     RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
     TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is made small again after its command */
@@ -26,13 +30,20 @@ struct text {
     uint64_t used_by; /* the number after its last part */
 };
 
+struct given_block {
+    uint64_t end; /* in the copy */
+    char bytes[BLOCK_HEADER + BLOCK_RAW];
+};
+
 struct ahead {
-    struct snapshot_reader *file; /* or NULL, and a journal: */
-    int fd;
-    uint64_t offset, size; /* read so far, and of the file */
+    struct snapshot_reader *file; /* of a snapshot */
+    int fd;                       /* of a journal */
+    uint64_t offset, size;        /* read so far, and of the file */
     struct parsed_place place;
     msec until;
-    char *block; /* of the journal */
+    char *block;                        /* of the journal, or an unpacked one of a copy */
+    struct given_block *blocks[BLOCKS]; /* of a copy, from `taken` to `given` */
+    uint32_t sum;                       /* of the copy so far */
     pthread_t thread;
 
     /* Only the reading thread uses these, and the main thread while `resized` is set. */
@@ -47,7 +58,9 @@ struct ahead {
     pthread_mutex_t lock; /* around the following */
     pthread_cond_t changed;
     uint64_t filled, released;
-    struct text *resized; /* NULL, or the main thread is to give it `new_cap` bytes */
+    uint64_t given, taken; /* blocks */
+    bool lacks_block;      /* the reading thread waits for one */
+    struct text *resized;  /* NULL, or the main thread is to give it `new_cap` bytes */
     size_t new_cap;
     bool stops;
 };
@@ -128,7 +141,8 @@ static bool is_beginning(struct ahead *ahead, const struct text *text)
            request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
 }
 
-static bool pass_block(struct ahead *ahead, uint64_t begin, const char *data, size_t len)
+static bool pass_block(struct ahead *ahead, uint64_t begin, uint64_t end, const char *data,
+                       size_t len)
 {
     struct text *text = take_block(ahead, data, len);
     if (text == NULL) return false;
@@ -137,7 +151,7 @@ static bool pass_block(struct ahead *ahead, uint64_t begin, const char *data, si
         if (part == NULL) return false;
         part->got = SNAPSHOT_BYTES;
         part->begin = begin;
-        part->end = snapshot_offset(ahead->file);
+        part->end = end;
         text->parsed += parser_fill(&ahead->parser, text->data + text->parsed,
                                     text->len - text->parsed, &part->batch, &is_full);
         text->used_by = ahead->filled + 1;
@@ -154,6 +168,13 @@ static struct ahead_part *end_part(struct ahead *ahead, enum snapshot_got got)
     return part;
 }
 
+/* Has the text the beginning of a command that is in no part? */
+static bool has_rest(const struct ahead *ahead)
+{
+    const struct text *text = &ahead->texts[ahead->current];
+    return text->parsed < text->len;
+}
+
 static void *read_snapshot(void *ctx)
 {
     struct ahead *ahead = ctx;
@@ -165,14 +186,61 @@ static void *read_snapshot(void *ctx)
         uint64_t begin = snapshot_offset(ahead->file);
         got = snapshot_read(ahead->file, &data, &len, &fault);
         if (got != SNAPSHOT_BYTES) break;
-        if (!pass_block(ahead, begin, data, len)) return NULL;
+        if (!pass_block(ahead, begin, snapshot_offset(ahead->file), data, len)) return NULL;
     }
     struct ahead_part *part = end_part(ahead, got);
     if (part == NULL) return NULL;
-    const struct text *text = &ahead->texts[ahead->current];
     part->begin = part->end = snapshot_offset(ahead->file);
-    part->is_incomplete = text->parsed < text->len;
+    part->is_incomplete = has_rest(ahead);
     if (got == SNAPSHOT_FAULT) part->fault = fault;
+    pass_part(ahead);
+    return NULL;
+}
+
+/* Waits for a block of a copy. NULL: stop. */
+static const struct given_block *await_block(struct ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    while (ahead->taken == ahead->given && !ahead->stops) {
+        ahead->lacks_block = true;
+        pthread_cond_signal(&ahead->changed);
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    }
+    bool goes_on = !ahead->stops;
+    pthread_mutex_unlock(&ahead->lock);
+    return goes_on ? ahead->blocks[ahead->taken % BLOCKS] : NULL;
+}
+
+static void release_block(struct ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->taken++;
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+static void *read_copy(void *ctx)
+{
+    struct ahead *ahead = ctx;
+    const struct given_block *block;
+    const char *reason = NULL;
+    for (;;) {
+        block = await_block(ahead);
+        if (block == NULL) return NULL;
+        struct block_sizes sizes = block_sizes(block->bytes);
+        if (!block_sum_ok(block->bytes, &sizes, &ahead->sum))
+            reason = "wrong checksum of the block";
+        if (reason != NULL || sizes.raw == 0) break;
+        const char *raw = block_unpack(block->bytes, &sizes, ahead->block);
+        if (raw == NULL) reason = "block is not valid LZ4";
+        if (reason != NULL) break;
+        if (!pass_block(ahead, 0, block->end, raw, sizes.raw)) return NULL;
+        release_block(ahead);
+    }
+    struct ahead_part *part = end_part(ahead, reason == NULL ? SNAPSHOT_END : SNAPSHOT_FAULT);
+    if (part == NULL) return NULL;
+    part->end = part->fault.offset = block->end;
+    part->is_incomplete = has_rest(ahead);
+    if (reason != NULL) snprintf(part->fault.reason, sizeof(part->fault.reason), "%s", reason);
     pass_part(ahead);
     return NULL;
 }
@@ -221,16 +289,19 @@ static void drop(struct ahead *ahead)
         mem_free(ahead->parts[i]);
     for (unsigned i = 0; i < TEXTS; i++)
         mem_free(ahead->texts[i].data);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        mem_free(ahead->blocks[i]);
     mem_free(ahead->block);
     pthread_cond_destroy(&ahead->changed);
     pthread_mutex_destroy(&ahead->lock);
     mem_free(ahead);
 }
 
-/* Without a file, a block for a journal. */
+/* Without a snapshot, a block for a journal or a copy. */
 static struct ahead *prepare(struct snapshot_reader *file)
 {
-    if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT + THREAD_NEEDS))
+    if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT +
+                      BLOCKS * sizeof(struct given_block) + THREAD_NEEDS))
         return NULL;
     struct ahead *ahead = mem_zalloc(sizeof(*ahead));
     ahead->file = file;
@@ -268,6 +339,18 @@ struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place 
     return NULL;
 }
 
+struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start)
+{
+    struct ahead *ahead = prepare(NULL);
+    if (ahead == NULL) return NULL;
+    ahead->sum = sum;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        ahead->blocks[i] = mem_alloc(sizeof(struct given_block));
+    if (start(&ahead->thread, read_copy, ahead) == 0) return ahead;
+    drop(ahead);
+    return NULL;
+}
+
 void ahead_stop(struct ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -295,14 +378,32 @@ const struct ahead_part *ahead_next(struct ahead *ahead)
         /* Wakes the thread when half of the parts are free: one wake-up for several parts. */
         if (ahead->filled - ahead->released <= PARTS / 2) pthread_cond_signal(&ahead->changed);
     }
-    while (ahead->filled == ahead->released) {
+    while (ahead->filled == ahead->released && !ahead->lacks_block) {
         if (ahead->resized != NULL)
             resize(ahead);
         else
             pthread_cond_wait(&ahead->changed, &ahead->lock);
     }
-    ahead->has_part = true;
-    const struct ahead_part *part = ahead->parts[ahead->released % PARTS];
+    ahead->has_part = ahead->filled > ahead->released;
+    const struct ahead_part *part = ahead->has_part ? ahead->parts[ahead->released % PARTS] : NULL;
     pthread_mutex_unlock(&ahead->lock);
     return part;
+}
+
+char *ahead_block(struct ahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    bool is_free = ahead->given - ahead->taken < BLOCKS;
+    pthread_mutex_unlock(&ahead->lock);
+    return is_free ? ahead->blocks[ahead->given % BLOCKS]->bytes : NULL;
+}
+
+void ahead_give(struct ahead *ahead, uint64_t end)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->blocks[ahead->given % BLOCKS]->end = end;
+    ahead->given++;
+    ahead->lacks_block = false;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
 }

@@ -1,7 +1,8 @@
 /* ahead: reads a snapshot's blocks or a journal's records in a thread, checks, unpacks and parses
  * them, some milliseconds ahead of the main thread, which applies their effects to the store. With
  * two cores a start takes about as long as the main thread's part, a little more than half of all.
- * Depends on snapshot_file.h and parsed.h.
+ * The blocks of a full copy arrive from a master: the main thread receives them, because its loop
+ * serves clients meanwhile, and gives them to the thread. Depends on snapshot_file.h and parsed.h.
  *
  * The parts form a ring. A part points into a text, which is used again when the parts before have
  * been released. The thread calls no mem, which is single-threaded: everything is allocated when it
@@ -25,7 +26,8 @@ typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx
 struct ahead_part {
     enum snapshot_got got;       /* bytes: the batch. The other two are the last part. A journal
                                     has only SNAPSHOT_END. */
-    uint64_t begin, end;         /* of its block in a snapshot; SNAPSHOT_END: of the file */
+    uint64_t begin, end;         /* of its block in a snapshot; SNAPSHOT_END: of the file. Of a
+                                    copy, only `end` */
     bool is_incomplete;          /* SNAPSHOT_END: the last command has no end */
     struct snapshot_fault fault; /* SNAPSHOT_FAULT */
     struct parsed_batch batch;
@@ -38,10 +40,19 @@ struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *st
 /* Reads a journal of this size from a place on, up to a record that was made after `until`. */
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
                                thread_starter *start);
+/* Reads the blocks that ahead_give gives. `sum` is that of the copy's header. */
+struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start);
 /* Ends the thread, which need not have read everything. */
 void ahead_stop(struct ahead *ahead);
 
-/* Releases the previous part, and waits for the next one. Do not call it after the last. */
+/* Releases the previous part, and waits for the next one. Do not call it after the last. NULL, with
+ * copies only: all blocks are parsed, so give another one. */
 const struct ahead_part *ahead_next(struct ahead *ahead);
+
+/* The place for the next block of a copy, with its header (block.h). NULL while all places are in
+ * use: take a part. */
+char *ahead_block(struct ahead *ahead);
+/* Gives the thread the block that is there now. `end` is its end in the copy. */
+void ahead_give(struct ahead *ahead, uint64_t end);
 
 #endif

@@ -13,7 +13,7 @@
 #include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
-enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024 };
+enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024, PIECE_ITEMS = 128 };
 
 #define MAGIC "EXPIRED-COPY"
 
@@ -73,6 +73,8 @@ struct reading {
     uint64_t at; /* bytes read */
     uint32_t sum;
     struct buffer carry; /* raw bytes that are not applied yet: the beginning of a command */
+    size_t held;         /* bytes of the block that is being received */
+    bool has_last;       /* the last block has been received */
     char *why;
     size_t why_size;
     char block[BLOCK_HEADER + BLOCK_RAW], text[BLOCK_RAW];
@@ -120,6 +122,70 @@ static bool load_block(struct reading *reading, bool *last)
     return true;
 }
 
+/* ---- loading with a thread ------------------------------------------------------------------- */
+
+/* Receives blocks as long as their bytes have arrived and the thread has room for them. With
+ * `waits`, first waits for some. */
+static bool give_blocks(struct reading *reading, struct ahead *ahead, bool waits)
+{
+    const struct copy_source *source = reading->source;
+    char *block;
+    while (!reading->has_last && (block = ahead_block(ahead)) != NULL) {
+        if (!waits && !source->ready(source->ctx)) break;
+        waits = false;
+        size_t whole = BLOCK_HEADER;
+        if (reading->held >= BLOCK_HEADER) whole += block_sizes(block).stored;
+        ssize_t got = source->read(source->ctx, block + reading->held, whole - reading->held);
+        if (got <= 0) return fail_at(reading, got == 0 ? "unexpected end" : "reading failed");
+        reading->at += (uint64_t)got;
+        reading->held += (size_t)got;
+        if (reading->held < whole) continue;
+
+        struct block_sizes sizes = block_sizes(block);
+        if (!block_sizes_ok(&sizes)) return fail_at(reading, "impossible block size");
+        if (reading->held < BLOCK_HEADER + sizes.stored) continue;
+        reading->has_last = sizes.raw == 0;
+        reading->held = 0;
+        ahead_give(ahead, reading->at);
+    }
+    return true;
+}
+
+static bool apply_part(struct reading *reading, const struct ahead_part *part)
+{
+    const struct copy_source *source = reading->source;
+    uint64_t commands = part->batch.commands;
+    for (unsigned at = 0, end; at < part->batch.count; at = end, commands = 0) {
+        end = at + PIECE_ITEMS < part->batch.count ? at + PIECE_ITEMS : part->batch.count;
+        if (!replay_parsed(&reading->replay, &part->batch, at, end, commands)) return false;
+        if (source->between != NULL) source->between(source->ctx);
+    }
+    return true;
+}
+
+static bool load_ahead(struct reading *reading, struct ahead *ahead)
+{
+    for (bool waits = false, received = true;;) {
+        /* If the source fails, the blocks before are loaded first, so that an error in them is the
+         * one that is reported, as without a thread. */
+        if (received) received = give_blocks(reading, ahead, waits);
+        const struct ahead_part *part = ahead_next(ahead);
+        waits = part == NULL;
+        if (waits && !received) return false;
+        if (waits) continue;
+        if (part->got != SNAPSHOT_BYTES) reading->at = part->end;
+        if (part->got == SNAPSHOT_FAULT) return fail_at(reading, part->fault.reason);
+        if (part->got == SNAPSHOT_END)
+            return !part->is_incomplete || fail_at(reading, "the last command is incomplete");
+        if (!apply_part(reading, part)) {
+            reading->at = part->end;
+            return fail_at(reading, reading->replay.error);
+        }
+    }
+}
+
+/* ---- loading ahead or not -------------------------------------------------------------------- */
+
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size)
 {
@@ -138,8 +204,16 @@ bool copy_load(struct store *store, const struct copy_source *source, msec now, 
         *stream_db = get_u32(header + 16);
         reading->sum = crc32c(0, header, sizeof(header));
     }
-    while (good && !last)
-        good = load_block(reading, &last);
+    struct ahead *ahead = NULL;
+    if (good && source->start_thread != NULL)
+        ahead = ahead_of_copy(reading->sum, source->start_thread);
+    if (ahead != NULL) {
+        good = load_ahead(reading, ahead);
+        ahead_stop(ahead);
+    } else {
+        while (good && !last)
+            good = load_block(reading, &last);
+    }
     replay_drop(&reading->replay);
     buffer_drop(&reading->carry);
     mem_free(reading);

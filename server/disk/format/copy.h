@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "server/disk/format/ahead.h"
 #include "store/store.h"
 
 /* The destination of a copy. */
@@ -32,7 +33,9 @@ bool copy_write(const struct store *store, unsigned stream_db, const struct copy
 /* The source of a copy. */
 struct copy_source {
     ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes, 0 at the end, or -1 */
-    void (*between)(void *ctx); /* called after each few KiB of commands; may be NULL */
+    bool (*ready)(void *ctx);     /* does `read` return without waiting? Needed with a thread */
+    void (*between)(void *ctx);   /* called after each few KiB of commands; may be NULL */
+    thread_starter *start_thread; /* starts the thread that reads ahead; NULL: without one */
     void *ctx;
 };
 

@@ -2,6 +2,7 @@
  * refused. The RDB for a stock Redis has what Redis can hold. */
 #include "server/disk/format/copy.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 
-enum { DATABASES = 16, PROGRAMS = 30, STEPS = 150 };
+enum { DATABASES = 16, PROGRAMS = 30, STEPS = 150, WHY = 256 };
 
 /* A pipe in memory. */
 static struct {
@@ -45,7 +46,57 @@ static ssize_t pipe_read(void *ctx, void *to, size_t size)
 }
 
 static const struct copy_sink sink = { .write = pipe_write };
-static const struct copy_source source = { .read = pipe_read };
+/* At times no byte has arrived, although more will. */
+static bool pipe_ready(void *ctx)
+{
+    return rng_below(ctx, 4) > 0;
+}
+
+static int start_thread(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+{
+    return pthread_create(thread, NULL, run, ctx);
+}
+
+static int refuse_thread(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+{
+    (void)thread;
+    (void)run;
+    (void)ctx;
+    return EAGAIN;
+}
+
+/* Loads the bytes in one thread, in two, and where the second one can't be started, with the same
+ * result. NULL, with the reason: they are refused. */
+static struct store *load_copy(unsigned *db, char why[WHY])
+{
+    thread_starter *const starters[] = { refuse_thread, start_thread, NULL };
+    struct store *store = NULL;
+    struct digest digest = { 0 };
+    struct rng rng;
+    rng_init(&rng, pipe_of.len);
+    for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
+        struct copy_source source = {
+            .read = pipe_read, .ready = pipe_ready, .start_thread = starters[i], .ctx = &rng
+        };
+        char other[WHY] = "";
+        struct store *again = store_new(DATABASES);
+        pipe_of.at = 0;
+        bool good = copy_load(again, &source, 1, db, other, WHY);
+        struct digest found = store_digest(again, INT64_MIN);
+        if (good) store_check(again);
+        if (i > 0) {
+            ck_assert_int_eq(good, store != NULL);
+            ck_assert_str_eq(other, why);
+            ck_assert(!good || (found.high == digest.high && found.low == digest.low));
+        }
+        if (store != NULL) store_free(store);
+        if (!good) store_free(again);
+        store = good ? again : NULL;
+        digest = found;
+        memcpy(why, other, WHY);
+    }
+    return store;
+}
 
 static unsigned draw(void *ctx, unsigned limit)
 {
@@ -84,16 +135,15 @@ static void expect_equal(const struct store *a, const struct store *b, msec now)
 START_TEST(a_copy_has_the_same_data)
 {
     struct server_world world;
-    char why[256];
+    char why[WHY];
     unsigned db;
     uint64_t seed = test_seed();
     for (uint64_t i = 0; i < PROGRAMS; i++) {
         fill_world(&world, seed + i);
         empty_pipe(1 + i * 37);
         ck_assert(copy_write(world.world.store, 3, &sink));
-        struct store *store = store_new(DATABASES);
-        ck_assert_msg(copy_load(store, &source, 1, &db, why, sizeof(why)), "%s", why);
-        store_check(store);
+        struct store *store = load_copy(&db, why);
+        ck_assert_msg(store != NULL, "%s", why);
         ck_assert_uint_eq(db, 3);
         ck_assert_uint_eq(pipe_of.at, pipe_of.len);
         expect_equal(world.world.store, store, world.world.now);
@@ -106,27 +156,57 @@ END_TEST
 START_TEST(a_damaged_copy_is_refused)
 {
     struct server_world world;
-    char why[256];
+    char why[WHY];
     unsigned db;
     fill_world(&world, 1);
     empty_pipe(SIZE_MAX);
     ck_assert(copy_write(world.world.store, 3, &sink));
     size_t len = pipe_of.len;
     for (size_t at = 0; at < len; at += 1 + len / 300) {
-        struct store *store = store_new(DATABASES);
-        pipe_of.at = 0;
         pipe_of.data[at] ^= 0x10;
-        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "a flip at byte %zu",
-                      at);
+        ck_assert_msg(load_copy(&db, why) == NULL, "a flip at byte %zu", at);
         pipe_of.data[at] ^= 0x10;
-        store_free(store);
-        store = store_new(DATABASES);
-        pipe_of.at = 0;
         pipe_of.len = at;
-        ck_assert_msg(!copy_load(store, &source, 1, &db, why, sizeof(why)), "cut at byte %zu", at);
+        ck_assert_msg(load_copy(&db, why) == NULL, "cut at byte %zu", at);
         pipe_of.len = len;
-        store_free(store);
     }
+    server_world_drop(&world);
+}
+END_TEST
+
+START_TEST(a_copy_of_many_blocks_has_the_same_data)
+{
+    enum { STRINGS = 20000, LARGE = 3000000 };
+    struct server_world world;
+    char why[WHY], line[64];
+    unsigned db;
+    server_world_init(&world, 0);
+    for (int i = 0; i < STRINGS; i++) {
+        snprintf(line, sizeof(line), "SET key:%d a-value-of-some-length-%d", i, i * 7919);
+        server_world_send(&world, 0, line);
+        snprintf(line, sizeof(line), "ZADD z %d member:%d", i, i);
+        server_world_send(&world, 0, line);
+    }
+    char *large = mem_alloc(LARGE);
+    struct rng rng;
+    rng_init(&rng, 1);
+    for (size_t i = 0; i < LARGE; i++)
+        large[i] = (char)rng_below(&rng, 256);
+    struct bytes words[] = { LIT("SET"), LIT("large"), bytes_of(large, LARGE) };
+    server_world_call(&world, 0, 3, words);
+    mem_free(large);
+    empty_pipe(8192);
+    ck_assert(copy_write(world.world.store, 3, &sink));
+    struct store *store = load_copy(&db, why);
+    ck_assert_msg(store != NULL, "%s", why);
+    expect_equal(world.world.store, store, world.world.now);
+    store_free(store);
+
+    /* Damage in a block is reported although the bytes end in a later one. */
+    pipe_of.data[pipe_of.len / 4] ^= 0x10;
+    pipe_of.len -= 100;
+    ck_assert(load_copy(&db, why) == NULL);
+    ck_assert_ptr_nonnull(strstr(why, "wrong checksum of the block"));
     server_world_drop(&world);
 }
 END_TEST
@@ -166,6 +246,7 @@ Suite *test_suite(void)
     const TTest *const tests[] = {
         a_copy_has_the_same_data,
         a_damaged_copy_is_refused,
+        a_copy_of_many_blocks_has_the_same_data,
         an_rdb_has_what_redis_can_hold,
         NULL,
     };
