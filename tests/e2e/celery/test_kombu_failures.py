@@ -54,6 +54,18 @@ def busy_consumer_gives_back_at_once(broker, client):
 
 
 @with_broker
+def busy_consumer_stops_waiting_long_before_its_lease_ends(broker, client):
+    busy = Inbox(broker.connect(lease=3600))
+    assert busy.is_idle()
+    assert wait_for(lambda: client.info("clients")["blocked_clients"] == 0), "the busy consumer waits on"
+    publish(broker.connect(), "a")
+    equal(Inbox(broker.connect()).drain().payload, "a")
+    assert busy.is_idle()
+    publish(broker.connect(), "b")
+    equal(busy.drain().payload, "b")
+
+
+@with_broker
 def late_reply_is_dropped(broker, _client):
     """The thread can't end the wait. The lease ends, and another consumer has the message."""
     busy = Inbox(broker.connect(lease=0.5))

@@ -300,15 +300,19 @@ class Keeper:
     tasks run in the thread of the event loop.
 
     Renews the leases of the claims. Rings for a loop that makes no turn, and if it does not answer, ends the waits of
-    its connections, so that the server gives the messages to others. After the end of its transport it goes on
-    until there are no claims: tasks may still run when a connection was lost.
+    its connections, so that the server gives the messages to others. It does so soon after a wait has begun, since a
+    task may run in the turn after that, and ten times in each lease. After the end of its transport it goes on until
+    there are no claims: tasks may still run when a connection was lost.
+
+    It refers weakly to the transport, so that one that is forgotten without close() ends.
     """
 
     def __init__(self, transport):
-        self.transport, self.claims = transport, transport.claims
+        self.reference, self.claims, self.pool = weakref.ref(transport), transport.claims, transport.pool
         self.claims.on_add = self.start
         self.lock, self.ended, self.thread = threading.Lock(), False, None
         self.turns, self.has_rung, self.visits = -1, False, 0
+        self.has_waits = threading.Event()
 
     def start(self):
         with self.lock:
@@ -319,16 +323,20 @@ class Keeper:
     def end(self):
         self.ended = True
 
+    def note_wait(self):
+        self.has_waits.set()
+
     def run(self):
         while True:
-            sleep(self.claims.lease / 10)
+            self.rest(monotonic() + self.claims.lease / 10)
+            self.ended = self.ended or self.reference() is None
             with self.lock:
                 if self.ended and not self.claims.held:
                     self.thread = None
                     break
             try:
                 if not self.ended:
-                    self.watch_loop()
+                    self.watch_loop(self.reference())
                 self.visits += 1
                 if self.visits % 3 == 0:
                     self.claims.renew(gives_back=self.ended)
@@ -336,17 +344,34 @@ class Keeper:
                 logger.warning("Can't renew the leases of %d messages: %s", len(self.claims.held), error)
             except Exception:  # pylint: disable=broad-except # leases must be renewed all the same
                 logger.exception("Can't renew the leases of %d messages now", len(self.claims.held))
-        self.transport.pool.disconnect(inuse_connections=False)
+        self.pool.disconnect(inuse_connections=False)
 
-    def watch_loop(self):
-        turns = self.transport.turns
+    def rest(self, end):
+        """Until then; meanwhile ends waits that began before the loop became busy."""
+        while self.has_waits.wait(max(0, end - monotonic())):
+            self.has_waits.clear()
+            sleep(UNBLOCK_DELAY)
+            transport = self.reference()
+            if transport is None or self.ended:
+                return
+            turns = transport.turns
+            transport.ring()
+            sleep(UNBLOCK_DELAY)
+            while transport.turns == turns and transport.stop_waits() and monotonic() < end:
+                sleep(UNBLOCK_DELAY)
+            del transport  # before the next wait
+
+    def watch_loop(self, transport):
+        if transport is None:
+            return
+        turns = transport.turns
         if turns != self.turns:
             self.turns, self.has_rung = turns, False
         elif not self.has_rung:
-            self.transport.ring()
+            transport.ring()
             self.has_rung = True
         else:
-            self.transport.stop_waits()
+            transport.stop_waits()
 
 
 # ---- connections that wait -------------------------------------------------------------------------------------
@@ -390,6 +415,7 @@ class Line(Wire):
         with self.lock:
             self.connection.send_command("REDE.CLAIM", self.key, self.channel.lease, "COUNT", 1, "BLOCK", 0, "TOKENS")
             self.waits, self.unblocks = True, False
+        self.transport.keeper.note_wait()
 
     def take(self):
         """The elements of the reply that has arrived."""
@@ -1072,9 +1098,11 @@ class Transport(virtual.Transport):
         self.unread_since, self.turned_at = self.turned_at, monotonic()
 
     def stop_waits(self):
-        for channel in list(self.channels):
-            for line in list(channel.lines.values()):
-                line.stop_wait()
+        """Returns whether some of them must be asked again."""
+        lines = [line for channel in list(self.channels) for line in list(channel.lines.values())]
+        for line in lines:
+            line.stop_wait()
+        return any(line.waits and line.error is None for line in lines)
 
     def on_readable(self, fileno):
         with self.noting_loss():
