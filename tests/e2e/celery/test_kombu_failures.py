@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """kombu with the transport expired.kombu, when something fails: busy consumers, lost connections, acknowledgements that
 do not arrive, keys that are replaced, connections that are half open."""
+import gc
 import logging
 import os
 import socket
@@ -11,7 +12,7 @@ import kombu
 import redis
 
 sys.path.insert(1, sys.path[0])
-from brokers import SECONDS, Broker, Inbox, publish, queue_of, raises, with_broker
+from brokers import SECONDS, TRANSPORT, Broker, Inbox, publish, queue_of, raises, with_broker
 from daemon import equal, free_port, main, test, wait_for
 
 KEY = "mail"
@@ -112,6 +113,17 @@ def lost_connection_keeps_messages_in_use(broker, client):
     inbox.messages[0].ack()
     equal(client.exists(KEY), 0)
     assert wait_for(lambda: keeper.thread is None), "the thread goes on"
+
+
+@with_broker
+def forgotten_connection_gives_its_messages_back(broker, client):
+    publish(broker.connect(), "a")
+    inbox = Inbox(kombu.Connection(broker.url, transport=TRANSPORT, transport_options={"lease": 0.5}))
+    inbox.drain()
+    assert_renewed(client)
+    del inbox
+    gc.collect()
+    equal(Inbox(broker.connect()).drain().payload, "a")
 
 
 @with_broker

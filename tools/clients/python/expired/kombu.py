@@ -33,6 +33,7 @@ from bisect import bisect
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from math import ceil
+from multiprocessing.util import Finalize
 from queue import Empty
 from time import monotonic, sleep
 from urllib.parse import quote
@@ -562,8 +563,20 @@ class Bell:
 # ---- channels --------------------------------------------------------------------------------------------------
 
 
+def restore_at_exit(reference):
+    qos = reference()
+    if qos is not None:
+        qos.restore_unacked_once()
+
+
 class QoS(virtual.QoS):
     """Acknowledges claims. Messages of fanout exchanges have none, and need no acknowledgement."""
+
+    def __init__(self, channel, prefetch_count=0):
+        super().__init__(channel, prefetch_count)
+        # kombu's own finalizer refers to this object, and would keep a connection that is forgotten until the exit.
+        self._on_collect.cancel()
+        self._on_collect = Finalize(self, restore_at_exit, args=(weakref.ref(self),), exitpriority=1)
 
     def append(self, message, delivery_tag):
         super().append(message, delivery_tag)
