@@ -259,6 +259,36 @@ def nonsense_of_times_means_now(broker, _client):
         equal(inbox.drain().headers, headers)
 
 
+@test
+def etas_of_other_languages_are_read():
+    """By every Python: before 3.11 fromisoformat reads what isoformat writes, and nothing else."""
+    class Strict(datetime.datetime):
+        @classmethod
+        def fromisoformat(cls, text):
+            found = datetime.datetime.fromisoformat(text)
+            equal(found.isoformat(timespec="microseconds"), text)
+            return found
+    noon = datetime.datetime(2027, 1, 2, 12, 0, 0, 120000, datetime.timezone.utc)
+    module, there = sys.modules["expired.kombu"], sys.modules["expired.kombu"].datetime
+    module.datetime = Strict
+    try:
+        for text in ("2027-01-02T12:00:00.12Z", "2027-01-02T12:00:00.12+0000", "20270102T120000.12Z",
+                     "2027-01-02 14:00:00,120+02", "2027-01-02T12:00:00.120000999z", "2027-01-02T06:30:00.12-05:30",
+                     "2027-01-02T12:00:00.12"):
+            equal(module.read_eta(text), noon, text)
+        equal(module.read_eta("2027-01-02T12:00Z"), noon.replace(microsecond=0))
+        for text in ("2027-13-02T12:00:00Z", "soon", None, 5):
+            equal(module.read_eta(text), None, text)
+    finally:
+        module.datetime = there
+
+
+@with_broker
+def worker_sees_a_reached_eta_in_a_form_that_it_reads(broker, _client):
+    publish(broker.connect(), "a", headers={"eta": "2021-01-02T14:00:00.5+0200"})
+    equal(Inbox(broker.connect()).drain().headers["eta"], "2021-01-02T14:00:00.500000+02:00")
+
+
 @with_stepped_broker
 def due_message_is_due_for_slow_clocks_too(broker, _client):
     """The broker's clock jumps an hour: for this process the ETA is still to come."""
@@ -287,6 +317,42 @@ def reject_drops_and_requeue_returns(broker, client):
     again = inbox.drain()
     assert again.delivery_info["redelivered"]
     again.reject()
+    equal(client.exists(KEY), 0)
+
+
+@with_broker
+def requeued_message_survives_a_purge(broker, client):
+    """At once, and after the keeper has found that its lease is gone."""
+    publish(broker.connect(), "a", "b")
+    inbox = Inbox(broker.connect(lease=0.5))
+    inbox.drain(2)
+    first, second = inbox.messages
+    equal(queue_of()(broker.connect().default_channel).purge(), 0)
+    first.requeue()
+    again = inbox.drain()
+    equal((again.payload, again.delivery_info["redelivered"]), ("a", True))
+    claims = inbox.connection.transport.claims
+    assert wait_for(lambda: len(claims.lost) == 1), "the keeper renews what was purged"
+    second.requeue()
+    equal(inbox.drain().payload, "b")
+    equal(claims.lost, {})
+    for message in inbox.messages[2:]:
+        message.ack()
+    equal(client.exists(KEY), 0)
+
+
+@with_broker
+def requeue_leaves_a_message_to_its_present_consumer(broker, client):
+    publish(broker.connect(), "a")
+    late = Inbox(broker.connect())
+    message = late.drain()
+    id_, token = message.delivery_tag.rsplit(".", 1)
+    client.execute_command("REDE.RETRY", KEY, 0, id_, token)
+    other = Inbox(broker.connect())
+    other.drain()
+    message.requeue()
+    equal(client.execute_command("REDE.LEN", KEY, "CLAIMED"), 1)
+    other.messages[0].ack()
     equal(client.exists(KEY), 0)
 
 
@@ -499,11 +565,12 @@ def foreign_elements_are_set_aside(broker, client):
     client.execute_command("REDE.PUSH", KEY, 0, "[]", "b")
     client.execute_command("REDE.PUSH", KEY, 0, json.dumps({"body": "x", "properties": {}}), "c")
     client.execute_command("REDE.PUSH", KEY, 0, b"\xff\x00", "d")
+    client.execute_command("REDE.PUSH", KEY, 0, json.dumps({"body": 5, "properties": {"delivery_info": {}}}), "e")
     publish(broker.connect(), "good")
     inbox = Inbox(broker.connect(), ack=True)
     equal(inbox.drain().payload, "good")
     assert inbox.is_idle()
-    equal(client.execute_command("REDE.LEN", KEY), 4)
+    equal(client.execute_command("REDE.LEN", KEY), 5)
     assert client.execute_command("REDE.TTN", KEY) > 3_000_000
 
 

@@ -25,6 +25,7 @@ drops an element that somebody else has claimed meanwhile.
 Fanout exchanges use pub/sub, and tables of bindings are sets, both as in the Redis transport.
 Needs redis-py 4.3 and kombu 5.2, or later versions, and is written against kombu.transport.virtual.
 """
+import re
 import socket
 import sys
 import threading
@@ -145,12 +146,27 @@ def read_url(client):
     client.transport_options = {**(client.transport_options or {}), **query}
 
 
+# Forms of ISO 8601 that producers in other languages send, and that fromisoformat before Python 3.11 does not read.
+ISO_TIME = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T ](\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?"
+                      r"(?:[Zz]|([+-]\d\d):?(\d\d)?)?", re.ASCII)
+
+
+def plain_time(text):
+    """The same time in the form that every fromisoformat reads."""
+    found = ISO_TIME.fullmatch(text)
+    if found is None:
+        return text
+    year, month, day, hour, minute, second, fraction, zone, zone_minutes = found.groups()
+    fraction = (fraction or "")[:6].ljust(6, "0")
+    zone = f"{zone}:{zone_minutes or '00'}" if zone else "+00:00"
+    return f"{year}-{month}-{day}T{hour}:{minute}:{second or '00'}.{fraction}{zone}"
+
+
 def read_eta(text):
     """The time of an ISO 8601 text, which is in UTC if it names no zone, as Celery reads it; None if it is none."""
     try:
-        eta = text if isinstance(text, datetime) else datetime.fromisoformat(
-            text[:-1] + "+00:00" if text.endswith("Z") else text)
-    except (AttributeError, ValueError):
+        eta = text if isinstance(text, datetime) else datetime.fromisoformat(plain_time(text))
+    except (TypeError, ValueError):
         return None
     return eta if eta.tzinfo is not None else eta.replace(tzinfo=timezone.utc)
 
@@ -168,12 +184,12 @@ def delay_of(message):
 
 
 def make_due(message):
-    """The server's clock has decided. A worker whose clock is slow would wait for the ETA once more."""
+    """The server's clock has decided. A worker whose clock is slow would wait for the ETA once more, and so would one
+    whose Celery ignores a zone without a colon."""
     headers = message.get("headers") or {}
     eta = read_eta(headers.get("eta"))
-    now = datetime.now(timezone.utc)
-    if eta is not None and eta > now:
-        headers["eta"] = now.isoformat()
+    if eta is not None:
+        headers["eta"] = min(eta, datetime.now(timezone.utc)).isoformat()
 
 
 # ---- claims ----------------------------------------------------------------------------------------------------
@@ -225,6 +241,7 @@ class Claims:
     def __init__(self, client, lease):
         self.client, self.lease = client, lease
         self.lock, self.held = threading.Lock(), {}
+        self.lost = {}  # what the keeper could not renew, until its consumer settles it
         self.on_add = None  # starts the keeper
 
     def add(self, tag, claim):
@@ -242,14 +259,16 @@ class Claims:
             claim.message = weakref.ref(message)
 
     def settle(self, tag, ending, repeats=True):
-        """Ends a claim. A claim whose lease was lost is no longer ours: another consumer has its message."""
+        """Ends a claim. Returns it if it was no longer ours: its lease was lost, or its queue purged."""
         claim = self.take(tag)
         if claim is None:
-            return
+            return self.lost.pop(tag, None)
         try:
             # A claim that was settled in vain may be settled in truth: only the reply was lost.
             if ending(self.client, claim) == 0 and claim.ending is None:
                 logger.warning("Message %s of %s was no longer claimed by this consumer", claim.id, claim.key)
+                return claim
+            return None
         except (redis.RedisError, OSError) as error:
             if repeats and (not isinstance(error, redis.ResponseError) or isinstance(error, redis.ReadOnlyError)):
                 claim.ending = ending
@@ -290,6 +309,7 @@ class Claims:
             return
         for tag, claim in claims:
             if self.count_extended(key, claim.pair) == 0 and self.take(tag) is not None:
+                self.lost[tag] = claim
                 logger.warning("Lost the lease of message %s in %s, which is delivered again", claim.id, key)
 
     def count_extended(self, key, *pairs):
@@ -348,19 +368,27 @@ class Keeper:
         self.pool.disconnect(inuse_connections=False)
 
     def rest(self, end):
-        """Until then; meanwhile ends waits that began before the loop became busy."""
-        while self.has_waits.wait(max(0, end - monotonic())):
-            self.has_waits.clear()
+        """Until then; looks meanwhile, at growing distances from the beginning of a wait, whether the loop is busy."""
+        distance = 0
+        while monotonic() < end:
+            left = end - monotonic()
+            if self.has_waits.wait(max(0, min(distance or left, left))):
+                self.has_waits.clear()
+                distance = UNBLOCK_DELAY
+                sleep(distance)
+            if distance and not self.ended:
+                self.end_waits_of_busy_loop(self.reference(), end)
+                distance *= 2
+
+    @staticmethod
+    def end_waits_of_busy_loop(transport, end):
+        if transport is None:
+            return
+        turns = transport.turns
+        transport.ring()
+        sleep(UNBLOCK_DELAY)
+        while transport.turns == turns and transport.stop_waits() and monotonic() < end:
             sleep(UNBLOCK_DELAY)
-            transport = self.reference()
-            if transport is None or self.ended:
-                return
-            turns = transport.turns
-            transport.ring()
-            sleep(UNBLOCK_DELAY)
-            while transport.turns == turns and transport.stop_waits() and monotonic() < end:
-                sleep(UNBLOCK_DELAY)
-            del transport  # before the next wait
 
     def watch_loop(self, transport):
         if transport is None:
@@ -586,12 +614,15 @@ class QoS(virtual.QoS):
         self.settle(delivery_tag, acknowledge)
 
     def reject(self, delivery_tag, requeue=False):
-        self.settle(delivery_tag, put_back if requeue else acknowledge)
+        message = self._delivered.get(delivery_tag)
+        claim = self.settle(delivery_tag, put_back if requeue else acknowledge)
+        if requeue and claim is not None and message is not None:
+            self.channel.push_again(claim, message)
 
     def settle(self, tag, ending):
         """Makes room even if the server can't be told now: the keeper tells it later."""
         try:
-            self.channel.transport.claims.settle(tag, ending)
+            return self.channel.transport.claims.settle(tag, ending)
         finally:
             super().ack(tag)
             self.channel.made_room()
@@ -664,6 +695,12 @@ class Channel(virtual.Channel):
                                   keep=True)
         except redis.ResponseError as error:
             raise self.refuse_type(queue, key) if str(error).startswith("WRONGTYPE") else error
+
+    def push_again(self, claim, message):
+        """A message that was purged while a consumer had it. No effect if another consumer has it now."""
+        again = message.serializable()
+        again["properties"]["delivery_info"]["redelivered"] = True
+        self.client.rede_push(claim.key, 0, dumps(again), claim.id, keep=True)
 
     def topic_of(self, exchange, routing_key):
         prefix = self.transport.options["fanout_prefix"]
@@ -865,6 +902,8 @@ class Channel(virtual.Channel):
     def check(self, message):
         """Raises an exception if it is no message of kombu."""
         properties = message["properties"]
+        if not isinstance(message["body"], str):
+            raise TypeError("its body is no text")
         self.decode_body(message["body"], properties.get("body_encoding"))
         properties["delivery_info"].get("routing_key")
         (message.get("headers") or {}).get("eta")
