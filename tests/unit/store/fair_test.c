@@ -22,6 +22,19 @@ static void push(const char *key, const char *id, msec at)
     world_commit(&world);
 }
 
+/* Keys k0, k1, ... with an element each, in one transaction: a commit checks the whole store. */
+static void push_keys(int count, msec at)
+{
+    char key[32];
+    struct txn *txn = world_begin(&world);
+    for (int i = 0; i < count; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        struct entry *entry = txn_create(txn, text(key), TYPE_DEHYDRATOR);
+        txn_rede_push(txn, entry, text("1"), text("p"), &(struct stage){ .at = at });
+    }
+    world_commit(&world);
+}
+
 static void drop(const char *key)
 {
     struct txn *txn = world_begin(&world);
@@ -114,10 +127,7 @@ START_TEST(a_scan_in_slices_finds_all_keys)
     enum { KEYS = 5000 };
     char key[32];
     world_init(&world);
-    for (int i = 0; i < KEYS; i++) {
-        snprintf(key, sizeof(key), "k%d", i);
-        push(key, "1", 0);
-    }
+    push_keys(KEYS, 0);
     struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
     ck_assert_int_eq(fair_build(world.store, index, world.now, 10), FAIR_SCANNING);
     int slices = 0, turns = 0;
@@ -201,12 +211,8 @@ END_TEST
 START_TEST(a_scan_ends_while_policies_change)
 {
     enum { KEYS = 3000, SLICES = 2000 };
-    char key[32];
     world_init(&world);
-    for (int i = 0; i < KEYS; i++) {
-        snprintf(key, sizeof(key), "k%d", i);
-        push(key, "1", world.now + 1);
-    }
+    push_keys(KEYS, world.now + 1);
     struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
     unsigned most = 1;
     int slices = 0;
@@ -266,14 +272,10 @@ static void count_done(void *ctx, unsigned db, struct bytes prefix)
 START_TEST(the_end_of_a_scan_is_told_whoever_ends_it)
 {
     unsigned done = 0;
-    char key[32];
     struct fair_figures figures;
     world_init(&world);
     world.store->fair_hooks = (struct fair_hooks){ .done = count_done, .ctx = &done };
-    for (int i = 0; i < 100; i++) {
-        snprintf(key, sizeof(key), "k%d", i);
-        push(key, "1", 0);
-    }
+    push_keys(100, 0);
     struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
     ck_assert_int_eq(fair_build(world.store, index, world.now, 1), FAIR_SCANNING);
     ck_assert_uint_eq(done, 0);
