@@ -14,7 +14,7 @@ static size_t record_at(uint64_t offset)
 START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
 {
     struct random_run *run = random_program(test_seed(), 200);
-    for (unsigned i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < ASAN_TENTH(2000); i++) {
         uint64_t at = rng_below(&run->rng, journal.size);
         if (i % 4 == 0 && journal.size > 300) at = journal.size - 1 - rng_below(&run->rng, 300);
         char byte, flipped;
@@ -75,7 +75,7 @@ START_TEST(any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows)
         add_some_of_each(version, 12);
         for (size_t record = 1; record < journal.records; record++) {
             uint64_t at = journal.ends[record] - RECORD_SUM_LINE;
-            for (unsigned byte = 0; byte < 256; byte++) {
+            for (unsigned byte = (unsigned)record % ASAN_STEP; byte < 256; byte += ASAN_STEP) {
                 if (byte == '#') continue;
                 write_byte(at, byte);
                 assert_ends(REPLAY_DAMAGED, record - 1);
@@ -112,7 +112,8 @@ START_TEST(flipped_bit_far_before_a_torn_end_is_damage)
         ensure(ftruncate(journal.fd, (off_t)journal.size - 5) == 0, "a cut");
         assert_ends(REPLAY_TORN, 129);
         for (size_t record = 3; record <= 8; record++) {
-            for (uint64_t at = journal.ends[record - 1]; at < journal.ends[record]; at++) {
+            for (uint64_t at = journal.ends[record - 1]; at < journal.ends[record];
+                 at += ASAN_STEP) {
                 char byte = read_byte(at);
                 for (unsigned bit = 0; bit < 8; bit++) {
                     write_byte(at, (unsigned char)byte ^ 1U << bit);
@@ -132,7 +133,7 @@ START_TEST(random_bytes_neither_crash_nor_apply_a_partial_record)
     struct random_run *run = random_program(test_seed(), 200);
     char *good = mem_alloc(journal.size), *bad = mem_alloc(2 * journal.size);
     ensure(pread(journal.fd, good, journal.size, 0) == (ssize_t)journal.size, "a read");
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < ASAN_TENTH(1000); i++) {
         uint64_t from = rng_below(&run->rng, journal.size), size = journal.size;
         uint64_t len = rng_below(&run->rng, size - from) % 500 + 1;
         if (from + len > size) len = size - from;
