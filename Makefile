@@ -228,17 +228,18 @@ unit:
 
 objects: $(call obj,$(ALL_SRC)) ; @:
 # gcc gives some warnings only with the options that packages are built with, and in tests only if it optimizes them.
+WARNED = CC=gcc UNIT_CFLAGS=-O1 WERROR=-Werror CPPFLAGS="$(CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+LINT_B ?= build/lint/gcc
 lint:
 	@tools/deps build unit lint tidy
-	@$(MAKE) $(PARALLEL) -s B=build/lint/gcc CC=gcc CFLAGS="$(CFLAGS) -g0" UNIT_CFLAGS= LTO= WERROR=-Werror \
-	    CPPFLAGS="$(CPPFLAGS) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2" objects \
-	    $(addprefix build/lint/gcc/tools/,conf_example command_reference)
+	@$(LOCKED) $(MAKE) $(PARALLEL) -s B=$(LINT_B) LTO= $(WARNED) CFLAGS="$(CFLAGS) -g0" objects \
+	    $(addprefix $(LINT_B)/tools/,conf_example command_reference)
 	clang-format --dry-run -Werror $(ALL_SRC) $(HEADERS)
 	/usr/bin/python3 tools/lint/tree.py && tools/lint/paths.py
-	build/lint/gcc/tools/conf_example | diff -u expired.conf.example -
-	rm -rf build/lint/commands && mkdir -p build/lint/commands && build/lint/gcc/tools/command_reference build/lint/commands
+	$(LINT_B)/tools/conf_example | diff -u expired.conf.example -
+	rm -rf build/lint/commands && mkdir -p build/lint/commands && $(LINT_B)/tools/command_reference build/lint/commands
 	diff -ru doc/commands build/lint/commands # make reference writes them, and the clients
-	build/lint/gcc/tools/command_reference --json | tools/clients/generate --check
+	$(LINT_B)/tools/command_reference --json | tools/clients/generate --check
 	@$(LOCKED) $(MAKE) $(PARALLEL) all
 	tools/lint/install
 	@tools/lint/tidy.py $(ALL_SRC)

@@ -9,6 +9,7 @@
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
 #   make asan         all tests under ASan and UBSan
 #   make tsan          programs that start threads, under ThreadSanitizer: TESTS; tsan-short is a part of it
+#   make warned        builds what the tests run, with the warnings of make lint; .ci/run begins with it
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
 #   make coverage      lines and branches that the unit tests reach, by folder
 #   make mutants       N faults in a copy of the sources: SEED, PATHS
@@ -66,6 +67,11 @@ tsan-here:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(FAULT) $(TSAN_UNIT)
 	@$(TEST_ENV) IO_THREADS=$${IO_THREADS:-4} TEST_TIMEOUT=$${TEST_TIMEOUT:-600} CK_TIMEOUT_MULTIPLIER=5 \
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
+
+# What the tests run, built with lint's warnings as errors: `make lint LINT_B='$(B)'` then has nothing to compile.
+warned:
+	@tools/deps build test_all
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(WARNED) objects tests-built
 
 # What .ci/run can afford: compiling takes most of the time.
 TSAN_SHORT = $(filter-out %_fault_test %/segments_test,$(TSAN_UNIT))
@@ -126,7 +132,7 @@ test-newest:
 	    MODULE_HOST=$(NEWEST_BIN)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
-.PHONY: test-newest diff crash asan tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test
+.PHONY: warned test-newest diff crash asan tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test
 
 # ---- packages of npm ----
 
