@@ -198,7 +198,8 @@ static void examine(const struct why_question *question, struct answer *answer)
     const struct bytes *member = question->member;
     struct bytes key = question->key;
     const struct trail *trail = question->store->trail;
-    const struct entry *entry = keyspace_find(ks, key);
+    uint64_t key_hash = siphash(key.data, key.len); /* a name may have 512 MB */
+    const struct entry *entry = keyspace_find_hashed(ks, key, key_hash);
     bool has_expired = entry != NULL && entry_expired(ks, entry, question->now);
     *answer = (struct answer){ .state = IS_MISSING, .deadline = NEVER };
     if (entry != NULL && member == NULL) {
@@ -210,7 +211,7 @@ static void examine(const struct why_question *question, struct answer *answer)
         answer->state = IS_LIVE;
     if (answer->state == IS_MISSING) answer->deadline = NEVER;
 
-    uint64_t hash = trail_hash(siphash(key.data, key.len), ks->db);
+    uint64_t hash = trail_hash(key_hash, ks->db);
     answer->hash =
         member == NULL ? hash : trail_member_hash(hash, siphash(member->data, member->len));
     answer->count =

@@ -39,7 +39,8 @@ static void take_null(void *ctx, const char *name)
 bool why_write(struct outbuf *out, const struct server_context *context, struct bytes query)
 {
     static const char no_key[] = "Ask for a key and a database: /why.json?key=name&db=0\n";
-    static const char is_off[] = "Nothing is recorded: why-memory is 0.\n";
+    static const char is_off[] =
+        "Nothing is recorded: why-memory is 0, or was refused at the start.\n";
     const struct store *store = context->store;
     if (store->trail == NULL) {
         outbuf_append(out, is_off, sizeof(is_off) - 1);

@@ -99,6 +99,19 @@ def writes_are_refused_only_while_memory_is_exhausted():
             equal(daemon.ask("GET", "after"), b"$1\r\nx\r\n")
 
 
+@test
+def records_of_deadlines_stay_if_memory_for_more_is_refused():
+    skip_under_asan()
+    with Limited() as daemon:
+        daemon.ask("SET", "k", "v", "EX", 1000)
+        daemon.limit(60 * MB)
+        assert daemon.ask("CONFIG", "SET", "why-memory", "256mb").startswith(b"-ERR CONFIG SET failed"), daemon.log()
+        equal(daemon.call("CONFIG", "GET", "why-memory"), b"*2\r\n$10\r\nwhy-memory\r\n$7\r\n1048576\r\n")
+        assert b"deadline-set" in daemon.call("EXPIRY", "WHY", "k")
+        equal(daemon.ask("CONFIG", "SET", "why-memory", "4mb"), OK)
+        assert b"deadline-set" not in daemon.call("EXPIRY", "WHY", "k")
+
+
 def large_value(daemon, size, rng):
     return daemon.ask("SET", f"large:{rng.randrange(3)}", bytes(size))
 

@@ -358,7 +358,7 @@
     E(ERR_EXEC_REFUSED, "EXECABORT Transaction discarded because of: %s")                          \
     E(ERR_NO_MULTI, "ERR Command not allowed inside a transaction")                                \
     E(ERR_EXPIRY_WHY_OPTION, "ERR expected MEMBER and a member after the key")                     \
-    E(ERR_EXPIRY_WHY_OFF, "ERR nothing is recorded, because why-memory is 0")                      \
+    E(ERR_EXPIRY_WHY_OFF, "ERR nothing is recorded: why-memory is 0, or was refused at the start") \
     E(ERR_EXPIRY_COUNT, "ERR count must be an integer from 1 to 1000")                             \
     E(ERR_DEHYDRATING, "ERROR: Element already dehydrating.")                                      \
     E(ERR_LEASE_TTL, "ERR the ttl is longer than lease-max-ttl (%lld ms)")                         \

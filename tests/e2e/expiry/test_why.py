@@ -358,7 +358,7 @@ def option_changes_at_run_time():
         scene.run("CONFIG", "SET", "why-memory", "0")
         scene.run("EXPIRE", "k", "20")
         scene.run("EXEC")
-        equal(scene.run("EXPIRY", "WHY", "k"), "ERR nothing is recorded, because why-memory is 0")
+        equal(scene.run("EXPIRY", "WHY", "k"), "ERR nothing is recorded: why-memory is 0, or was refused at the start")
         scene.run("CONFIG", "SET", "why-memory", "64kb")
         scene.run("EXPIRE", "k", "30")
         equal(scene.records("k"), [("deadline-set", "command", "expire")])
