@@ -55,6 +55,11 @@ PLANTS = {
         ("store/trail/trail.c", "        *last = pack(hash, &none);\n", "        (void)none;\n"),
     ),
     # ---- policies
+    "a read of a key under a policy is not seen": (
+        "tests/e2e/expiry/test_policy_stats.py",
+        ("store/txn/txn_policy.c",
+         "    if (cause == POLICY_READ && !txn->no_touch) entry->object.was_read = true;\n", ""),
+    ),
     "REFRESH makes a deadline earlier": (
         "tests/e2e/expiry/test_model.py",
         ("store/policy/policy_options.c",

@@ -285,6 +285,15 @@ PLANTS = {
          "    txn_record(txn, entry, &effect);\n    extras_remember(",
          "    (void)effect;\n    extras_remember("),
     ),
+    # ---- reasons
+    "PERSIST leaves no record": (
+        "Reasons",
+        ("store/txn/txn_key.c", "    txn_note_end(txn, entry, TRAIL_REMOVED, 0);\n", ""),
+    ),
+    "a record that is pushed out does not count as missing": (
+        "Reasons Mixed",
+        ("store/trail/trail.c", "    raise(since, trail->ring_since[ring]);\n", ""),
+    ),
     # ---- streams
     "an entry is claimed one ms early": (
         "Streams",

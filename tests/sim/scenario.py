@@ -15,6 +15,7 @@ from work.leases import Leases, PlainLocks
 from work.logs import Logs
 from work.mixed import Mixed
 from work.queues import Queues
+from work.reasons import Reasons
 from work.registers import Registers
 from work.rules import Rules
 from work.streams import Streams
@@ -23,8 +24,8 @@ from work.timed import Timed
 from work.waiting import Waiting
 from world import NOON, SECOND, Broken, Client, Error, World
 
-WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Jobs, Leases, Logs, Members, Mixed, Queues, Registers,
-                                          Rules, Streams, Tenants, Timed, Waiting)}
+WORKS = {kind.__name__: kind for kind in (Caching, Deadlines, Jobs, Leases, Logs, Members, Mixed, Queues, Reasons,
+                                          Registers, Rules, Streams, Tenants, Timed, Waiting)}
 NOT_DRAWN = {"PlainLocks": PlainLocks}  # it breaks its promise: test_locks.py
 # These know that memory may run out in the middle of a transaction or script.
 WITHOUT_MEMORY = ("Caching", "Leases", "Logs", "Mixed", "Queues", "Registers", "Streams", "Waiting")
@@ -54,6 +55,7 @@ def draw(seed):
     while at < span:
         plan["faults"].append((round(at, 6), rng.choice(kinds)))
         at += rng.expovariate(1 / pace)
+    plan["why"] = rng.choice(("64kb", "1mb"))
     if any(kind == "memory" for _, kind in plan["faults"]):
         plan["works"] = [work for work in plan["works"] if work in WITHOUT_MEMORY] or ["Mixed"]
     return plan
@@ -127,7 +129,8 @@ def begin(world, plan):
     for number in range(1, plan["nodes"] + 1):
         node = world.node(number, "--appendfsync", plan["fsync"], "--repl-timeout", "10",
                           "--repl-diskless-sync-delay", "0", "--repl-backlog-size", plan["backlog"],
-                          "--auto-aof-rewrite-min-size", plan["rewrite_at"], *Leases.OPTIONS)
+                          "--auto-aof-rewrite-min-size", plan["rewrite_at"], "--why-memory",
+                          plan.get("why", "1mb"), *Leases.OPTIONS)
         node.set(small_reads=65536 * plan["small_reads"])
         node.usual_clock = plan.get("apart", 0) * (number % 2 if number < 3 else -1)
         node.set_clock(node.usual_clock)
