@@ -64,11 +64,22 @@ bool rdb_visited(struct rdb_reader *reader, bool answer)
     return answer || rdb_fail(reader, RDB_STOPPED, "stopped");
 }
 
+static bool fail_duplicate(struct rdb_reader *reader)
+{
+    return rdb_damaged(reader, "a duplicate part of a value");
+}
+
+bool rdb_visited_member(struct rdb_reader *reader, bool answer)
+{
+    if (reader->visitor->finds_duplicates) return answer || fail_duplicate(reader);
+    return rdb_visited(reader, answer);
+}
+
 bool rdb_unique(struct rdb_reader *reader, struct bytes member)
 {
     switch (rdb_seen_add(&reader->seen, member)) {
     case RDB_SEEN_NEW: return true;
-    case RDB_SEEN_BEFORE: return rdb_damaged(reader, "a duplicate part of a value");
+    case RDB_SEEN_BEFORE: return fail_duplicate(reader);
     default: return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
     }
 }

@@ -113,6 +113,10 @@ struct rdb_unsupported {
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
+    /* set_member, hash_field and zset_member return false for a part that the value has already,
+     * and only then. So the reader need not remember the parts of values that are not packed, which
+     * would take more time than all else. */
+    bool finds_duplicates;
 
     bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */

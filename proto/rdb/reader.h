@@ -73,10 +73,21 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* Fails if the value already has this member. */
 bool rdb_unique(struct rdb_reader *reader, struct bytes member);
+/* The same for a member whose visit is RDB_VISIT_MEMBER. */
+static inline bool rdb_unique_visit(struct rdb_reader *reader, struct bytes member)
+{
+    return reader->visitor->finds_duplicates || rdb_unique(reader, member);
+}
+/* As rdb_visited; but false is a duplicate for a visitor that finds them. */
+bool rdb_visited_member(struct rdb_reader *reader, bool answer);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \
     rdb_visited(reader, (reader)->visitor->callback == NULL ||                                     \
                             (reader)->visitor->callback((reader)->visitor->ctx, __VA_ARGS__))
+#define RDB_VISIT_MEMBER(reader, callback, ...)                                                    \
+    rdb_visited_member(reader,                                                                     \
+                       (reader)->visitor->callback == NULL ||                                      \
+                           (reader)->visitor->callback((reader)->visitor->ctx, __VA_ARGS__))
 
 /* ---- values ---- */
 

@@ -49,8 +49,8 @@ static bool read_set(struct rdb_reader *reader, const struct kind *kind)
     (void)kind;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--)
-        if (!rdb_get_string(reader, &reader->first, &member) || !rdb_unique(reader, member) ||
-            !RDB_VISIT(reader, set_member, member))
+        if (!rdb_get_string(reader, &reader->first, &member) || !rdb_unique_visit(reader, member) ||
+            !RDB_VISIT_MEMBER(reader, set_member, member))
             return false;
     return true;
 }
@@ -62,12 +62,12 @@ static bool read_zset(struct rdb_reader *reader, const struct kind *kind)
     double score;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--) {
-        if (!rdb_get_string(reader, &reader->first, &member) || !rdb_unique(reader, member))
+        if (!rdb_get_string(reader, &reader->first, &member) || !rdb_unique_visit(reader, member))
             return false;
         if (kind->binary_scores ? !rdb_get_score(reader, &score)
                                 : !rdb_get_text_score(reader, &score))
             return false;
-        if (!RDB_VISIT(reader, zset_member, member, score)) return false;
+        if (!RDB_VISIT_MEMBER(reader, zset_member, member, score)) return false;
     }
     return true;
 }
@@ -75,9 +75,9 @@ static bool read_zset(struct rdb_reader *reader, const struct kind *kind)
 static bool read_field(struct rdb_reader *reader, int64_t at)
 {
     struct bytes field, value;
-    return rdb_get_string(reader, &reader->first, &field) && rdb_unique(reader, field) &&
+    return rdb_get_string(reader, &reader->first, &field) && rdb_unique_visit(reader, field) &&
            rdb_get_string(reader, &reader->second, &value) &&
-           RDB_VISIT(reader, hash_field, field, value, at);
+           RDB_VISIT_MEMBER(reader, hash_field, field, value, at);
 }
 
 static bool read_hash(struct rdb_reader *reader, const struct kind *kind)
@@ -127,13 +127,13 @@ static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)
     (void)kind;
     if (!get_count(reader, &count)) return false;
     for (; count > 0; count--) {
-        if (!rdb_get_string(reader, &reader->first, &field) || !rdb_unique(reader, field) ||
+        if (!rdb_get_string(reader, &reader->first, &field) || !rdb_unique_visit(reader, field) ||
             !rdb_get_string(reader, &reader->second, &value) || !rdb_get_number(reader, 8, &number))
             return false;
         int64_t at = number == UINT64_MAX ? RDB_NEVER : (int64_t)number;
         if (at < 0 || (at > RDB_LATEST && at != RDB_NEVER))
             return rdb_damaged(reader, "an invalid deadline of a field");
-        if (!RDB_VISIT(reader, hash_field, field, value, at)) return false;
+        if (!RDB_VISIT_MEMBER(reader, hash_field, field, value, at)) return false;
     }
     return true;
 }

@@ -45,23 +45,23 @@ static bool take_element(void *ctx, struct bytes element)
 static bool take_member(void *ctx, struct bytes member)
 {
     struct rdb_object *value = ctx;
-    set_add(value->object.set, member, NEVER);
-    return true;
+    return set_add(value->object.set, member, NEVER);
 }
 
 static bool take_field(void *ctx, struct bytes field, struct bytes text, int64_t at)
 {
     struct rdb_object *value = ctx;
-    hash_set(value->object.hash, field, text, rdb_object_instant(at));
-    return true;
+    return hash_set(value->object.hash, field, text, rdb_object_instant(at));
 }
 
 static bool take_zset_member(void *ctx, struct bytes member, double score)
 {
     struct rdb_object *value = ctx;
+    struct zset *zset = value->object.zset;
+    size_t before = zset_count(zset);
     /* DIFFERS: a score of -0 is stored as 0. (doc/differs.md) */
-    zset_add(value->object.zset, member, score == 0 ? 0 : score, NEVER);
-    return true;
+    zset_put(zset, member, score == 0 ? 0 : score, NEVER);
+    return zset_count(zset) > before;
 }
 
 _Static_assert(RDB_LATEST == INSTANT_MAX, "all times that proto/rdb/ accepts can be stored");
@@ -82,6 +82,7 @@ static void take_failure(void *ctx)
 void rdb_object_listen(struct rdb_visitor *visitor)
 {
     visitor->max_string = INT32_MAX;
+    visitor->finds_duplicates = true;
     visitor->string = take_string;
     visitor->list_element = take_element;
     visitor->set_member = take_member;

@@ -384,6 +384,50 @@ START_TEST(more_kinds_than_are_counted_are_others)
 }
 END_TEST
 
+START_TEST(part_of_a_value_that_comes_twice_is_damage)
+{
+    enum { SHAPES = 6 };
+    for (int shape = 0; shape < SHAPES; shape++) {
+        begin();
+        struct made *made = text(key(file("0010"), 0, "before"), "v");
+        switch (shape) {
+        case 0: text(text(text(length(key(made, 2, "k"), 3), "a"), "b"), "a"); break;
+        case 1: text(text(length(key(made, 2, "k"), 2), "5"), "5"); break; /* of an intset */
+        case 2: text(text(text(text(length(key(made, 4, "k"), 2), "f"), "v"), "f"), "w"); break;
+        case 3: score(text(score(text(length(key(made, 5, "k"), 2), "a"), 1), "a"), 2); break;
+        case 4: score(text(score(text(length(key(made, 5, "k"), 2), "a"), 1), "a"), 1); break;
+        case 5:
+            blob(key(made, 16, "k"),
+                 listpack_of((const char *const[]){ "f", "v", "f", "w", NULL }));
+            break;
+        }
+        ck_assert(!import_made(file_end(made)));
+        ck_assert_msg(strstr(import.why, "a duplicate part of a value") != NULL, "%d: %s", shape,
+                      import.why);
+        ck_assert_str_eq(store_text(import.store), "0 SET before v; ");
+        end();
+    }
+}
+END_TEST
+
+START_TEST(large_values_are_checked_for_duplicates_too)
+{
+    enum { MEMBERS = 1000 };
+    for (int twice = 0; twice < 2; twice++) {
+        begin();
+        struct made *made = length(key(file("0010"), 5, "k"), MEMBERS + 1);
+        for (int i = MEMBERS; i >= 0; i--) {
+            char member[16];
+            snprintf(member, sizeof(member), "m%d", twice && i == 0 ? MEMBERS / 2 : i);
+            score(text(made, member), i);
+        }
+        ck_assert(import_made(file_end(made)) == !twice);
+        store_check(import.store);
+        end();
+    }
+}
+END_TEST
+
 START_TEST(a_key_that_comes_twice_is_an_error_unless_elsewhere)
 {
     begin();
@@ -663,6 +707,8 @@ Suite *test_suite(void)
         arrays_and_data_attached_to_keys_are_skipped_by_name,
         hashes_with_templates_arrive,
         more_kinds_than_are_counted_are_others,
+        part_of_a_value_that_comes_twice_is_damage,
+        large_values_are_checked_for_duplicates_too,
         a_key_that_comes_twice_is_an_error_unless_elsewhere,
         a_database_that_is_not_there_is_an_error,
         idle_time_and_frequency_arrive_where_they_are_kept,
