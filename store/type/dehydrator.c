@@ -7,35 +7,11 @@
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
+#include "store/type/element.h"
 #include "store/type/schedules.h"
 
 enum {
-    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
-    SHORT_PAYLOAD = (1 << 16) - 1,
     EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines estimates if there are more */
-};
-
-/* After the head follow: the lengths as two uint32_t if the element is long; a struct claim if it
- * was ever claimed; the token as an int64_t if a claim ever had one; struct kept_options if it ever
- * had options; the id; the payload. A short element without any of these takes 8 bytes in addition
- * to id and payload. */
-struct element {
-    struct timeline_node deadline;
-    uint32_t id_len : 12, payload_len : 16;
-    uint32_t is_long : 1, was_claimed : 1, has_token : 1, has_options : 1;
-    char data[];
-};
-
-/* struct push_options in an element. A schedule is a number of the dehydrator's schedules. */
-struct kept_options {
-    msec first, remember;
-    msec every; /* below 0: the number of the schedule is -every - 1 */
-    msec phase;
-};
-
-struct claim {
-    uint32_t deliveries;
-    struct timeline_node lease; /* armed if and only if the element is claimed */
 };
 
 struct dehydrator {
@@ -52,72 +28,6 @@ struct dehydrator {
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
-
-static uint32_t word_get(const char *at)
-{
-    uint32_t word;
-    memcpy(&word, at, sizeof(word));
-    return word;
-}
-
-static void word_put(char *at, uint32_t word)
-{
-    memcpy(at, &word, sizeof(word));
-}
-
-/* The offset of the struct claim in element.data. */
-static size_t lengths_size(bool is_long)
-{
-    return is_long ? 2 * sizeof(uint32_t) : 0;
-}
-
-static size_t token_offset(const struct element *element)
-{
-    return lengths_size(element->is_long) + (element->was_claimed ? sizeof(struct claim) : 0);
-}
-
-static size_t options_offset(const struct element *element)
-{
-    return token_offset(element) + (element->has_token ? sizeof(int64_t) : 0);
-}
-
-static size_t texts_offset(const struct element *element)
-{
-    return options_offset(element) + (element->has_options ? sizeof(struct kept_options) : 0);
-}
-
-/* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
-static struct claim *claim_of(const struct element *element)
-{
-    if (!element->was_claimed) return NULL;
-    return (struct claim *)(void *)((char *)(uintptr_t)element->data +
-                                    lengths_size(element->is_long));
-}
-
-static bool is_claimed(const struct element *element)
-{
-    const struct claim *claim = claim_of(element);
-    return claim != NULL && timeline_node_armed(&claim->lease);
-}
-
-static int64_t stored_token(const struct element *element)
-{
-    int64_t token = 0;
-    if (element->has_token) memcpy(&token, element->data + token_offset(element), sizeof(token));
-    return token;
-}
-
-static void put_token(struct element *element, int64_t token)
-{
-    if (element->has_token) memcpy(element->data + token_offset(element), &token, sizeof(token));
-}
-
-static struct kept_options kept_options(const struct element *element)
-{
-    struct kept_options kept = { 0 };
-    if (element->has_options) memcpy(&kept, element->data + options_offset(element), sizeof(kept));
-    return kept;
-}
 
 static uint32_t schedule_number(const struct kept_options *kept)
 {
@@ -160,15 +70,12 @@ static void release_schedule(struct dehydrator *dehydrator, const struct kept_op
 
 struct bytes element_id(const struct element *element)
 {
-    return bytes_of(element->data + texts_offset(element),
-                    element->is_long ? word_get(element->data) : element->id_len);
+    return id_of_element(element);
 }
 
 struct bytes element_payload(const struct element *element)
 {
-    struct bytes id = element_id(element);
-    return bytes_of(id.data + id.len, element->is_long ? word_get(element->data + sizeof(uint32_t))
-                                                       : element->payload_len);
+    return payload_of_element(element);
 }
 
 static struct bytes element_key(const void *element)
@@ -205,8 +112,8 @@ static struct element *element_new(struct dehydrator *dehydrator, struct bytes i
     *element = head;
     timeline_node_init(&element->deadline);
     if (is_long) {
-        word_put(element->data, (uint32_t)id.len);
-        word_put(element->data + sizeof(uint32_t), (uint32_t)payload.len);
+        uint32_t lengths[] = { (uint32_t)id.len, (uint32_t)payload.len };
+        memcpy(element->data, lengths, sizeof(lengths));
     }
     if (element->was_claimed) {
         claim_of(element)->deliveries = stage->deliveries;

@@ -1,0 +1,127 @@
+/* element: the memory of one element of a dehydrator. For dehydrator.c, elements.c and their check
+ * only; dehydrator.h declares what others may ask an element.
+ *
+ *      struct element       8 bytes
+ *      lengths              two uint32_t, if the id or the payload is long
+ *      struct claim         if it was ever claimed
+ *      token                an int64_t, if a claim ever had one
+ *      struct kept_options  if it ever had options
+ *      id, payload
+ *
+ * So a short element without any of the optional parts takes 8 bytes in addition to id and
+ * payload. */
+#ifndef STORE_TYPE_ELEMENT_H
+#define STORE_TYPE_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/struct/timeline.h"
+
+enum {
+    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
+    SHORT_PAYLOAD = (1 << 16) - 1,
+};
+
+struct element {
+    struct timeline_node deadline;
+    uint32_t id_len : 12, payload_len : 16;
+    uint32_t is_long : 1, was_claimed : 1, has_token : 1, has_options : 1;
+    char data[];
+};
+
+/* struct push_options in an element. A schedule is a number of the dehydrator's schedules. */
+struct kept_options {
+    msec first, remember;
+    msec every; /* below 0: the number of the schedule is -every - 1 */
+    msec phase;
+};
+
+struct claim {
+    uint32_t deliveries;
+    struct timeline_node lease; /* armed if and only if the element is claimed */
+};
+
+/* ---- offsets in element.data ----------------------------------------------------------------- */
+
+/* Of the struct claim. */
+static inline size_t lengths_size(bool is_long)
+{
+    return is_long ? 2 * sizeof(uint32_t) : 0;
+}
+
+static inline size_t token_offset(const struct element *element)
+{
+    return lengths_size(element->is_long) + (element->was_claimed ? sizeof(struct claim) : 0);
+}
+
+static inline size_t options_offset(const struct element *element)
+{
+    return token_offset(element) + (element->has_token ? sizeof(int64_t) : 0);
+}
+
+static inline size_t texts_offset(const struct element *element)
+{
+    return options_offset(element) + (element->has_options ? sizeof(struct kept_options) : 0);
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static inline uint32_t element_word(const struct element *element, unsigned i)
+{
+    uint32_t word;
+    memcpy(&word, element->data + i * sizeof(word), sizeof(word));
+    return word;
+}
+
+static inline struct bytes id_of_element(const struct element *element)
+{
+    return bytes_of(element->data + texts_offset(element),
+                    element->is_long ? element_word(element, 0) : element->id_len);
+}
+
+static inline struct bytes payload_of_element(const struct element *element)
+{
+    struct bytes id = id_of_element(element);
+    return bytes_of(id.data + id.len,
+                    element->is_long ? element_word(element, 1) : element->payload_len);
+}
+
+/* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
+static inline struct claim *claim_of(const struct element *element)
+{
+    if (!element->was_claimed) return NULL;
+    return (struct claim *)(void *)((char *)(uintptr_t)element->data +
+                                    lengths_size(element->is_long));
+}
+
+static inline bool is_claimed(const struct element *element)
+{
+    const struct claim *claim = claim_of(element);
+    return claim != NULL && timeline_node_armed(&claim->lease);
+}
+
+static inline int64_t stored_token(const struct element *element)
+{
+    int64_t token = 0;
+    if (element->has_token) memcpy(&token, element->data + token_offset(element), sizeof(token));
+    return token;
+}
+
+static inline void put_token(struct element *element, int64_t token)
+{
+    if (element->has_token) memcpy(element->data + token_offset(element), &token, sizeof(token));
+}
+
+static inline struct kept_options kept_options(const struct element *element)
+{
+    struct kept_options kept = { 0 };
+    if (element->has_options) memcpy(&kept, element->data + options_offset(element), sizeof(kept));
+    return kept;
+}
+
+#endif
