@@ -20,9 +20,9 @@
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
 #include "store/struct/dict.h"
-#include "store/struct/timeline.h"
 #include "store/type/dehydrator_extras.h"
 #include "store/type/delivery_counts.h"
+#include "store/type/elements.h"
 
 struct dehydrator;
 struct element;
@@ -53,7 +53,7 @@ size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 msec dehydrator_next(const struct dehydrator *dehydrator);
 /* The earliest deadline after `at`, NEVER if there is none. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
-/* For prefetching: the table of its elements. */
+/* For prefetching: the table of its elements, or NULL if they are few. */
 const struct dict *dehydrator_hint(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
@@ -139,7 +139,7 @@ bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
 /* Walks in order; the dehydrator must not change meanwhile. */
 struct dehydrator_walk {
-    struct timeline_walk in;
+    struct elements_walk in;
 };
 void dehydrator_walk_begin(struct dehydrator_walk *walk, const struct dehydrator *dehydrator);
 /* Begins at the first element that is due at or after `from`. O(log n) */

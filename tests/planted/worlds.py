@@ -219,8 +219,8 @@ PLANTS = {
     "an element is due one ms early": (
         "Queues",
         ("store/type/dehydrator.c",
-         "    return timeline_count_until(&dehydrator->timeline, now);",
-         "    return timeline_count_until(&dehydrator->timeline, now + 1);"),
+         "    return elements_count_until(&dehydrator->elements, now);",
+         "    return elements_count_until(&dehydrator->elements, now + 1);"),
     ),
     "a paused dehydrator delivers": (
         "Jobs",

@@ -177,10 +177,11 @@ static void push_or_move(struct rng *rng, struct dehydrator *dehydrator, int n)
     model_place(n, &stage);
 }
 
-static void step(struct rng *rng, struct dehydrator *dehydrator, bool grow)
+/* A step with one of the first `ids` ids. */
+static void step(struct rng *rng, struct dehydrator *dehydrator, size_t ids, bool grow)
 {
     struct text id, payload;
-    int n = (int)rng_below(rng, IDS), v = (int)rng_below(rng, 40);
+    int n = (int)rng_below(rng, ids), v = (int)rng_below(rng, 40);
     struct element *element = dehydrator_find(dehydrator, id_of(&id, n));
     ck_assert((element != NULL) == model[n].in);
     if (rng_chance(rng, 2)) {
@@ -204,7 +205,7 @@ START_TEST(random_steps_match_sorted_array)
     announced = INT64_MIN;
     struct dehydrator *dehydrator = dehydrator_new();
     for (int i = 0; i < 8000; i++) {
-        step(&rng, dehydrator, i / 1000 % 2 == 0);
+        step(&rng, dehydrator, IDS, i / 1000 % 2 == 0);
         dehydrator_check(dehydrator);
         assert_bytes(dehydrator_bytes(dehydrator), mem_used() - base);
         if (i % 20 != 0) continue;
@@ -213,6 +214,36 @@ START_TEST(random_steps_match_sorted_array)
     }
     dehydrator_free(dehydrator);
     ck_assert_uint_eq(mem_used(), base);
+}
+END_TEST
+
+/* Dehydrators that stay small, and some that outgrow the form for a few elements. */
+START_TEST(few_elements_match_sorted_array)
+{
+    struct rng rng;
+    size_t base = mem_used();
+    rng_init(&rng, test_seed());
+    for (int round = 0; round < 200; round++) {
+        size_t ids = (size_t)rng_between(&rng, 1, ELEMENTS_FEW + 4);
+        memset(model, 0, sizeof(model));
+        announced = INT64_MIN;
+        struct dehydrator *dehydrator = dehydrator_new();
+        for (int i = 0; i < 100; i++) {
+            step(&rng, dehydrator, ids, i / 25 % 2 == 0);
+            dehydrator_check(dehydrator);
+            /* As requested, and not as the allocator gave, are only tables and timelines. */
+            size_t held = mem_used() - base;
+            if (ids <= ELEMENTS_FEW)
+                ck_assert_uint_eq(dehydrator_bytes(dehydrator), held);
+            else
+                assert_bytes(dehydrator_bytes(dehydrator), held);
+            assert_same(dehydrator);
+            assert_at(dehydrator, sort_model(), rng_between(&rng, -21, 21));
+        }
+        dehydrator_free(dehydrator);
+        ck_assert_uint_eq(mem_used(), base);
+    }
+    memset(model, 0, sizeof(model));
 }
 END_TEST
 
@@ -455,6 +486,15 @@ START_TEST(element_takes_at_most_80_bytes)
 }
 END_TEST
 
+START_TEST(first_element_takes_at_most_128_bytes)
+{
+    struct dehydrator *dehydrator = dehydrator_new();
+    push(dehydrator, LIT("8 bytes."), LIT("sixteen bytes..."), 1000);
+    ck_assert_uint_le(dehydrator_bytes(dehydrator), 128);
+    dehydrator_free(dehydrator);
+}
+END_TEST
+
 START_TEST(freeing_in_slices_gives_all_memory_back)
 {
     size_t base = mem_used(), slices = 0, work;
@@ -473,6 +513,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         random_steps_match_sorted_array,
+        few_elements_match_sorted_array,
         equal_deadlines_keep_order_of_arrival,
         update_keeps_deadline_and_position,
         ids_and_payloads_are_binary_safe,
@@ -484,6 +525,7 @@ Suite *test_suite(void)
         distinct_deadlines_are_estimated_beyond_1000,
         scan_visits_all_elements_that_stay,
         element_takes_at_most_80_bytes,
+        first_element_takes_at_most_128_bytes,
         freeing_in_slices_gives_all_memory_back,
         NULL,
     };

@@ -1,0 +1,91 @@
+/* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival).
+ *
+ * A few are in one sorted array: most dehydrators that are made for each tenant or user have one
+ * element or none. It takes 16 bytes per element and one cache miss. More than ELEMENTS_FEW are in
+ * a table by id and in a timeline by deadline, which need 400 bytes before the first element; those
+ * that are claimed also in a timeline of leases, so that they can be counted. This form stays until
+ * the last element has gone.
+ *
+ * Does not own elements, but counts their memory. An element's nodes (element.h) tell whether it is
+ * in, and whether it is claimed; what else they mean only this file knows. */
+#ifndef STORE_TYPE_ELEMENTS_H
+#define STORE_TYPE_ELEMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/base/instant.h"
+#include "store/mem/relocate.h"
+#include "store/struct/dict.h"
+#include "store/struct/timeline.h"
+
+enum { ELEMENTS_FEW = 16 };
+
+struct element;
+struct element_slot;
+struct element_tables;
+
+struct elements {
+    union {
+        struct element_slot *slots;
+        struct element_tables *tables; /* if cap is that of tables */
+    };
+    uint16_t count, cap; /* of slots */
+};
+
+void elements_init(struct elements *elements);
+/* Removes and returns some element, for freeing them in slices, or NULL. Until then only this and
+ * elements_drop_some may be called. O(1) */
+struct element *elements_take(struct elements *elements);
+/* Frees what is left when all have been taken; true when done (as timeline_drop_some). */
+bool elements_drop_some(struct elements *elements, size_t *work);
+
+size_t elements_count(const struct elements *elements);
+/* Makes room for `count` elements, which are about to be added. O(count) */
+void elements_expect(struct elements *elements, size_t count);
+
+/* The element's id must be absent. O(log n) */
+void elements_add(struct elements *elements, struct element *element, msec at, bool claimed);
+/* It goes behind others with the same deadline. A claimed element must have room for a claim.
+ * O(log n) */
+void elements_move(struct elements *elements, struct element *element, msec at, bool claimed);
+void elements_remove(struct elements *elements, struct element *element); /* O(log n) */
+/* Puts another element, with the same id, in the place of an old one. O(1) */
+void elements_replace(struct elements *elements, struct element *old, struct element *by);
+
+struct element *elements_find(const struct elements *elements, struct bytes id); /* O(1) */
+struct element *elements_first(const struct elements *elements);                 /* or NULL. O(1) */
+msec elements_next(const struct elements *elements); /* or NEVER. O(1) */
+msec elements_at(const struct elements *elements, const struct element *element); /* O(1) */
+size_t elements_count_until(const struct elements *elements, msec until);         /* O(log n) */
+/* The first deadline, or the first end of a lease, after `at`; NEVER if there is none. O(log n) */
+msec elements_after(const struct elements *elements, msec at);
+msec elements_lease_after(const struct elements *elements, msec at);
+/* Elements whose lease ends after now. O(log n) */
+size_t elements_count_claimed(const struct elements *elements, msec now);
+/* The table of many, or NULL; prefetches the slots of a few. */
+const struct dict *elements_hint(const struct elements *elements);
+
+/* Walks in order; the elements must not change meanwhile. */
+struct elements_walk {
+    const struct elements *few; /* NULL: they are many */
+    unsigned slot;
+    struct timeline_walk many;
+};
+void elements_walk_begin(struct elements_walk *walk, const struct elements *elements);
+/* Begins at the first element that is not before `at`. O(log n) */
+void elements_walk_from(struct elements_walk *walk, const struct elements *elements, msec at);
+struct element *elements_walk_next(struct elements_walk *walk, msec *at);
+void elements_walk_end(struct elements_walk *walk);
+
+uint64_t elements_scan(const struct elements *elements, uint64_t cursor,
+                       void (*visit)(void *ctx, void *element), void *ctx); /* as dict_scan */
+/* Relocates elements and blocks: at least one, and more while the relocation has work left. */
+void elements_relocate(struct elements *elements, struct relocation_cursor *cursor,
+                       struct relocation *relocation);
+size_t elements_bytes(const struct elements *elements); /* with the elements. O(1) */
+void elements_check(const struct elements *elements);
+
+#endif
