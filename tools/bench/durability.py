@@ -22,6 +22,7 @@ JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appen
 # (title, mix, form on disk, the setting that says how many)
 LOADS = (("strings", "set", "snapshot", "keys"), ("strings with a TTL", "setex", "snapshot", "keys"),
          ("members of a sorted set", "zadd", "snapshot", "keys"), ("fields of a hash", "hset", "snapshot", "keys"),
+         ("members of a set", "sadd", "snapshot", "keys"), ("entries of a stream", "xadd", "snapshot", "keys"),
          ("strings", "set", "journal", "keys"),
          ("strings", "set", "snapshot", "snapshot_keys"), ("strings", "set", "journal", "snapshot_keys"))
 WRITERS = 4
