@@ -36,6 +36,28 @@ def gone_by_itself(client, count=0):
 
 
 @test
+def module_cannot_tell_why_a_key_is_gone():
+    with engine() as (_, client):
+        for words in (("EXPIRY", "WHY", "k"), ("EXPIRED.EXPIRY", "WHY", "k"), ("POLICY", "STATS", "s:*")):
+            try:
+                client.execute_command(*words)
+            except redis.ResponseError as error:
+                assert "unknown command" in str(error).lower(), error
+            else:
+                raise AssertionError(words)
+        # What the host tells of an end: the event and the name. A log has more, of what expires.
+        policy(client, "SET", "s:*", "EXPIRED", "TO", "ended")
+        listener = events(client, "gx")
+        client.set("s:1", "v", px=SOON)
+        client.set("s:2", "v")
+        client.delete("s:2")
+        equal([next_event(listener) for _ in range(3)], [("expire", "s:1"), ("del", "s:2"), ("expired", "s:1")])
+        assert wait_for(lambda: client.xlen("ended") == 1)
+        _, entry = client.xrange("ended")[0]
+        equal(entry[b"key"], b"s:1")
+
+
+@test
 def without_the_module_nothing_expires_here():
     with engine(module=False) as (_, client):
         client.set("k", "v", px=1)
