@@ -179,8 +179,7 @@ static void put_end_first(struct answer *answer)
     events[0] = end;
 }
 
-/* A member that has expired and is still kept is missing. */
-static bool find_member(const struct object *object, struct bytes member, msec now, msec *at)
+static bool find_member(const struct object *object, struct bytes member, msec *at)
 {
     if (object->type == TYPE_DEHYDRATOR) {
         const struct dehydrator *dehydrator = object->dehydrator;
@@ -188,8 +187,8 @@ static bool find_member(const struct object *object, struct bytes member, msec n
         if (element != NULL) *at = dehydrator_stage(dehydrator, element).at;
         return element != NULL;
     }
-    return type_has_members(object->type) && object_member_deadline(object, member, at) &&
-           !instant_expired(*at, now);
+    return (type_has_members(object->type) || object->type == TYPE_LEASE) &&
+           object_member_deadline(object, member, at);
 }
 
 static void examine(const struct why_question *question, struct answer *answer)
@@ -206,10 +205,12 @@ static void examine(const struct why_question *question, struct answer *answer)
         answer->state = has_expired ? IS_OVERDUE : IS_LIVE;
         answer->deadline = entry_expires_at(ks, entry);
     }
-    if (entry != NULL && !has_expired && member != NULL &&
-        find_member(&entry->object, *member, question->now, &answer->deadline))
-        answer->state = IS_LIVE;
-    if (answer->state == IS_MISSING) answer->deadline = NEVER;
+    if (entry != NULL && member != NULL &&
+        find_member(&entry->object, *member, &answer->deadline)) {
+        bool is_element = entry->object.type == TYPE_DEHYDRATOR; /* which is due, and stays */
+        bool is_over = !is_element && instant_expired(answer->deadline, question->now);
+        answer->state = has_expired || is_over ? IS_OVERDUE : IS_LIVE;
+    }
 
     uint64_t hash = trail_hash(key_hash, ks->db);
     answer->hash =
@@ -285,7 +286,8 @@ void cmd_expiry_why(struct call *call)
         fail(call, ERR_EXPIRY_WHY_OFF);
         return;
     }
-    txn_find_without_lru(txn, call->argv[2]); /* removes what has expired, if it may */
+    /* Removes what has expired. A replica, and a server during CLIENT PAUSE, may not. */
+    if (!txn->no_expiry) txn_find_without_lru(txn, call->argv[2]);
     const struct why_question question = {
         .store = txn->store,
         .ks = txn->ks,

@@ -15,8 +15,9 @@ struct call;
     "integer|null 'before' integer|null 'late-ms' integer|null 'by' bulk 'policy' bulk|null "      \
     "'option' bulk|null 'command' bulk|null 'script' integer 'client-id' integer|null "            \
     "'client-name' bulk|null 'user' bulk|null 'memory' integer|null 'to-db' integer|null "         \
-    "'to-hash' bulk|null] ...]]: the state and the deadline of the key or member ('overdue': a "   \
-    "key only), and what is recorded of it, newest first; 'before' is null if there was none or "  \
+    "'to-hash' bulk|null] ...]]: the state and the deadline of the key or member "                 \
+    "('overdue': expired and still kept), and what is recorded of it, newest first; 'before' is "  \
+    "null if there was none or "                                                                   \
     "it is not known"
 
 void cmd_expiry_why(struct call *call);
@@ -41,7 +42,7 @@ struct why_sink {
     void *ctx;
 };
 
-/* Changes nothing: a key that has expired and is still there is overdue. */
+/* Changes nothing: what has expired and is still there is overdue. */
 void expiry_why_answer(const struct why_question *question, const struct why_sink *sink);
 
 #endif

@@ -3,13 +3,11 @@
 
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 
 void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
                     uint32_t permits)
 {
-    lease_put(entry->object.lease, holder, permits);
-    keyspace_rearm(txn->ks, entry);
-    leases_note_end(&txn->store->leases, holder->end);
     struct effect effect = {
         .kind = EFFECT_LEASE_TAKE,
         .event = EVENT_LEASE_TAKE,
@@ -18,6 +16,10 @@ void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *h
         .at = holder->end,
         .to = permits,
     };
+    txn_note_member(txn, entry, &effect);
+    lease_put(entry->object.lease, holder, permits);
+    keyspace_rearm(txn->ks, entry);
+    leases_note_end(&txn->store->leases, holder->end);
     txn_record(txn, entry, &effect);
 }
 

@@ -157,7 +157,8 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
     switch (effect->kind) {
     case EFFECT_SET_DROP:
     case EFFECT_HASH_DROP:
-    case EFFECT_ZSET_DROP: drops = true; break;
+    case EFFECT_ZSET_DROP:
+    case EFFECT_LEASE_DROP: drops = true; break;
     case EFFECT_REDE_DROP:
         drops = true;
         old = dehydrator_stage(entry->object.dehydrator,
@@ -169,7 +170,9 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
     case EFFECT_HASH_PUT:
     case EFFECT_HASH_EXPIRE:
     case EFFECT_ZSET_PUT:
-    case EFFECT_ZSET_EXPIRE: break;
+    case EFFECT_ZSET_EXPIRE:
+    case EFFECT_LEASE_TAKE:
+    case EFFECT_LEASE_EXTEND: break;
     default: return;
     }
     if (effect->kind != EFFECT_REDE_DROP && effect->kind != EFFECT_SET_ADD &&

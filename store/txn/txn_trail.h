@@ -46,10 +46,11 @@ static inline void txn_note_member(struct txn *txn, const struct entry *entry,
 #define KIND(kind) (UINT64_C(1) << EFFECT_##kind)
     static const uint64_t of_members =
         KIND(SET_ADD) | KIND(SET_EXPIRE) | KIND(SET_DROP) | KIND(HASH_PUT) | KIND(HASH_EXPIRE) |
-        KIND(HASH_DROP) | KIND(ZSET_PUT) | KIND(ZSET_EXPIRE) | KIND(ZSET_DROP) | KIND(REDE_DROP);
+        KIND(HASH_DROP) | KIND(ZSET_PUT) | KIND(ZSET_EXPIRE) | KIND(ZSET_DROP) | KIND(REDE_DROP) |
+        KIND(LEASE_TAKE) | KIND(LEASE_EXTEND) | KIND(LEASE_DROP);
 #undef KIND
-    _Static_assert(EFFECT_REDE_DROP < 64, "a bit for each kind");
-    if (effect->kind <= EFFECT_REDE_DROP && (of_members >> effect->kind & 1) &&
+    _Static_assert(EFFECT_LEASE_DROP < 64, "a bit for each kind");
+    if (effect->kind <= EFFECT_LEASE_DROP && (of_members >> effect->kind & 1) &&
         txn->store->trail != NULL)
         txn_trail_member(txn, entry, effect);
 }

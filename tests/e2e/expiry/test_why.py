@@ -340,6 +340,47 @@ def element_that_was_taken_says_by_whom():
 
 
 @stepped
+def holder_of_a_lease_says_who_took_it_and_what_ended_it():
+    with Scene() as scene:
+        token = scene.run("LEASE.TAKE", "lock", "ann", "1000")[0]
+        answer = scene.why("lock", "MEMBER", "ann")
+        equal((answer["state"], answer["deadline"]), ("live", NOON + 1000))
+        scene.daemon.step(1)
+        equal(scene.run("LEASE.EXTEND", "lock", token, "5000"), NOON + 5001)
+        equal([(record["what"], record["command"], record["before"]) for record in
+               scene.why("lock", "MEMBER", "ann")["records"]],
+              [("deadline-set", "lease.extend", NOON + 1000), ("deadline-set", "lease.take", None)])
+        scene.daemon.step(1)
+        equal(scene.run("LEASE.DROP", "lock", token), 1)
+        answer = scene.why("lock", "MEMBER", "ann")
+        equal((answer["state"], [(record["what"], record["command"]) for record in answer["records"][:2]]),
+              ("missing", [("deleted", "lease.drop"), ("emptied", "lease.drop")]))
+        scene.daemon.step(1)
+        for owner, ttl in (("bob", "100"), ("eve", "900")):
+            scene.run("LEASE.TAKE", "two", owner, ttl, "PERMITS", "2")
+        scene.daemon.step(101)
+        ended = scene.why("two", "MEMBER", "bob")["records"][0]
+        equal((ended["what"], ended["by"], ended["late-ms"]), ("expired", "expiry", 1))
+        equal(scene.why("two", "MEMBER", "eve")["state"], "live")
+
+
+@stepped
+def expired_member_that_may_not_be_removed_is_overdue():
+    with Scene() as scene:
+        scene.run("HSETEX", "h", "PX", "100", "FIELDS", "1", "f", "v")
+        scene.run("HSET", "h", "g", "v")
+        scene.run("SADDEX", "s", "1", "a")
+        scene.run("CLIENT", "PAUSE", "100000", "WRITE")
+        scene.daemon.step(1200)
+        for key, member, state in (("h", "f", "overdue"), ("h", "g", "live"), ("h", "x", "missing"),
+                                   ("s", "a", "overdue"), ("s", "b", "missing")):
+            equal(scene.why(key, "MEMBER", member)["state"], state, f"{key} {member}")
+        equal([scene.why(key)["state"] for key in "hs"], ["live", "overdue"])
+        scene.run("CLIENT", "UNPAUSE")
+        equal(scene.why("h", "MEMBER", "f")["state"], "missing")
+
+
+@stepped
 def unknown_name_says_since_when_it_would_be_known():
     with Scene() as scene:
         answer = scene.why("never")

@@ -429,7 +429,7 @@ def question_removes_no_overdue_key():
         client.execute_command("CLIENT", "PAUSE", 100_000, "WRITE")
         daemon.step(200)
         equal(why(daemon, "?key=k")["state"], "overdue")
-        equal(why(daemon, "?key=h&member=f")["state"], "missing")
+        equal(why(daemon, "?key=h&member=f")["state"], "overdue")
         equal(why(daemon, "?key=h&member=g")["state"], "live")
 
 

@@ -240,9 +240,9 @@ export interface Commands<T> {
      *   integer|null 'before' integer|null 'late-ms' integer|null 'by' bulk 'policy' bulk|null
      *   'option' bulk|null 'command' bulk|null 'script' integer 'client-id' integer|null
      *   'client-name' bulk|null 'user' bulk|null 'memory' integer|null 'to-db' integer|null
-     *   'to-hash' bulk|null] ...]]`: the state and the deadline of the key or member ('overdue': a
-     *   key only), and what is recorded of it, newest first; 'before' is null if there was none or
-     *   it is not known
+     *   'to-hash' bulk|null] ...]]`: the state and the deadline of the key or member ('overdue':
+     *   expired and still kept), and what is recorded of it, newest first; 'before' is null if
+     *   there was none or it is not known
      */
     expiryWhy(
         key: Key,

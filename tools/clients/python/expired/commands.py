@@ -314,8 +314,8 @@ class Commands(Once):
           'option' bulk|null 'command' bulk|null 'script' integer 'client-id' integer|null
           'client-name' bulk|null 'user' bulk|null 'memory' integer|null 'to-db' integer|null
           'to-hash' bulk|null] ...]]``: the state and the deadline of the key or member ('overdue':
-          a key only), and what is recorded of it, newest first; 'before' is null if there was none
-          or it is not known
+          expired and still kept), and what is recorded of it, newest first; 'before' is null if
+          there was none or it is not known
         """
         return self.execute_command("EXPIRY WHY", key, *_option("MEMBER", member))
 
