@@ -41,6 +41,8 @@ const blocked = async (by, count) => assert.ok(
 const calls = async (by, command) => Number(
     (await by.info('commandstats')).match(new RegExp(`cmdstat_${command}:calls=(\\d+)`))?.[1] ?? 0);
 
+const connected = async (by) => (await by.sendCommand(['CLIENT', 'LIST'])).trim().split('\n').length;
+
 const WAITING = [
     [(db) => db.redeBpoll('q', LONG), (db) => db.redePush('q', 0, 'p', 'i'), ['p']],
     [(db) => db.redeClaim('q', 5000, { block: LONG }), (db) => db.redePush('q', 0, 'p', 'i'), [['i', 'p', 1]]],
@@ -222,7 +224,7 @@ for (const [wait, give, wanted] of WAITING) {
         const io = new IoRedis({ path: daemon.path });
         const db = callBy(io);
         await db.getfresh('s'); // another client is loading it
-        const client = await connect({ socketTimeout: SHORT });
+        const client = await connect({ socketTimeout: SHORT, reconnectStrategy: 20 });
         const typed = wait(waiting(client));
         await blocked(by, 1);
         // This one waits later, so when it is cut the other one's time is over too.
@@ -235,15 +237,15 @@ for (const [wait, give, wanted] of WAITING) {
 }
 
 ofNodeRedis('a wait without end of waiting is not cut', async ({ by, connect }) => {
-    const typed = waiting(await connect({ socketTimeout: SHORT })).redeBpoll('q', 0);
+    const typed = waiting(await connect({ socketTimeout: SHORT, reconnectStrategy: 20 })).redeBpoll('q', 0);
     await blocked(by, 1);
     await assert.rejects((await connect({ socketTimeout: SHORT })).blPop('never', LONG), /[Ss]ocket ?[Tt]imeout/);
     await by.sendCommand(['REDE.PUSH', 'q', '0', 'p', 'i']);
     assert.deepEqual(await typed, ['p']);
 });
 
-ofNodeRedis('waiting notices a dead server a second after the wait', async ({ daemon, by, connect }) => {
-    const db = waiting(await connect({ socketTimeout: SHORT }));
+ofNodeRedis('waiting notices a dead server soon after the wait', async ({ daemon, by, connect }) => {
+    const db = waiting(await connect({ socketTimeout: SHORT, reconnectStrategy: 20 }));
     assert.equal(await db.redeBpoll('q', 0.01), null); // its connection is kept
     daemon.process.kill('SIGSTOP');
     try {
@@ -279,8 +281,7 @@ ofNodeRedis('waits of waiting do not delay each other, and share connections in 
     for (let i = 0; i < 10; i++) assert.equal(await db.redeBpoll('b', 0.001), null);
     await db.redePush('a', 0, 'p', 'i');
     assert.deepEqual(await both[0], ['p']);
-    const { length } = (await by.sendCommand(['CLIENT', 'LIST'])).trim().split('\n');
-    assert.equal(length <= 5, true, String(length)); // by, client, two that waited, and one more for another limit
+    assert.ok(await connected(by) <= 5); // by, client, two that waited, and one more for another limit
 });
 
 ofNodeRedis('connections of waiting end with their client', async ({ by, connect }) => {
@@ -291,6 +292,52 @@ ofNodeRedis('connections of waiting end with their client', async ({ by, connect
     await cut;
     await blocked(by, 0);
     await assert.rejects(waiting(client).redeBpoll('q', LONG), /The client is closed/);
+});
+
+ofNodeRedis('a client that is destroyed while a wait connects leaves no connection', async ({ by, connect }) => {
+    const client = await connect();
+    const cut = assert.rejects(waiting(client).redeBpoll('q', LONG), /The client is closed|Disconnects client/);
+    client.destroy();
+    await cut;
+    assert.ok(await until(async () => await connected(by) === 1, 10), await by.sendCommand(['CLIENT', 'LIST']));
+});
+
+ofNodeRedis('waits do not delay a client that is still connecting', async ({ by, connect }) => {
+    const client = await connect();
+    client.destroy();
+    const open = client.connect();
+    const typed = waiting(client).redeBpoll('q', LONG);
+    await open;
+    await blocked(by, 1);
+    assert.equal(await waiting(client).redePush('q', 0, 'p', 'i'), 'OK');
+    assert.deepEqual(await typed, ['p']);
+});
+
+ofNodeRedis('connections of waiting end when their client gives up', async ({ by, connect }) => {
+    const client = await connect({ reconnectStrategy: false });
+    const db = waiting(client);
+    const cut = assert.rejects(db.redeBpoll('q', 0), /Disconnects client/);
+    await blocked(by, 1);
+    await by.sendCommand(['CLIENT', 'KILL', 'ID', String(await client.sendCommand(['CLIENT', 'ID']))]);
+    await cut;
+    await blocked(by, 0);
+    await assert.rejects(db.redeBpoll('q', LONG), /The client is closed/);
+});
+
+ofNodeRedis('waits of similar lengths share a connection', async ({ by, connect }) => {
+    const db = waiting(await connect({ socketTimeout: 60_000 }));
+    for (let i = 0; i < 20; i++) {
+        await db.redePush('q', 0, 'p', `${i}`);
+        assert.deepEqual(await db.redeBpoll('q', 10 - i / 100), ['p']);
+    }
+    assert.ok(await connected(by) <= 3, await by.sendCommand(['CLIENT', 'LIST']));
+});
+
+ofNodeRedis('functions of waiting may be asked for again', async ({ connect }) => {
+    const client = await connect();
+    const before = client.listenerCount('end');
+    for (let i = 0; i < 5; i++) waiting(client);
+    assert.equal(client.listenerCount('end'), before + 1);
 });
 
 ofNodeRedis('waiting refuses what has no connection of its own', async ({ by }) => {

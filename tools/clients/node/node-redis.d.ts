@@ -9,7 +9,8 @@
  * node-redis closes a client with a socketTimeout while a command of it waits for longer. `waiting(client)` has the same
  * functions, and those that wait use connections of their own, whose limit counts from the end of the wait:
  *
- *     await waiting(client).redeClaim('jobs', 30_000, { block: 30 });
+ *     const db = waiting(client);
+ *     await db.redeClaim('jobs', 30_000, { block: 30 });
  */
 import type { Commands } from './commands.js';
 
@@ -27,9 +28,10 @@ export declare const expired: ExpiredModule<string>;
 export declare const expiredBuffers: ExpiredModule<Buffer>;
 
 /**
- * The functions of a client of createClient that has the module. Call it once for each client. Functions that wait use
- * one connection each, in the database of the client's options, which is kept for half a second for the next wait with
- * the same limit, and is closed with the client. `waitaof` uses the client itself, whose writes it waits for.
+ * The functions of a client of createClient that has the module; always the same object for the same client. Each wait
+ * uses a connection of its own, in the database of the client's options, which is kept for half a second for the next
+ * wait with the same limit, and ends when the client is closed or gives up. The number of connections has no bound.
+ * `waitaof` uses the client itself, whose writes it waits for.
  */
 export declare function waiting(client: object): Commands<string>;
 /** The same, typed for a client whose replies are Buffers. */

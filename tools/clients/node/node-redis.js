@@ -36,17 +36,14 @@ class Waits {
         this.client = client;
         this.connections = new Set();
         this.idle = new Map(); // by limit
-        this.isEnded = !client.isOpen;
-        client.on('connect', () => { this.isEnded = false; });
-        client.on('end', () => {
-            this.isEnded = true;
-            this.connections.forEach((connection) => connection.destroy());
-        });
+        for (const event of ['end', 'terminated']) // closed by its user, or given up by its reconnectStrategy
+            client.on(event, () => this.connections.forEach((connection) => this.discard(connection)));
     }
 
+    // Waits of similar lengths share connections, so they count in whole seconds.
     limitOf(wait) {
         const own = this.client.options.socket?.socketTimeout;
-        return own && wait > 0 ? Math.min(wait + Math.max(own, MARGIN), LONGEST) : undefined;
+        return own && wait > 0 ? Math.min(Math.ceil(wait / 1000) * 1000 + Math.max(own, MARGIN), LONGEST) : undefined;
     }
 
     async connect(limit) {
@@ -55,12 +52,21 @@ class Waits {
             socket: { ...socket, socketTimeout: limit, reconnectStrategy: false } });
         connection.on('error', () => {}); // its command is rejected
         this.connections.add(connection);
-        connection.once('end', () => this.connections.delete(connection));
         try {
             return await connection.connect();
         } catch (error) {
-            this.connections.delete(connection);
+            this.discard(connection);
             throw error;
+        }
+    }
+
+    // node-redis 6 keeps a record of a lost one until it is destroyed; node-redis 5 refuses that.
+    discard(connection) {
+        this.connections.delete(connection);
+        try {
+            connection.destroy();
+        } catch (error) {
+            if (connection.isOpen) throw error;
         }
     }
 
@@ -68,24 +74,26 @@ class Waits {
         const kept = this.idle.get(limit)?.pop();
         if (kept === undefined) return this.connect(limit);
         clearTimeout(kept.timer);
-        return kept.connection.isReady ? kept.connection : this.take(limit);
+        if (kept.connection.isReady) return kept.connection;
+        this.discard(kept.connection);
+        return this.take(limit);
     }
 
     keep(limit, connection) {
-        if (!connection.isReady) return void this.connections.delete(connection);
+        // One that was destroyed while it connected is ready, but not open.
+        if (!connection.isOpen || !connection.isReady) return this.discard(connection);
         const all = this.idle.get(limit) ?? this.idle.set(limit, []).get(limit);
         const kept = { connection };
         kept.timer = setTimeout(() => {
             all.splice(all.indexOf(kept), 1);
-            if (all.length === 0) this.idle.delete(limit);
-            if (connection.isOpen) connection.destroy();
+            this.discard(connection);
         }, IDLE).unref();
         all.push(kept);
     }
 
     async call(method, args) {
         const wait = method === OF_ITS_CONNECTION ? NaN : Number(commands[method].wait?.(...args));
-        if (Number.isNaN(wait) || this.isEnded) return this.client[this.module][method](...args);
+        if (Number.isNaN(wait) || !this.client.isOpen) return this.client[this.module][method](...args);
         const limit = this.limitOf(wait);
         const connection = await this.take(limit);
         try {
@@ -96,8 +104,14 @@ class Waits {
     }
 }
 
+const known = new WeakMap(); // a client has one set of connections, however often its functions are asked for
+
 export function waiting(client) {
-    const waits = new Waits(client);
-    return Object.fromEntries(Object.keys(commands).map((method) => [method, (...args) => waits.call(method, args)]));
+    if (!known.has(client)) {
+        const waits = new Waits(client);
+        known.set(client, Object.fromEntries(
+            Object.keys(commands).map((method) => [method, (...args) => waits.call(method, args)])));
+    }
+    return known.get(client);
 }
 export const waitingBuffers = waiting;
