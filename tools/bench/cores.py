@@ -18,7 +18,7 @@ from statistics import median
 from servers import Failed, free_port
 
 THREADS = (1, 2, 3)
-CONNECTIONS, GENERATOR_THREADS = 256, 4
+GENERATOR_THREADS = 4
 SECONDS = 4        # of a round, at most
 HANDSHAKES = 1000  # a second
 PACE = 0.001       # seconds between the PINGs beside handshakes
@@ -51,14 +51,14 @@ def use_all_cores(pid):
         os.sched_setaffinity(int(thread), range(os.cpu_count()))
 
 
-def one_round(server, command, requests, tls):
+def one_round(server, command, requests, connections, tls):
     """Requests a second, and nanoseconds a request of the main thread and of the whole process."""
     pid = server.process.pid
     port, more = (tls[0], ["--tls", "--cacert", tls[1]]) if tls else (server.port, [])
     before = thread_times(pid)
     done = subprocess.run(
         ["redis-benchmark", "-p", str(port), *more, "-t", command, "-n", str(requests), "-c",
-         str(CONNECTIONS), "--threads", str(GENERATOR_THREADS), "-r", "100000", "-q"],
+         str(connections), "--threads", str(GENERATOR_THREADS), "-r", "100000", "-q"],
         capture_output=True, text=True, timeout=300, check=False)
     after = thread_times(pid)
     rates = re.findall(r"([\d.]+) requests per second", done.stdout)
@@ -130,9 +130,10 @@ def measure_server(bench, settings, say, name, threads, tls_options):
         use_all_cores(server.process.pid)
         for kind, tls in (("plain", None), ("TLS", (port, tls_options[1]))):
             for mix in ("get", "set"):
-                rate, _, _ = one_round(server, mix, settings.cores_requests // 25, tls)
+                rate, _, _ = one_round(server, mix, settings.cores_requests // 25, settings.cores_connections, tls)
                 requests = min(settings.cores_requests, max(1000, int(rate * SECONDS)))
-                rounds = [one_round(server, mix, requests, tls) for _ in range(settings.rounds)]
+                rounds = [one_round(server, mix, requests, settings.cores_connections, tls)
+                          for _ in range(settings.rounds)]
                 rate, main, whole = (median(column) for column in zip(*rounds))
                 found[f"{kind} {mix}"] = {"rate": rate, "main_ns": main, "cpu_ns": whole}
                 say(f"{name}, {threads} threads, {kind} {mix}: main thread {main:.0f} ns a request, process "
