@@ -342,6 +342,38 @@ def requeued_message_survives_a_purge(broker, client):
 
 
 @with_broker
+def recovered_message_survives_a_purge(broker, client):
+    publish(broker.connect(), "a")
+    inbox = Inbox(broker.connect())
+    inbox.drain()
+    client.delete(KEY)
+    inbox.consumer.recover(requeue=True)
+    again = inbox.drain()
+    equal((again.payload, again.delivery_info["redelivered"]), ("a", True))
+
+
+@with_broker
+def requeue_beside_the_discovery_of_a_loss_returns(broker, client):
+    """Another thread requeues as early as the lock of the claims lets it, while the keeper notes that a lease is gone."""
+    publish(broker.connect(), "a")
+    inbox = Inbox(broker.connect(lease=3600))
+    message, claims = inbox.drain(), inbox.connection.transport.claims
+
+    class Lost(dict):
+        def __setitem__(self, tag, claim):
+            if not claims.lock.locked():
+                message.requeue()
+            super().__setitem__(tag, claim)
+    claims.lost = Lost()
+    client.delete(KEY)
+    claims.renew()
+    if not message.acknowledged:
+        message.requeue()
+    equal(inbox.drain().payload, "a")
+    equal(claims.lost, {})
+
+
+@with_broker
 def requeue_leaves_a_message_to_its_present_consumer(broker, client):
     publish(broker.connect(), "a")
     late = Inbox(broker.connect())

@@ -249,9 +249,13 @@ class Claims:
             self.held[tag] = claim
         self.on_add()
 
-    def take(self, tag):
+    def lose(self, tag):
+        """Returns whether the claim was still held. A consumer that settles it meanwhile finds it in one of the two."""
         with self.lock:
-            return self.held.pop(tag, None)
+            claim = self.held.pop(tag, None)
+            if claim is not None:
+                self.lost[tag] = claim
+        return claim is not None
 
     def note_message(self, tag, message):
         claim = self.held.get(tag)
@@ -260,9 +264,10 @@ class Claims:
 
     def settle(self, tag, ending, repeats=True):
         """Ends a claim. Returns it if it was no longer ours: its lease was lost, or its queue purged."""
-        claim = self.take(tag)
-        if claim is None:
-            return self.lost.pop(tag, None)
+        with self.lock:
+            claim = self.held.pop(tag, None)
+            if claim is None:
+                return self.lost.pop(tag, None)
         try:
             # A claim that was settled in vain may be settled in truth: only the reply was lost.
             if ending(self.client, claim) == 0 and claim.ending is None:
@@ -308,8 +313,7 @@ class Claims:
         if self.count_extended(key, *(claim.pair for _, claim in claims)) == len(claims):
             return
         for tag, claim in claims:
-            if self.count_extended(key, claim.pair) == 0 and self.take(tag) is not None:
-                self.lost[tag] = claim
+            if self.count_extended(key, claim.pair) == 0 and self.lose(tag):
                 logger.warning("Lost the lease of message %s in %s, which is delivered again", claim.id, key)
 
     def count_extended(self, key, *pairs):
@@ -627,13 +631,16 @@ class QoS(virtual.QoS):
             super().ack(tag)
             self.channel.made_room()
 
-    def restore_unacked(self):
+    def restore_unacked(self, pushes_again=True):
         """Gives back what the consumer has not begun, so it does not count as a delivery. A worker of Celery that is
         told to end at once, has begun some."""
         self._flush()
         try:
             for tag, message in list(self._delivered.items()):
-                self.channel.transport.claims.settle(tag, put_back if was_begun_by_celery(message) else give_back)
+                ending = put_back if was_begun_by_celery(message) else give_back
+                claim = self.channel.transport.claims.settle(tag, ending)
+                if claim is not None and pushes_again:
+                    self.channel.push_again(claim, message)
         finally:
             self._delivered.clear()
         return []
@@ -643,7 +650,8 @@ class QoS(virtual.QoS):
         and gives the others back."""
         self._on_collect.cancel()
         if self.restore_at_shutdown and self.channel.do_restore and not self.channel.transport.is_lost:
-            self.restore_unacked()
+            # What was purged stays away, and what was lost is another worker's.
+            self.restore_unacked(pushes_again=False)
         self._delivered.clear()
 
 
