@@ -13,6 +13,8 @@
 enum {
     CATCH_UP = 16,       /* so that many keys that become due at once delay no call */
     CHANGED_KEPT = 1024, /* changed nodes for which memory is kept after a call */
+    AHEAD = 8,           /* keys whose data is prefetched together, */
+    LARGE_INDEX = 4096,  /* if there are so many that it is hardly in the cache */
 };
 
 struct fair_key {
@@ -39,6 +41,7 @@ struct fair_index {
     struct fair_survey survey;
     msec used;
     size_t key_bytes; /* memory of the nodes */
+    unsigned ahead;   /* turns to come for which data was prefetched */
     unsigned db;
 };
 
@@ -485,9 +488,41 @@ void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec n
     if (index != NULL) catch_up(store, index, now, most);
 }
 
+/* Each turn is that of another key, and reads five things of which each leads to the next. With
+ * many keys that means five waits for memory. Prefetching for several turns lets the waits overlap.
+ */
+static void look_ahead(const struct store *store, struct fair_index *index)
+{
+    const struct keyspace *ks = store_database(store, index->db);
+    const struct fair_key *node = TAILQ_FIRST(&index->ring);
+    const struct entry *entries[AHEAD];
+    uint64_t hashes[AHEAD];
+    unsigned count = 0, found = 0;
+    if (dict_count(&index->keys) < LARGE_INDEX || keyspace_count(ks) == 0) return;
+    for (; count < AHEAD && node != NULL; node = TAILQ_NEXT(node, of_ring))
+        hashes[count++] = keyspace_hint_bucket(ks, node_key(node));
+    if (count > 0) index->ahead = count - 1;
+    for (unsigned i = 0; i < count; i++) {
+        entries[found] = keyspace_hint_entry(ks, hashes[i]);
+        if (entries[found] != NULL) found++; /* perhaps of another key */
+    }
+    for (unsigned i = 0; i < found; i++)
+        keyspace_hint_value(entries[i]);
+    for (unsigned i = 0; i < found; i++)
+        if (entries[i]->object.type == TYPE_DEHYDRATOR)
+            dehydrator_hint(entries[i]->object.dehydrator);
+    for (unsigned i = 0; i < found; i++)
+        if (entries[i]->object.type == TYPE_DEHYDRATOR)
+            dehydrator_hint_first(entries[i]->object.dehydrator);
+}
+
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key)
 {
     catch_up(store, index, now, CATCH_UP);
+    if (index->ahead == 0)
+        look_ahead(store, index);
+    else
+        index->ahead--;
     index->turn = TAILQ_FIRST(&index->ring);
     if (index->turn == NULL) return false;
     *key = node_key(index->turn);

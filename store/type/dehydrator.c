@@ -2,6 +2,7 @@
 #include "store/type/dehydrator.h"
 
 #include "store/base/ensure.h"
+#include "store/base/prefetch.h"
 #include "store/mem/mem.h"
 #include "store/type/element.h"
 #include "store/type/elements.h"
@@ -246,6 +247,12 @@ void dehydrator_expect(struct dehydrator *dehydrator, size_t count)
 const struct dict *dehydrator_hint(const struct dehydrator *dehydrator)
 {
     return elements_hint(&dehydrator->elements);
+}
+
+void dehydrator_hint_first(const struct dehydrator *dehydrator)
+{
+    elements_hint_first(&dehydrator->elements);
+    prefetch(dehydrator->tally.deliveries);
 }
 
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id)

@@ -53,8 +53,10 @@ size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 msec dehydrator_next(const struct dehydrator *dehydrator);
 /* The earliest deadline after `at`, NEVER if there is none. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
-/* For prefetching: the table of its elements, or NULL if they are few. */
+/* For prefetching: the table of its elements; or NULL if they are few, which prefetches the array
+ * of them. Later, dehydrator_hint_first prefetches the first of few elements, and the counts. */
 const struct dict *dehydrator_hint(const struct dehydrator *dehydrator);
+void dehydrator_hint_first(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
 struct element *dehydrator_first(const struct dehydrator *dehydrator); /* earliest, or NULL. O(1) */
 

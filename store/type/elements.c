@@ -385,6 +385,11 @@ const struct dict *elements_hint(const struct elements *elements)
     return NULL;
 }
 
+void elements_hint_first(const struct elements *elements)
+{
+    if (!are_many(elements) && elements->count > 0) prefetch(slot_element(&elements->slots[0]));
+}
+
 /* ---- walking --------------------------------------------------------------------------------- */
 
 void elements_walk_begin(struct elements_walk *walk, const struct elements *elements)

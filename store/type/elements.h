@@ -65,8 +65,10 @@ msec elements_after(const struct elements *elements, msec at);
 msec elements_lease_after(const struct elements *elements, msec at);
 /* Elements whose lease ends after now. O(log n) */
 size_t elements_count_claimed(const struct elements *elements, msec now);
-/* The table of many, or NULL; prefetches the slots of a few. */
+/* The table of many; or NULL if they are few, which prefetches their slots. Later,
+ * elements_hint_first prefetches the first of a few. */
 const struct dict *elements_hint(const struct elements *elements);
+void elements_hint_first(const struct elements *elements);
 
 /* Walks in order; the elements must not change meanwhile. */
 struct elements_walk {
