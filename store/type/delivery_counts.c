@@ -36,6 +36,9 @@ void delivery_counts_add(struct delivery_counts *counts, msec late)
             to = middle;
     }
     if (from == counts->late_count || counts->late[from].floor != floor) {
+        /* Most dehydrators are small, and need one bucket or two. */
+        if (counts->late_cap == 0)
+            counts->late = mem_alloc(++counts->late_cap * sizeof(struct late));
         counts->late =
             mem_grow(counts->late, counts->late_count, &counts->late_cap, sizeof(struct late));
         memmove(counts->late + from + 1, counts->late + from,
