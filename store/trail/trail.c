@@ -455,7 +455,7 @@ enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned 
         if (record->hash == hash) newest = record;
     }
     if (newest == NULL) return TRAIL_NONE;
-    if (what_of(newest) == TRAIL_EMPTIED && newest->rest >> 16 != 0) return TRAIL_EXPIRED;
+    if (trail_is_expiry(what_of(newest), newest->rest >> 16)) return TRAIL_EXPIRED;
     if (trail_is_end(what_of(newest))) return what_of(newest);
 
     for (uint32_t i = 0; i < trail->whole_count && newest->when <= trail->changed_when; i++) {

@@ -81,6 +81,12 @@ static inline bool trail_is_end(enum trail_what what)
     return what >= TRAIL_EXPIRED && what <= TRAIL_FLUSHED;
 }
 
+/* Is it the end of a key whose time was over, with its own deadline or with its last member? */
+static inline bool trail_is_expiry(enum trail_what what, uint64_t extra)
+{
+    return what == TRAIL_EXPIRED || (what == TRAIL_EMPTIED && extra != 0);
+}
+
 enum trail_by {
     TRAIL_BY_COMMAND, /* of a client */
     TRAIL_BY_EXPIRY,  /* a deadline has passed */

@@ -22,8 +22,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
 /* Not recorded in the journal: replay drops empty collections too. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired)
 {
-    txn_note_end(txn, entry, TRAIL_EMPTIED, expired);
-    if (expired && txn_has_policies(txn)) txn_policy_count_expired(txn, entry);
+    txn_note_key_end(txn, entry, TRAIL_EMPTIED, expired);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
     txn_record_each(txn, entry_key(entry), &effect);
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));

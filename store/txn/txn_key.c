@@ -188,15 +188,13 @@ void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,
                      uint64_t extra)
 {
-    txn_note_end(txn, entry, what, extra);
+    txn_note_key_end(txn, entry, what, extra);
     struct effect effect = { .kind = EFFECT_DROP, .event = event };
     txn_record_each(txn, entry_key(entry), &effect);
     if (event == EVENT_EXPIRED) {
         txn->store->stats.expired_keys++;
         histogram_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
     }
-    if ((event == EVENT_EXPIRED || what == TRAIL_EMPTIED) && txn_has_policies(txn))
-        txn_policy_count_expired(txn, entry);
     bool logged = event == EVENT_EXPIRED && expiry_is_logged(txn, entry);
     bool keeps = logged && expiry_log_key(txn, entry);
     struct object object = txn_key_remove(txn, entry);

@@ -11,18 +11,13 @@ static uint64_t hash_of(const struct txn *txn, const struct entry *entry)
     return trail_hash(siphash(key.data, key.len), txn->ks->db);
 }
 
-/* The client that looks at expired data does not end it. */
-static bool is_by_expiry(const struct trail_event *event)
-{
-    return event->what == TRAIL_EXPIRED || (event->what == TRAIL_EMPTIED && event->extra != 0);
-}
-
 /* Fills in who makes the change. Returns false if it is not recorded. */
 static bool sign(struct txn *txn, const struct entry *entry, struct trail_event *event)
 {
     struct trail *trail = txn->store->trail;
     event->at = txn->now;
-    if (is_by_expiry(event) && txn->origin != FROM_REPLAY) {
+    /* The client that looks at expired data does not end it. */
+    if (trail_is_expiry(event->what, event->extra) && txn->origin != FROM_REPLAY) {
         event->by = txn->origin == FROM_MASTER ? TRAIL_BY_MASTER : TRAIL_BY_EXPIRY;
         return true;
     }

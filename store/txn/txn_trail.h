@@ -24,6 +24,14 @@ static inline void txn_note_end(struct txn *txn, const struct entry *entry, enum
     if (txn->store->trail != NULL) txn_trail_end(txn, entry, what, extra);
 }
 
+/* The same for a key that is dropped; POLICY STATS counts it if its time was over. */
+static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
+                                    enum trail_what what, uint64_t extra)
+{
+    txn_note_end(txn, entry, what, extra);
+    if (trail_is_expiry(what, extra) && txn_has_policies(txn)) txn_policy_count_expired(txn, entry);
+}
+
 /* Until txn_trail_unruled, deadlines are set by the policy of the entry's key: by this option.
  * Returns what txn_trail_unruled has to be passed. */
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);

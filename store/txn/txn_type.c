@@ -31,17 +31,24 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
     txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
 }
 
+/* Pauses, rates and remembered ids end with time, so a key that ends with the last of them has
+ * expired, like one whose last member has. */
+static struct entry *end_spans(struct txn *txn, struct entry *entry, size_t limit, size_t *done)
+{
+    *done = txn_rede_end_spans(txn, entry, limit);
+    if (!object_is_emptied(&entry->object)) return entry;
+    txn_drop_emptied(txn, entry, true);
+    return NULL;
+}
+
 /* The ids beyond SETTLE_AT_ONCE count as forgotten too, but the timer removes them. */
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
     if (txn->no_expiry) return object_all_expired(&entry->object, txn->now) ? NULL : entry;
     txn_rede_announce(txn, entry);
-    txn_rede_end_spans(txn, entry, SETTLE_AT_ONCE);
-    if (object_is_emptied(&entry->object)) {
-        txn_drop_emptied(txn, entry, true);
-        return NULL;
-    }
-    if (!object_all_expired(&entry->object, txn->now)) return entry;
+    size_t done;
+    entry = end_spans(txn, entry, SETTLE_AT_ONCE, &done);
+    if (entry == NULL || !object_all_expired(&entry->object, txn->now)) return entry;
     txn_key_drop_as(txn, entry, EVENT_DEL, TRAIL_EMPTIED, true);
     return NULL;
 }
@@ -50,7 +57,9 @@ static size_t announce_due(struct txn *txn, struct entry **entry, msec by, size_
 {
     (void)by;
     txn_rede_announce(txn, *entry);
-    return 1 + txn_rede_end_spans(txn, *entry, limit);
+    size_t done;
+    *entry = end_spans(txn, *entry, limit, &done);
+    return 1 + done;
 }
 
 static struct entry *settle_stream(struct txn *txn, struct entry *entry)

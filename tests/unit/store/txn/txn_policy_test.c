@@ -1,5 +1,6 @@
 /* txn_policy: a call notes its keys and applies their policies once, when it ends. */
 #include "store/sweep/expiry.h"
+#include "store/txn/txn_dehydrator.h"
 #include "tests/unit/store/txn/policy_world.h"
 
 START_TEST(a_call_of_many_keys_gives_each_its_deadline_once)
@@ -200,6 +201,31 @@ START_TEST(keys_removed_on_access_and_by_the_agenda_count_alike)
 }
 END_TEST
 
+static void remember_only(const char *key, msec until)
+{
+    struct txn *txn = world_begin(&world);
+    struct entry *entry = txn_create(txn, text(key), TYPE_DEHYDRATOR);
+    txn_rede_remember(txn, entry, text("id"), until);
+    world_commit(&world);
+}
+
+START_TEST(dehydrators_that_end_on_access_and_by_the_agenda_count_alike)
+{
+    setup();
+    RULE("*", .max_ttl = 5000);
+    remember_only("a", world.now + 500);
+    remember_only("b", world.now + 500);
+    world.now += 501;
+    read_key("a");
+    ck_assert_ptr_null(at_key("a"));
+    check_stats("*", (struct policy_stats){ .set = 2, .expired_unread = 1 });
+    ck_assert_uint_gt(expiry_run(world.store, world.now, 100), 0);
+    ck_assert_ptr_null(at_key("b"));
+    check_stats("*", (struct policy_stats){ .set = 2, .expired_unread = 2 });
+    done();
+}
+END_TEST
+
 START_TEST(value_that_a_master_replaces_is_not_counted_any_more)
 {
     setup();
@@ -249,6 +275,7 @@ Suite *test_suite(void)
         keys_without_a_policy_are_not_noted,
         policies_apply_to_calls_of_clients_only,
         keys_removed_on_access_and_by_the_agenda_count_alike,
+        dehydrators_that_end_on_access_and_by_the_agenda_count_alike,
         value_that_a_master_replaces_is_not_counted_any_more,
         soft_deadline_keeps_what_is_known_of_reads,
         NULL,
