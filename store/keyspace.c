@@ -226,6 +226,7 @@ static struct entry *entry_new(struct bytes key, struct object object)
     char *tail = entry->tail;
     entry->object = object;
     entry->object.key_len = len < ENTRY_LONG ? (uint8_t)len : ENTRY_LONG;
+    entry->object.is_set_here = entry->object.was_read = false; /* may be those of another key */
     entry->accessed = 0;
     deadline_init(&entry->deadline);
     if (len >= ENTRY_LONG) tail = (char *)memcpy(tail, &len, sizeof(len)) + sizeof(len);
@@ -261,6 +262,8 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
     if (type_may_have_expiry(object.type) != type_may_have_expiry(entry->object.type)) {
         struct entry *old = entry;
         entry = entry_new(entry_key(old), object);
+        entry->object.is_set_here = old->object.is_set_here;
+        entry->object.was_read = old->object.was_read;
         entry->accessed = old->accessed;
         entry->deadline = old->deadline;
         if (deadline_armed(&entry->deadline)) agenda_moved(agenda, &entry->deadline);

@@ -80,11 +80,11 @@ enum {
 #define POLICY_SPAN_MAX      (INT64_MAX / 2)
 #define POLICY_RATE_SPAN_MAX (366LL * 86400000)
 
-/* How keys fare under a policy. No data: figures begin with the policy in the table. */
+/* Statistics of a policy. They are not part of the data: all are 0 when the policy is added. */
 struct policy_stats {
-    uint64_t set;            /* keys that were created, or whose value was replaced as a whole */
-    uint64_t expired_unread; /* of these: keys that expired and had not been read */
-    uint64_t expired_read;   /* ... and had been read */
+    uint64_t set;            /* keys that a client created, or whose value it replaced as a whole */
+    uint64_t expired_unread; /* keys that expired and had not been read since they were set */
+    uint64_t expired_read;   /* keys that expired and had been read since they were set */
     uint64_t expired_misses; /* reads of keys that the trail knows to have expired */
 };
 

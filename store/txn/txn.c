@@ -67,6 +67,7 @@ void txn_call(struct txn *txn, unsigned db)
     ensure(db < txn->store->database_count, "database %u of %u", db, txn->store->database_count);
     txn->ks = &txn->store->databases[db];
     txn->named = NULL;
+    txn->newly_read = NULL;
 
     /* Ask the listener what it wants: at each call of a client or master, because commands between
      * the calls of a transaction may watch, subscribe or track; once for background work, which has
@@ -146,6 +147,7 @@ void txn_forget(struct txn *txn, const struct entry *entry)
 {
     if (txn->recorded_entry == entry) txn->recorded_entry = NULL;
     if (txn->found == entry) txn->found = NULL;
+    if (txn->newly_read == entry) txn->newly_read = NULL;
     for (unsigned i = 0; i < txn->emptied_count; i++)
         if (txn->emptied[i] == entry) txn->emptied[i--] = txn->emptied[--txn->emptied_count];
     if (txn->note_count > 0 || txn->ruled_entry == entry) txn_policy_forget(txn, entry);

@@ -86,6 +86,7 @@ struct txn {
     size_t note_count, note_cap;
     struct expiry_log *expiry_log; /* what expired and is to be logged, or NULL. Owned */
     struct txn_withheld *withheld; /* members withheld from this call. Owned */
+    struct entry *newly_read;      /* the key of the last counted look-up, if its first read */
     const struct entry *found;     /* a cache: the result of the last look-up, which may be NULL, */
     uint64_t found_hash;           /* and the hash of its key */
     const struct entry *ruled_entry; /* a cache: the last key whose policy was looked up, */
@@ -105,7 +106,8 @@ void txn_call(struct txn *txn, unsigned db);
 /* Promises that the current call uses no other members of any key. They are borrowed until it ends.
  * Where expired members are withheld, a look-up then costs only the named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
-/* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS). */
+/* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS), nor
+ * the last one as read (POLICY STATS): a command looks up the key at which it fails last. */
 void txn_call_failed(struct txn *txn);
 /* Drops the keys that the call has emptied so far. For calls that may empty more than
  * TXN_EMPTIED_MAX; no entry of such a key may be used afterwards. */

@@ -116,10 +116,18 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
     if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
-/* For POLICY STATS; call only if there are policies. The key was added, or its value replaced as a
- * whole, by a client or otherwise; or it expires, alone or with its last member. */
+/* For POLICY STATS; call both only if there are policies. A client has set the key. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
+/* The key ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
+/* Call when a key was added, or its value was replaced as a whole. The bits are kept even without
+ * policies, so that they are true when a policy begins. */
+static inline void txn_begin_value(struct txn *txn, struct entry *entry)
+{
+    entry->object.is_set_here = txn->origin == FROM_CLIENT;
+    entry->object.was_read = false;
+    if (txn_has_policies(txn) && txn->origin == FROM_CLIENT) txn_policy_count_set(txn, entry);
+}
 /* The policy of the entry's key, or NULL. Remembers the last one. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 /* Call before freeing the entry, or with NULL before freeing all of them. */

@@ -81,6 +81,8 @@ static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *
         return NULL;
     }
     txn->store->stats.hits++;
+    txn->newly_read = entry->object.was_read ? NULL : entry;
+    entry->object.was_read = true;
     note_access(txn, entry);
     txn_note(txn, entry, POLICY_READ);
     return entry;
@@ -132,10 +134,8 @@ struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object objec
     txn->found = entry;
     txn->found_hash = siphash(key.data, key.len);
     access_begin(txn->store, entry, txn->now);
-    if (txn_has_policies(txn)) {
-        txn_policy_count_set(txn, entry);
-        txn_note(txn, entry, POLICY_CREATED);
-    }
+    txn_begin_value(txn, entry);
+    txn_note(txn, entry, POLICY_CREATED);
     note_added(txn, entry);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
@@ -386,7 +386,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     }
     bool replaces = entry != NULL;
     entry = txn_key_put(txn, key, object);
-    if (replaces && txn_has_policies(txn)) txn_policy_count_set(txn, entry);
+    if (replaces) txn_begin_value(txn, entry);
     keyspace_set_deadline(txn->ks, entry, NEVER);
     txn_note(txn, entry, POLICY_CREATED);
     record_whole(txn, entry, event);
@@ -435,6 +435,7 @@ static void flush(struct txn *txn, unsigned db)
     record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
+    txn->newly_read = NULL;
     txn->found = NULL;
     txn_policy_forget(txn, NULL);
     if (keyspace_is_blank(ks)) return;

@@ -199,7 +199,6 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    if (cause == POLICY_READ && !txn->no_touch) entry->object.was_read = true;
     /* TTL, EXISTS and CLIENT NO-TOUCH do not count as an access; during CLIENT PAUSE nothing may
      * change. */
     if (cause == POLICY_READ && (txn->no_touch || txn->no_expiry)) return;
@@ -218,23 +217,20 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
 
 void txn_policy_count_set(struct txn *txn, struct entry *entry)
 {
-    const struct policy *policy = NULL;
-    if (txn->origin == FROM_CLIENT) policy = txn_policy_of(txn, entry);
-    entry->object.is_counted = policy != NULL;
-    entry->object.was_read = false;
+    const struct policy *policy = txn_policy_of(txn, entry);
     if (policy != NULL) policy_stats_of(policy)->set++;
 }
 
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry)
 {
-    if (!entry->object.is_counted) return;
+    if (!entry->object.is_set_here) return;
     const struct policy *policy = txn_policy_of(txn, entry);
     if (policy == NULL) return;
     struct policy_stats *stats = policy_stats_of(policy);
     ++*(entry->object.was_read ? &stats->expired_read : &stats->expired_unread);
 }
 
-/* ---- the end of a note ---- */
+/* ---- the end of a note ---------------------------------------------------------------------- */
 
 static void forget_all(struct txn *txn)
 {
@@ -248,6 +244,7 @@ void txn_call_failed(struct txn *txn)
 {
     for (size_t i = 0; i < txn->note_count; i++)
         if (txn->notes[i].causes == CAUSE(READ)) txn->notes[i].entry = NULL;
+    if (txn->newly_read != NULL) txn->newly_read->object.was_read = false;
 }
 
 void txn_policy_forget(struct txn *txn, const struct entry *entry)
@@ -261,7 +258,7 @@ void txn_policy_forget(struct txn *txn, const struct entry *entry)
     if (note != NULL) note->entry = NULL;
 }
 
-/* ---- applying a policy ---- */
+/* ---- applying a policy ---------------------------------------------------------------------- */
 
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy)
 {

@@ -32,6 +32,7 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     }
     entry->object.raw = false;
     entry->object.text = how->text;
+    if (replaces) txn_begin_value(txn, entry);
     if (!how->keep_ttl && (how->at != NEVER || deadline_armed(&entry->deadline))) {
         if (how->at == NEVER && !ends_members) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
         keyspace_set_deadline(txn->ks, entry, how->at);
@@ -39,13 +40,10 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     } else if (ends_members && entry_expires_at(txn->ks, entry) != NEVER) {
         txn_note_deadline(txn, entry, entry_expires_at(txn->ks, entry));
     }
-    if (txn_has_policies(txn)) {
-        if (replaces) txn_policy_count_set(txn, entry);
-        txn_note(txn, entry,
-                 how->keep_ttl      ? POLICY_WRITTEN
-                 : how->at == NEVER ? POLICY_CREATED
-                                    : POLICY_EXPIRY_SET);
-    }
+    txn_note(txn, entry,
+             how->keep_ttl      ? POLICY_WRITTEN
+             : how->at == NEVER ? POLICY_CREATED
+                                : POLICY_EXPIRY_SET);
 
     if (soft == NEVER && txn_is_unheard(txn)) {
         txn->changes++;

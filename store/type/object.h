@@ -46,9 +46,10 @@ struct __attribute__((packed, aligned(4))) object {
     /* A member, an entry or an element has a deadline. Maintained by keyspace_rearm. */
     bool has_expiry : 1;
     bool is_soft : 1; /* a string with a soft deadline (string.h) */
-    /* Of struct entry, for the statistics of policies: set under a policy; read since then. */
-    bool is_counted : 1;
-    bool was_read : 1;
+    /* Of struct entry, for the statistics of policies. The first bit is false for values that were
+     * loaded or that a master has sent: reads of them are not all known here. */
+    bool is_set_here : 1; /* a client of this server created the key, or replaced its value */
+    bool was_read : 1;    /* the key was read since then */
     uint8_t small_len;
     uint8_t key_len; /* of struct entry, which would have padding without it */
 };
@@ -57,7 +58,7 @@ struct __attribute__((packed, aligned(4))) object {
 static inline void object_assign(struct object *object, struct object by)
 {
     by.key_len = object->key_len;
-    by.is_counted = object->is_counted;
+    by.is_set_here = object->is_set_here;
     by.was_read = object->was_read;
     *object = by;
 }

@@ -191,8 +191,8 @@ static void cmd_policy_help(struct call *call)
     };
     static const char *const stats[] = {
         "STATS <prefix*|name>",
-        "    Returns how many keys were set under this policy, how many of these expired, unread",
-        "    or after reads, and how many reads came after a key had expired.",
+        "    Returns how many keys were set under this policy, how many expired unread and after",
+        "    reads, and how many reads came after a key had expired.",
     };
     struct help help = { .count = 0 };
     help_add(&help, before, sizeof(before) / sizeof(before[0]));
@@ -290,9 +290,9 @@ static const struct command subcommands[] = {
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .since = "0.2.0",
       .replies = REPLIES("map['set' integer 'expired-unread' integer 'expired-read' integer "
-                         "'expired-misses' integer]: keys set under the policy; those of them that "
-                         "expired without a read since they were set; those that expired after "
-                         "one; reads of keys that were known to have expired",
+                         "'expired-misses' integer]: keys set under the policy; keys that expired "
+                         "without a read since they were set; keys that expired after one; reads "
+                         "of keys that were known to have expired",
                          "null: there is no policy of this name"),
       .complexity = "O(L) where L is the length of the name.",
       .syntax = "name",

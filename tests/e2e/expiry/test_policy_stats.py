@@ -100,6 +100,17 @@ def a_value_that_is_replaced_begins_anew_and_a_changed_one_does_not():
         po.step(801)
         equal(po.stats(), (1, 0, 1, 0))
 
+        po.run("HSET", "s:h", "f", "v")
+        po.run("HGET", "s:h", "f")
+        po.run("SET", "s:h", "v", "KEEPTTL")
+        equal(po.stats(), (2, 0, 1, 0))
+        po.step(1001)
+        equal(po.stats(), (2, 0, 2, 0))
+        po.run("CONFIG", "RESETSTAT")
+        po.run("SET", "s:1", "1")
+        po.run("GET", "s:1")
+        po.step(1001)
+
         po.run("SET", "s:1", "1")
         set_so_far = 2
         for way in (("SET", "s:1", "2"), ("SET", "s:1", "2", "PX", 50), ("GETSET", "s:1", "2"), ("MSET", "s:1", "2"),
@@ -112,6 +123,62 @@ def a_value_that_is_replaced_begins_anew_and_a_changed_one_does_not():
             equal(po.stats(), (set_so_far, 0, 1, 0), way[0])
         po.step(1001)
         equal(po.stats(), (set_so_far, 1, 1, 0))
+
+
+@own
+def reads_and_misses_are_hits_and_misses_of_info():
+    ways = [("GET", "s:1"), ("EXISTS", "s:1"), ("TTL", "s:1"), ("PTTL", "s:1"), ("TYPE", "s:1"), ("STRLEN", "s:1"),
+            ("TOUCH", "s:1"), ("GETEX", "s:1"), ("BITFIELD", "s:1", "GET", "u8", 0), ("OBJECT", "ENCODING", "s:1"),
+            ("EXPIRY", "WHY", "s:1"), ("SCAN", 0), ("MEMORY", "USAGE", "s:1"), ("APPEND", "s:1", ""),
+            ("SET", "s:1", "w", "XX", "KEEPTTL"), ("SET", "s:1", "w", "XX", "KEEPTTL", "GET"),
+            ("PEXPIRE", "s:1", 1000, "XX"), ("WATCH", "s:1"), ("SETNX", "other", "v")]
+    for touches in ("OFF", "ON"):
+        with Stats() as po:
+            po.rule("s:*", "MAXTTL", 1000)
+            po.run("CLIENT", "NO-TOUCH", touches)
+            for way in ways:
+                po.run("FLUSHALL")
+                po.run("SET", "s:1", "v")
+                po.run("CONFIG", "RESETSTAT")
+                po.run(*way)
+                po.run("UNWATCH")
+                hits = po.client.info("stats")["keyspace_hits"]
+                po.step(1001)
+                equal(po.stats(), (0, 0, 1, 0) if hits else (0, 1, 0, 0), way)
+                if way[0] == "APPEND":
+                    continue  # it would create the key
+                po.run(*way)
+                po.run("UNWATCH")
+                equal(po.stats()[3], po.client.info("stats")["keyspace_misses"], way)
+
+
+@own
+def a_command_that_fails_reads_nothing():
+    with Stats() as po:
+        po.rule("s:*", "TTL", 1000)
+        po.run("SET", "s:1", "v")
+        po.run("XADD", "s:2", "*", "f", "v")
+        for way in (("LLEN", "s:1"), ("SUNION", "s:none", "s:1"), ("PFCOUNT", "s:1"), ("XPENDING", "s:2", "none"),
+                    ("XREADGROUP", "GROUP", "none", "c", "STREAMS", "s:2", ">"), ("XAUTOCLAIM", "s:2", "g", "c", "x", "0"),
+                    ("EVAL", "redis.call('TTL', 'other') redis.call('LLEN', KEYS[1])", 1, "s:1")):
+            try:
+                po.run(*way)
+            except Refused:
+                continue
+            raise AssertionError(way)
+        po.step(1001)
+        equal(po.stats(), (2, 2, 0, 0))
+        # A key that was read before stays so.
+        po.run("SET", "s:1", "v")
+        po.run("GET", "s:1")
+        for way in (("LLEN", "s:1"), ("GET",)):
+            try:
+                po.run(*way)
+            except Refused:
+                continue
+            raise AssertionError(way)
+        po.step(1001)
+        equal(po.stats(), (3, 2, 1, 0))
 
 
 @own
@@ -208,6 +275,60 @@ def changed_policy_keeps_its_figures_and_a_new_one_begins():
 
 
 @own
+def keys_set_before_the_figures_began_are_counted_when_they_expire():
+    with Stats() as po:
+        po.run("SET", "s:1", "v", "PX", 1000)
+        po.run("GET", "s:1")
+        po.run("SET", "s:2", "v", "PX", 1000)
+        po.rule("s:*", "TTL", 1000)
+        po.step(1001)
+        equal(po.stats(), (0, 1, 1, 0))
+        po.run("SET", "s:1", "v")
+        po.run("CONFIG", "RESETSTAT")
+        po.step(1001)
+        equal(po.stats(), (0, 1, 0, 0))
+        po.run("SET", "s:1", "v")
+        po.run("POLICY", "DEL", "s:*")
+        po.rule("s:*", "TTL", 1000)
+        po.step(1001)
+        equal(po.stats(), (0, 1, 0, 0))
+        po.run("SET", "s:a:1", "v")
+        po.rule("s:a:*", "TTL", 500)
+        po.step(1001)
+        equal((po.stats(), po.stats("s:a:*")), ((1, 1, 0, 0), (0, 1, 0, 0)))
+
+
+@own
+def a_value_never_inherits_the_reads_of_another():
+    """Neither of the value that it replaces, nor of the one that it is a copy of; with policies and without."""
+    ways = {"SET": [("SET", "s:1", "new", "PX", 900)], "GETSET": [("GETSET", "s:1", "new"), ("PEXPIRE", "s:1", 900)],
+            "SETEX": [("PSETEX", "s:1", 900, "new")], "MSET": [("MSET", "s:1", "new"), ("PEXPIRE", "s:1", 900)],
+            "RENAME from": [("RENAME", "s:1", "s:2")], "COPY": [("COPY", "s:1", "s:2"), ("DEL", "s:1")],
+            "RENAME to": [("SET", "other", "v", "PX", 900), ("RENAME", "other", "s:1")],
+            "COPY to": [("SET", "other", "v", "PX", 900), ("COPY", "other", "s:1", "REPLACE")],
+            "STORE": [("SADD", "set", "a"), ("SUNIONSTORE", "s:1", "set"), ("PEXPIRE", "s:1", 900)],
+            "MOVE": [("MOVE", "s:1", 3)], "RESTORE": [("RESTORE", "s:1", 900, None, "REPLACE")],
+            "SORT": [("RPUSH", "list", "a"), ("SORT", "list", "ALPHA", "STORE", "s:1"), ("PEXPIRE", "s:1", 900)],
+            "DEL": [("DEL", "s:1"), ("SET", "s:1", "v", "PX", 900)]}
+    for has_policy in (False, True):
+        for name, way in ways.items():
+            with Stats() as po:
+                dump = None
+                if has_policy:
+                    po.rule("s:*", "MAXTTL", 1000)
+                po.run("SET", "s:1", "v", "PX", 900)
+                po.run("GET", "s:1")
+                if name == "RESTORE":
+                    dump = po.run("DUMP", "s:1")
+                for words in way:
+                    po.run(*[dump if word is None else word for word in words])
+                if not has_policy:
+                    po.rule("s:*", "MAXTTL", 1000)
+                po.step(1001)
+                equal(po.stats()[1:], (1, 0, 0), (name, has_policy))
+
+
+@own
 def multi_counts_each_of_its_commands():
     with Stats() as po:
         po.run("MULTI")
@@ -281,31 +402,6 @@ def user_needs_the_permission_of_the_keyspace():
         po.run("ACL", "SETUSER", "bob", "on", "nopass", "+@keyspace", "-@dangerous")
         for user, is_allowed in (("ann", False), ("bob", True)):
             equal(po.run("ACL", "DRYRUN", user, "POLICY", "STATS", "s:*") == b"OK", is_allowed, user)
-
-
-@own
-def what_only_looks_at_a_key_does_not_read_it():
-    with Stats() as po:
-        po.rule("s:*", "TTL", 1000)
-        po.run("SET", "s:1", "v")
-        for way in (("EXISTS", "s:1"), ("TTL", "s:1"), ("TYPE", "s:1"), ("OBJECT", "ENCODING", "s:1"),
-                    ("EXPIRY", "WHY", "s:1"), ("SCAN", 0), ("MEMORY", "USAGE", "s:1")):
-            po.run(*way)
-        po.run("CLIENT", "NO-TOUCH", "ON")
-        po.run("GET", "s:1")
-        po.run("CLIENT", "NO-TOUCH", "OFF")
-        po.step(1001)
-        equal(po.stats(), (1, 1, 0, 0))
-
-
-@own
-def keys_from_before_the_policy_are_not_counted():
-    with Stats() as po:
-        po.run("SET", "s:1", "v", "PX", 1000)
-        po.run("GET", "s:1")
-        po.rule("s:*", "TTL", 1000)
-        po.step(1001)
-        equal(po.stats(), (0, 0, 0, 0))
 
 
 main(300)

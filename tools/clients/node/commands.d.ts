@@ -677,8 +677,8 @@ export interface Commands<T> {
      *     POLICY STATS name
      *
      * - `map['set' integer 'expired-unread' integer 'expired-read' integer 'expired-misses'
-     *   integer]`: keys set under the policy; those of them that expired without a read since they
-     *   were set; those that expired after one; reads of keys that were known to have expired
+     *   integer]`: keys set under the policy; keys that expired without a read since they were set;
+     *   keys that expired after one; reads of keys that were known to have expired
      * - `null`: there is no policy of this name
      */
     policyStats(
