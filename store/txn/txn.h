@@ -195,6 +195,7 @@ bool txn_library_drop(struct txn *txn, struct bytes name); /* false if there is 
 struct string_set {
     msec at;          /* the new deadline or NEVER; one in the past lets the key expire at once */
     bool keep_ttl;    /* keep the old deadline; `at` is ignored */
+    bool continues;   /* a change of the value, for POLICY STATS; implied by keep_ttl */
     msec soft;        /* the new soft deadline, 0 for none, SOFT_KEPT for the old one */
     bool text;        /* OBJECT ENCODING never reports "int" */
     enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */

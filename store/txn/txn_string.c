@@ -14,7 +14,7 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
                           struct bytes value, const struct string_set *how)
 {
     /* The members of a collection end without an effect of their own. */
-    bool replaces = entry != NULL && !how->keep_ttl;
+    bool replaces = entry != NULL && !how->keep_ttl && !how->continues;
     bool ends_members = entry != NULL && entry->object.has_expiry;
     if (ends_members) txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
     if (entry == NULL) {

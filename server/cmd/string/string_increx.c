@@ -144,6 +144,7 @@ static void store_sum(struct call *call, struct entry *entry, const struct incre
     const struct string_set set = {
         .at = at,
         .keep_ttl = at == NEVER,
+        .continues = true,
         .soft = SOFT_KEPT,
         .text = how->is_float,
         .event = how->is_float ? EVENT_INCRBYFLOAT : EVENT_INCRBY,

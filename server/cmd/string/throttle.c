@@ -82,7 +82,9 @@ static void throttle(struct call *call, int64_t unit)
 
     if (!is_limited && rate.quantity > 0) {
         char text[NUMBER_INT64_MAX_CHARS];
-        const struct string_set how = { .at = round_up(full, NS_PER_MS), .event = EVENT_SET };
+        const struct string_set how = { .at = round_up(full, NS_PER_MS),
+                                        .continues = true,
+                                        .event = EVENT_SET };
         struct bytes value = bytes_of(text, number_print_int64(text, full));
         txn_string_set_found(call->txn, call->argv[1], entry, value, &how);
     }

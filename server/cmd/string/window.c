@@ -142,7 +142,7 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
     if (used > 0) memcpy(bytes, log->entries + log->start, used);
     log->start = 0;
     size_t len = used + put_tail(bytes + used, log, request);
-    const struct string_set how = { .at = until, .event = EVENT_SET };
+    const struct string_set how = { .at = until, .continues = true, .event = EVENT_SET };
     txn_string_set_found(call->txn, call->argv[1], entry, bytes_of((const char *)bytes, len), &how);
     mem_free(bytes);
     return true;

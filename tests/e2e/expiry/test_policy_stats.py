@@ -329,6 +329,23 @@ def a_value_never_inherits_the_reads_of_another():
 
 
 @own
+def a_limit_of_rates_is_set_once():
+    for way, step in ((("CL.THROTTLE", "s:1", 15, 30, 60), 1), (("CL.THROTTLEMS", "s:1", 15, 30, 60000), 1),
+                      (("INCREX", "s:1", "EX", 60), 1), (("INCREX", "s:1", "BYFLOAT", "1.5", "EX", 60), 1),
+                      (("CL.WINDOW", "s:1", 30, 10000), 700)):
+        with Stats() as po:
+            po.rule("s:*", "MAXTTL", 3_600_000)
+            po.run(*way)
+            po.run("GET", "s:1")
+            for _ in range(40):
+                po.step(step)
+                po.run(*way)
+            equal(po.stats(), (1, 0, 0, 0), way)
+            po.step(3_600_001)
+            equal(po.stats(), (1, 0, 1, 0), way)
+
+
+@own
 def multi_counts_each_of_its_commands():
     with Stats() as po:
         po.run("MULTI")
