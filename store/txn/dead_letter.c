@@ -27,7 +27,7 @@ static struct entry *find_target(struct txn *txn, const struct entry *entry, enu
 {
     struct bytes key = limiting_policy(txn, entry)->dead_to;
     struct entry *target = txn_find_without_lru(txn, key);
-    return target != NULL ? target : txn_create(txn, key, created);
+    return target != NULL ? target : txn_create_uncounted(txn, key, created);
 }
 
 static bool takes_entry(struct txn *txn, struct entry *target, struct stream_id *id)

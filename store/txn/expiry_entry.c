@@ -239,7 +239,7 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
             txn_key_drop(txn, target, EVENT_EXPIRED);
             target = NULL;
         }
-        if (target == NULL) target = txn_create(txn, key, TYPE_STREAM);
+        if (target == NULL) target = txn_create_uncounted(txn, key, TYPE_STREAM);
         writer->policy = policy;
         writer->db = txn->ks->db;
         writer->target = expiry_type_is_target(target->object.type) ? target : NULL;

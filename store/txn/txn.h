@@ -131,12 +131,18 @@ struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
 struct entry *txn_find_counted(struct txn *txn, struct bytes key);
 struct entry *txn_find_unsettled(struct txn *txn, struct bytes key);
+/* Counts another miss of a key that txn_find_counted has not found, for a command that looks twice
+ * in Redis. Such a command is one read for the counts of misses by their cause. */
+void txn_miss_again(struct txn *txn, struct bytes key);
 /* Does the set, hash or sorted set have this member, not expired? O(1) */
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
 /* Does the database have this key, not expired? Removes nothing. O(1) */
 bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
+/* The same for a key that no client sets: one of the server, or one that the call removes again.
+ * POLICY STATS does not count it. */
+struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
 /* Sets the key's deadline. One in the past drops the key instead and returns false: with "del", or
  * on a replica with "expire" and "expired". */

@@ -71,13 +71,18 @@ struct entry *txn_find(struct txn *txn, struct bytes key)
     return entry;
 }
 
+void txn_miss_again(struct txn *txn, struct bytes key)
+{
+    txn->store->stats.misses++;
+    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
+    txn_record_each(txn, key, &effect);
+}
+
 static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *entry)
 {
     if (entry == NULL) {
-        txn->store->stats.misses++;
         if (txn->store->trail != NULL) txn_trail_miss(txn, key);
-        struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
-        txn_record_each(txn, key, &effect);
+        txn_miss_again(txn, key);
         return NULL;
     }
     txn->store->stats.hits++;
@@ -128,18 +133,24 @@ static void note_removing(struct txn *txn, struct entry *entry)
     if (type->removing != NULL) type->removing(txn, entry);
 }
 
-struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
+static struct entry *add_key(struct txn *txn, struct bytes key, struct object object,
+                             bool is_counted)
 {
     struct entry *entry = keyspace_add(txn->ks, key, object);
     txn->found = entry;
     txn->found_hash = siphash(key.data, key.len);
     access_begin(txn->store, entry, txn->now);
-    txn_begin_value(txn, entry);
+    if (is_counted) txn_begin_value(txn, entry);
     txn_note(txn, entry, POLICY_CREATED);
     note_added(txn, entry);
     struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
     txn_record_each(txn, entry_key(entry), &effect);
     return entry;
+}
+
+struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object)
+{
+    return add_key(txn, key, object, true);
 }
 
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object)
@@ -161,6 +172,11 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type)
 {
     return txn_key_add(txn, key, object_new(type));
+}
+
+struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type)
+{
+    return add_key(txn, key, object_new(type), false);
 }
 
 struct object txn_key_remove(struct txn *txn, struct entry *entry)

@@ -90,9 +90,10 @@ static void cmd_hsetex(struct call *call)
             return;
         }
     }
-    entry = entry_or_new(call, 1, entry, TYPE_HASH);
     int64_t added = 0;
     bool past = member_life_is_past(call, &how.life); /* the fields are then removed again */
+    if (entry == NULL)
+        entry = (past ? txn_create_uncounted : txn_create)(call->txn, call->argv[1], TYPE_HASH);
     const struct hput put = { EVENT_HSET, member_lifetime(call, &how.life, LIFE(CLEAR)) };
     for (i = how.first; i < call->argc; i += 2) {
         struct bytes field = call->argv[i];

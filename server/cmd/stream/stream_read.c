@@ -46,7 +46,7 @@ static bool has_entries(struct call *call, const struct reading *reading,
                         const struct source_stream *stream)
 {
     if (stream->entry == NULL) {
-        txn_find_counted(call->txn, call->argv[stream->key]); /* Redis counts the miss again */
+        txn_miss_again(call->txn, call->argv[stream->key]);
         return false;
     }
     const struct stream *entries = stream->entry->object.stream;

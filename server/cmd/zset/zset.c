@@ -112,7 +112,8 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
     int64_t added = 0, moved = 0;
     double score = 0;                       /* the new score of the last member */
     enum zput_result result = ZPUT_REFUSED; /* for the last member */
-    if (exists) entry = entry_or_new(call, 1, entry, TYPE_ZSET);
+    if (entry == NULL && exists)
+        entry = (past ? txn_create_uncounted : txn_create)(call->txn, call->argv[1], TYPE_ZSET);
     for (int i = 0; exists && i < how->pairs; i++) {
         struct bytes member = call->argv[how->first + 2 * i + 1];
         score = scores[i];

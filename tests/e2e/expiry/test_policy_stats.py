@@ -182,6 +182,17 @@ def a_command_that_fails_reads_nothing():
 
 
 @own
+def a_read_of_a_stream_that_expired_is_one_miss():
+    with Stats() as po:
+        po.rule("s:*", "TTL", 1000)
+        po.run("XADD", "s:1", "*", "f", "v")
+        po.step(1001)
+        po.run("XREAD", "STREAMS", "s:1", "0")
+        stats = po.client.info("stats")
+        equal((po.stats(), stats["keyspace_misses"], stats["keyspace_expiration_misses"]), ((1, 1, 0, 1), 2, 1))
+
+
+@own
 def keys_that_end_in_another_way_have_not_expired():
     with Stats() as po:
         po.rule("s:*", "TTL", 1000)
@@ -343,6 +354,27 @@ def a_limit_of_rates_is_set_once():
             equal(po.stats(), (1, 0, 0, 0), way)
             po.step(3_600_001)
             equal(po.stats(), (1, 0, 1, 0), way)
+
+
+@own
+def keys_that_no_client_sets_are_not_counted():
+    with Stats() as po:
+        po.rule("s:*", "TTL", 1000, "MAXDELIVERIES", 1, "TO", "s:dead")
+        po.rule("t:*", "TTL", 100, "EXPIRED", "TO", "s:log")
+        po.run("SET", "t:1", "v")
+        po.run("SET", "t:2", "v")
+        po.step(101)
+        equal((po.stats(), po.run("XLEN", "s:log")), ((0, 0, 0, 0), 2))
+        po.run("REDE.PUSH", "s:jobs", 0, "p", "id")
+        for _ in range(2):
+            po.run("REDE.CLAIM", "s:jobs", 10)
+            po.step(11)
+        equal((po.stats(), po.run("EXISTS", "s:dead")), ((1, 0, 0, 0), 1))
+        for way in (("HSETEX", "s:1", "PXAT", 1, "FIELDS", 1, "f", "v"), ("ZADDEX", "s:1", "PXAT", 1, 1, "m")):
+            po.run(*way)
+            equal((po.stats(), po.run("EXISTS", "s:1")), ((1, 0, 0, 0), 0), way)
+        po.step(2001)
+        equal((po.stats()[:3], po.run("DBSIZE")), ((1, 0, 0), 0))
 
 
 @own
