@@ -241,15 +241,8 @@ static void print_item(FILE *to, const struct row *item)
 
 static const char made[] = "<!-- Made from the command table by make reference. -->\n";
 
-static void print_page(FILE *to, const struct page *page)
+static void print_policy_options(FILE *to)
 {
-    fprintf(to, "%s# %s\n\n", made, page->title);
-    if (page->intro != NULL) fprintf(to, "%s ", page->intro);
-    fprintf(to,
-            "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
-    for (size_t i = 0; i < row_count; i++)
-        if (page_of(rows[i].ref) == page) print_item(to, &rows[i]);
-    if (page->name == NULL || strcmp(page->name, "POLICY") != 0) return;
     fprintf(to, "\n**Options of POLICY SET:**\n\n"
                 "| option | applies to keys of type | what it does |\n|---|---|---|\n");
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
@@ -259,6 +252,19 @@ static void print_page(FILE *to, const struct page *page)
         fprintf(to, "` | %s | ", row->types);
         print_cell(to, row->help);
         fprintf(to, " |\n");
+    }
+}
+
+static void print_page(FILE *to, const struct page *page)
+{
+    fprintf(to, "%s# %s\n\n", made, page->title);
+    if (page->intro != NULL) fprintf(to, "%s ", page->intro);
+    fprintf(to,
+            "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
+    for (size_t i = 0; i < row_count; i++) {
+        if (page_of(rows[i].ref) != page) continue;
+        print_item(to, &rows[i]);
+        if (strcmp(rows[i].name, "POLICY SET") == 0) print_policy_options(to);
     }
 }
 
