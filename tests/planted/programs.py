@@ -57,8 +57,11 @@ PLANTS = {
     # ---- policies
     "a read of a key under a policy is not seen": (
         "tests/e2e/expiry/test_policy_stats.py",
-        ("store/txn/txn_policy.c",
-         "    if (cause == POLICY_READ && !txn->no_touch) entry->object.was_read = true;\n", ""),
+        ("store/txn/txn_key.c", "    entry->object.was_read = true;\n", ""),
+    ),
+    "a key that SPOP empties has expired": (
+        "tests/e2e/expiry/test_policy_stats.py",
+        ("store/trail/trail.h", "(what == TRAIL_EMPTIED && extra != 0)", "what == TRAIL_EMPTIED"),
     ),
     "REFRESH makes a deadline earlier": (
         "tests/e2e/expiry/test_model.py",
