@@ -1,13 +1,13 @@
-/* conf: the options, from one table: parsing, CONFIG GET/SET/REWRITE and the example file. Does not
- * depend on what an option does. Options that Redis also has keep Redis' names and value syntax.
+/* conf: the options of the server, in one table. It parses and prints them, and does not know what
+ * an option does. Options of Redis keep Redis' names and the syntax of their values.
  *
- * Folder conf: the options, one row each: name, type, range, default, help, and whether CONFIG
- * SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are
- * made from the rows. options.c, options_network.c, options_data.c, options_replication.c and
- * options_cluster.c have the options with an effect, accepted.c those of Redis without one here.
- * load.c continues after an error, so that one start reports all errors. Start with option.h,
- * then a row in options.c. To add an option, add a field to struct conf and a row, run `make
- * example`, and read the field where it matters.
+ * Folder conf: each option is one row: name, type, range, default, help, and whether CONFIG SET may
+ * change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made from
+ * the rows. options.c, options_network.c, options_data.c, options_replication.c and
+ * options_cluster.c list the options with an effect; accepted.c lists those of Redis that have no
+ * effect here. load.c continues after an error, so that one start reports all errors. Start with
+ * option.h, then read a row in options.c. To add an option, add a field to struct conf and a row,
+ * run `make example`, and read the field where it matters.
  *
  * May use: store/base store/mem. */
 #ifndef CONF_CONF_H
@@ -32,7 +32,7 @@ enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
 /* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
- * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c has their meanings. */
+ * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c defines their meanings. */
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 
@@ -84,7 +84,7 @@ struct conf {
     bool tls_replication, tls_cluster;
     char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
     char *aclfile; /* "": none */
-    int64_t acllog_max_len, acl_pubsub_default; /* 1: new users may use all channels */
+    int64_t acllog_max_len, acl_pubsub_default; /* 1 if new users may use all channels */
     /* replication */
     char *replicaof; /* "host port"; "": a master */
     char *masterauth, *masteruser;
@@ -104,7 +104,7 @@ struct conf {
     int64_t lease_max_ttl;                  /* milliseconds */
     int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0 for never */
     bool activedefrag;
-    int64_t busy_reply_threshold; /* milliseconds; 0 and less: no limit */
+    int64_t busy_reply_threshold; /* milliseconds; no limit if 0 or less */
     int64_t script_memory_limit;  /* bytes, or 0 for no limit */
     struct conf_output_limit output_limits[3];
     /* observation */
@@ -119,13 +119,13 @@ struct conf {
     int64_t metrics_port; /* 0 if off */
     bool metrics_tls;
     char *metrics_bind;
-    char *metrics_dehydrators; /* a pattern of keys; "": none */
+    char *metrics_dehydrators; /* a pattern of keys; "" for none */
     int64_t metrics_dehydrators_max;
     /* data */
     int64_t databases;
     char *policy; /* lines such as "prefix* TTL 1000"; lines with the same name form one policy */
-    /* Checks such lines. Returns the error, a constant string, or NULL. Set it after conf_init;
-     * until then any words are accepted. */
+    /* Checks the lines of `policy`. Returns the error, a constant string, or NULL. Set it after
+     * conf_init; until then any words are accepted. */
     const char *(*policies_fault)(const char *lines);
     char *notify_keyspace_events;
     char *dir;
@@ -177,7 +177,7 @@ struct conf_shutdown {
     bool saves;  /* writes a snapshot first */
     bool forced; /* stops even if that fails */
 };
-/* `words`: the value of an option shutdown_on_... */
+/* `words` is the value of an option shutdown_on_... */
 struct conf_shutdown conf_shutdown(const struct conf *conf, const char *words);
 
 struct conf_error {
@@ -188,10 +188,10 @@ struct conf_error {
 void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* Reads a file and those it includes. On failure `error` lists every error with file, line,
- * option and reason; conf is then partly set and should be dropped. */
+/* Reads a file and the files that it includes. On failure `error` lists every error with file,
+ * line, option and reason; drop conf then, because it is partly set. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
-/* The same from memory; `name` stands for the file in error messages. */
+/* The same for a text in memory. `name` stands for the file in error messages. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
 /* Reads main's argc and argv as redis-server does: a configuration file, if argv[1] does not begin
@@ -199,7 +199,7 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
-/* Number of options. Those with an effect come first, then those of accepted.c. */
+/* Number of options: first the options with an effect, then the rows of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *
@@ -211,7 +211,7 @@ const char *conf_closest_name(const char *name);
 char *conf_accepted_names(const struct conf *conf);
 bool conf_bits_has(const struct conf_bits *bits, const struct conf_option *option);
 void conf_bits_add(struct conf_bits *bits, const struct conf_option *option);
-/* Index in conf.kept of an option of accepted.c; an alias shares its option's. */
+/* Index in conf.kept of an option of accepted.c. An alias has the index of its option. */
 size_t conf_kept_index(const struct conf_option *option);
 
 /* Writes each line of the error as "<program>: line". */
@@ -222,10 +222,10 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why);
 /* For a CONF_LINES option: adds the words after the first one, which is the option's name, as a
- * line; a single empty word adds none. Else as conf_set. */
+ * line. A single empty word adds no line. For any other option: as conf_set. */
 bool conf_add_line(struct conf *conf, const struct conf_option *option,
                    const struct conf_words *words, const char **why);
-/* Does one of the lines of a CONF_LINES option begin with this word? For lines that conf_add_line
+/* Does a line of this CONF_LINES option begin with this word? Works for lines that conf_add_line
  * has added, or that are quoted in the same way. */
 bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
 /* The value as CONFIG GET shows it; the caller frees it. */
@@ -233,7 +233,7 @@ char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
 /* Rewrites conf->file, keeping comments and order, and appends options that differ from their
- * defaults. The file is replaced atomically. On failure the error is only the reason ("Permission
+ * defaults. Replaces the file atomically. On failure the error is the reason alone ("Permission
  * denied"). */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 /* Replaces a file atomically: readers see the old or the new text. Keeps mode and owner; a new file

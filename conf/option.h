@@ -1,5 +1,4 @@
-/* option: one row of the option table. Parsing, CONFIG and the example file are driven by these
- * rows. */
+/* option: one row of the option table, which drives parsing, CONFIG and the example file. */
 #ifndef CONF_OPTION_H
 #define CONF_OPTION_H
 
@@ -47,8 +46,8 @@ struct conf_option {
     bool unlisted; /* unknown to CONFIG GET and SET, as in Redis */
     /* CONF_LINES: the error for two lines with the same first word. NULL if they are allowed. */
     const char *twice;
-    /* CONF_LINES: a line depends on those with the same first word alone, so that the check of one
-     * line leaves out the others: with thousands of lines it would take quadratic time. */
+    /* CONF_LINES: a line depends only on lines with the same first word, so a check leaves the
+     * others out. With thousands of lines, checking them all would take quadratic time. */
     bool by_name;
     bool changes; /* CONF_LINES: commands other than CONFIG SET change the lines; CONFIG REWRITE
                      saves them */
@@ -73,11 +72,11 @@ struct conf_option {
     OPTION(shown, text, __VA_ARGS__),                                                              \
         OPTION(other, "The same as " shown ".", .alias_of = (shown), __VA_ARGS__)
 
-/* The option that an alias stands for; any other option itself. */
+/* The option that an alias stands for; for any other option the option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);
 
-/* The rows of options*.c and accepted.c. Outside this folder use conf_option_at and conf_find,
- * which search all tables. */
+/* The rows of options*.c and accepted.c. Only for this folder: elsewhere use conf_option_at and
+ * conf_find, which search all tables. */
 struct conf_table {
     const struct conf_option *rows;
     size_t count;

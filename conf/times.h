@@ -6,12 +6,12 @@
 
 #include "store/base/instant.h"
 
-/* A span, as in policies: a number of milliseconds, or a number followed by ms, s, m, h or d; at
- * most a hundred years. Returns false for another text. */
+/* Reads a span as in policies: milliseconds, or a number followed by ms, s, m, h or d; at most a
+ * hundred years. Returns false if the text is no span. */
 bool conf_read_span(const char *text, msec *span);
 
-/* An instant: milliseconds since 1970, or RFC 3339 in UTC: 2026-11-29T03:00:00Z, whose seconds may
- * have a fraction, of which the milliseconds count. Returns false for another text. */
+/* Reads an instant: milliseconds since 1970, or RFC 3339 in UTC, such as 2026-11-29T03:00:00Z. A
+ * fraction of the seconds counts down to milliseconds. Returns false if the text is no instant. */
 bool conf_read_instant(const char *text, msec *at);
 
 enum { CONF_INSTANT_MAX = 40 };

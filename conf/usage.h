@@ -1,5 +1,6 @@
-/* usage: the command line of an installed program as tables. Its parsing, --help, man page and bash
- * completion are made from them. In texts "\n" begins a paragraph, and `x` marks x as a name. */
+/* usage: the command line of an installed program as tables, from which its parser, --help, man
+ * page and bash completion are made. In texts "\n" begins a paragraph, and `x` marks x as a
+ * name. */
 #ifndef CONF_USAGE_H
 #define CONF_USAGE_H
 
@@ -31,7 +32,7 @@ struct usage {
     const char *const *forms;   /* the arguments, in each possible form; ends with NULL */
     const char *about;
     const struct usage_option
-        *options; /* its own, without --help and --version; the last has no name */
+        *options; /* not counting --help and --version; the last has no name */
     const struct usage_section *sections; /* the last has no title */
     int wrong;                            /* exit status after an invalid command line */
 };
@@ -45,8 +46,8 @@ void usage_write_term(const struct usage_option *option, char *term, size_t size
 /* Writes lines of fewer than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
-/* Parses with getopt_long: returns the id of the next option, -1 after the last. Handles --help and
- * --version and exits, as it does after an invalid option. */
+/* Parses with getopt_long. Returns the id of the next option, or -1 after the last. Exits after
+ * --help and --version, which it handles itself, and after an invalid option. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Call for an invalid command line: writes the forms to standard error and exits. */

@@ -9,8 +9,8 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Allocate memory for this library, from malloc. Never return NULL: without memory the process
- * exits, as in mem_alloc. */
+/* Allocate memory for this library with malloc. Never return NULL: like mem_alloc they exit if
+ * there is no memory. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
@@ -20,7 +20,8 @@ FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
 char *conf_read_file(const char *path, size_t *len);
 char *conf_read_stream(FILE *from, size_t *len);
 
-/* The next line of [*at, end), without the newline; moves *at past it. False at the end. */
+/* Finds the next line of [*at, end), without the newline, and moves *at past it. Returns false at
+ * the end. */
 bool conf_next_line(const char **at, const char *end, const char **line, size_t *len);
 
 struct conf_words {
@@ -28,8 +29,8 @@ struct conf_words {
     size_t count;
 };
 
-/* Splits at white space, with the quotes of store/base/quoted.h. Returns false if they are broken,
- * or a word has a zero byte: *why is the reason, and there is nothing to drop. */
+/* Splits at white space, with the quotes of store/base/quoted.h. Returns false if quotes are broken
+ * or a word contains a zero byte: then *why is the reason, and nothing needs to be dropped. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why);
 void conf_words_add(struct conf_words *words, const char *word); /* to begin: {NULL, 0} */
 void conf_words_drop(struct conf_words *words);

@@ -1,22 +1,34 @@
 /* packing: iterates over the items of Redis' packed values (listpack, ziplist, zipmap, intset) and
- * checks every length and count. An item is returned as soon as it is complete; RDB_END means that
- * everything was correct. A caller that must not see part of a damaged value walks twice: that
- * takes less memory than a copy of the items.
+ * checks every length and count. An item is returned as soon as it is complete, so a damaged value
+ * may return items before the error; only RDB_END means that everything was correct. A caller that
+ * must not see part of a damaged value walks twice, which takes less memory than copying the items.
  *
- * Layouts. Numbers are little-endian, and all but intsets end with 0xff.
- * listpack, for small values since Redis 7 and for streams since Redis 5 (listpack.md of
- *   github.com/antirez/listpack): total bytes (4), number of items (2; 65535: not stored, count
- *   them), items. An item is its encoding, its bytes, and the length of both in groups of 7 bits,
- *   for reading backwards.
- * ziplist, for lists, hashes and sorted sets up to Redis 6: total bytes (4), offset of the last
- *   item (4), number of items (2, as above), items. An item is the length of the item before, its
- *   own encoding, and its bytes.
- * zipmap, for hashes before Redis 2.6: number of pairs (1; 254 and more: not stored, count them),
- *   pairs. A pair is the field's length and bytes, the value's length, a number of unused bytes,
- *   the value's bytes, and the unused bytes.
- * intset, for small sets of integers: bytes of each integer (4 bytes: the number 2, 4 or 8), count
- *   (4), the integers in ascending order.
- */
+ * Layouts, with the size of each part in bytes. Numbers are little-endian.
+ *
+ *     listpack: small values since Redis 7, streams since Redis 5
+ *               (listpack.md of github.com/antirez/listpack)
+ *       4    total bytes
+ *       2    number of items; 65535: not stored, count them
+ *       ...  items: encoding, text, length of both in groups of 7 bits, for reading backwards
+ *       1    0xff
+ *
+ *     ziplist: lists, hashes and sorted sets up to Redis 6
+ *       4    total bytes
+ *       4    offset of the last item
+ *       2    number of items, as above
+ *       ...  items: length of the item before, encoding, text
+ *       1    0xff
+ *
+ *     zipmap: hashes before Redis 2.6
+ *       1    number of pairs; 254 and more: not stored, count them
+ *       ...  pairs: the field's length and text, the value's length, 1 byte with a number of
+ *            unused bytes, the value's text, the unused bytes
+ *       1    0xff
+ *
+ *     intset: small sets of integers
+ *       4    bytes of each integer: 2, 4 or 8
+ *       4    count
+ *       ...  the integers in ascending order */
 #ifndef PROTO_RDB_PACKING_H
 #define PROTO_RDB_PACKING_H
 
@@ -56,21 +68,22 @@ struct rdb_walk {
 
 #define RDB_NOT_ANNOUNCED UINT64_MAX
 
-/* Borrows the bytes until the walk is over. The first step reports a broken header. O(1) */
+/* Begins a walk. Borrows the bytes until it is over. The first step reports a broken header.
+ * O(1) */
 void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed);
 enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 
 /* ---- building ---- */
 
 /* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. Texts that are
- * integers are stored as integers. Return false without memory, for an item over 2 GiB, or over 4
- * GiB in total. */
+ * integers are stored as integers. Return false if memory runs out, an item exceeds 2 GiB, or the
+ * listpack exceeds 4 GiB. */
 bool rdb_listpack_start(struct buffer *to);
 bool rdb_listpack_append(struct buffer *to, struct bytes text);
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
 
-/* Sorts the integers in place and appends them as an intset. Returns false without memory. O(n log
- * n) */
+/* Sorts the integers in place and appends them as an intset. Returns false if memory runs out. O(n
+ * log n) */
 bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 
 /* ---- LZF (Marc Lehmann's LibLZF), which Redis uses to compress long strings ---- */

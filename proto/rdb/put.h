@@ -1,5 +1,5 @@
-/* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, in their shortest
- * form. wire.c reads them. All return false without memory. */
+/* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, each in its shortest
+ * form; wire.c is the reader. All functions return false if memory runs out. */
 #ifndef PROTO_RDB_PUT_H
 #define PROTO_RDB_PUT_H
 

@@ -1,5 +1,5 @@
-/* rdb_file: writes a whole RDB file, for Redis 7.0 or 8 or Valkey 9, through a write function.
- * The values are payloads of rdb_write.h, of the same version.
+/* rdb_file: writes a whole RDB file for Redis 7.0 or 8 or Valkey 9, through a write function. The
+ * values are payloads that rdb_write.h made for the same version.
  *
  *     rdb_file_begin(&file, version, write, ctx);
  *     rdb_file_aux(&file, name, value);                 // any number

@@ -1,10 +1,11 @@
 /* rdb_read: reads RDB files and DUMP payloads of Redis and Valkey and passes their contents to a
- * visitor. Supports RDB versions 1 to 16 (Redis up to 8.10, Valkey up to 8) and 80 to 81 (Valkey 9)
- * with all their encodings of strings, lists, sets, hashes, sorted sets and streams, and
- * dehydrators of the ReDe module. The two programs give the same numbers to different types from
- * 22 on; the version tells which program wrote a file or payload. Safe for any input: no length is
- * trusted before its bytes have arrived, so memory is at most proportional to the bytes that have
- * arrived (times 88 for compressed strings).
+ * visitor. Supports RDB versions 1 to 16 (Redis up to 8.10, Valkey up to 8) and 80 to 81 (Valkey
+ * 9), with every encoding of strings, lists, sets, hashes, sorted sets and streams, and dehydrators
+ * of the ReDe module. From type 22 on, Redis and Valkey number their types differently; the version
+ * tells which program wrote a file or payload.
+ *
+ * Safe for any input: no length is trusted before its bytes have arrived. Memory is therefore at
+ * most proportional to the bytes received (88 times that for compressed strings).
  *
  * Redis' rdb.h defines the format; each file here describes the layouts that it reads. */
 #ifndef PROTO_RDB_RDB_READ_H
@@ -77,7 +78,7 @@ struct rdb_group {
 
 struct rdb_consumer {
     struct bytes name;
-    int64_t seen_at, active_at; /* -1: never active. Before Redis 7.2 both are the same. */
+    int64_t seen_at, active_at; /* -1 if never active; equal before Redis 7.2 */
 };
 
 struct rdb_pending {
@@ -86,7 +87,8 @@ struct rdb_pending {
     uint64_t deliveries;
 };
 
-/* An entry that a producer sent, and that is not added a second time. */
+/* An entry that a producer has sent under an id. If the producer sends it again, it is not added
+ * again. */
 struct rdb_repeat {
     struct bytes producer, text;
     struct rdb_stream_id id;
@@ -97,7 +99,7 @@ struct rdb_unsupported {
     struct bytes key;
     uint64_t database;
     const char *type;   /* "module", "array", "pre-release function" (the key is its name), or "key
-                         * metadata" (without a key: its name comes later) */
+                         * metadata" (no key yet: the key's name follows later) */
     const char *module; /* of a module: its type's name (9 characters) and version; else "" */
     int encoding_version;
 };
@@ -108,8 +110,8 @@ struct rdb_unsupported {
  * Each key_begin that returns true is followed by exactly one of key_end and key_failed; on
  * key_failed, discard the value built so far. Parts of a value come in the order of the file,
  * without duplicates, and each only after its string or packing was checked completely. Later
- * parts, and the file's checksum, are checked later: to take all or nothing of a file, wait for
- * RDB_OK. Duplicate keys in a database are not detected. */
+ * parts, and the file's checksum, are checked later: to accept a file wholly or not at all, wait
+ * for RDB_OK. Duplicate keys in a database are not detected. */
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
@@ -133,11 +135,12 @@ struct rdb_visitor {
     bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
-    /* First the entries, of which there may be none; then the marks, once; then the groups. Each
-     * group is followed by its consumers, and each consumer by its pending entries in order of
-     * their IDs; last come the group's pending entries without a consumer (XNACK of Redis 8.8).
-     * Since Redis 8.6 there follow the limits of the texts to remember of a producer (seconds, and
-     * their number), the texts of each producer, and how many were added and were sent again. */
+    /* The parts of a stream come in this order: its entries, if any; its marks, once; its groups.
+     * Each group is followed by its consumers, each consumer by its pending entries in order of
+     * their IDs, and last by the pending entries without a consumer (XNACK of Redis 8.8). From
+     * Redis 8.6 on, what to remember of producers follows: two limits for each producer's texts
+     * (seconds, and their number), the texts of each producer, and how many texts were added and
+     * how many were repeats. */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);
@@ -157,16 +160,16 @@ enum rdb_status {
     RDB_DAMAGED,    /* truncated or inconsistent */
     RDB_FOREIGN,    /* not RDB, or of an unknown version or kind */
     RDB_UNREADABLE, /* the source's read function failed */
-    RDB_TOO_LARGE,  /* a string exceeds max_string, or out of memory */
+    RDB_TOO_LARGE,  /* a string exceeds max_string, or memory ran out */
 };
 
 struct rdb_error {
     enum rdb_status status;
     uint64_t offset; /* where the damaged part begins */
-    char text[160];  /* one printable line; empty without an error */
+    char text[160];  /* one printable line; empty if there is no error */
 };
 
-/* Which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
+/* Writes which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
 void rdb_versions(char *to, size_t size);
 
 /* Reads a whole file up to its checksum. Bytes after it (as in an AOF with an RDB preamble) stay in
@@ -174,20 +177,20 @@ void rdb_versions(char *to, size_t size);
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
-/* Reads a payload of DUMP: one value, visited as a key without a name. RDB_FOREIGN: the version or
- * checksum in its footer is wrong. RDB_DAMAGED: both are right, but the value is damaged or of an
- * unknown type. */
+/* Reads a payload of DUMP: one value, visited as a key without a name. RDB_FOREIGN means that the
+ * version or checksum in its footer is wrong; RDB_DAMAGED, that both are right but the value is
+ * damaged or of an unknown type. */
 enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
-/* Reads a payload of FUNCTION DUMP: calls visitor->function for each library. RDB_FOREIGN: as
- * above. RDB_DAMAGED: the footer is right, but the rest is damaged or contains something other than
- * libraries; the text is Redis' message. */
+/* Reads a payload of FUNCTION DUMP and calls visitor->function for each library. RDB_FOREIGN is as
+ * above; RDB_DAMAGED means that the footer is right, but the rest is damaged or contains something
+ * other than libraries. The error's text is Redis' message. */
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 
-/* Checks only the footer: false unless its checksum is right, or left out by Redis 8.10, and its
- * version can be read. *body is the payload without it. */
+/* Checks only the footer. Returns false unless its version can be read and its checksum is right,
+ * or was left out by Redis 8.10. *body is the payload without the footer. */
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
 
 #endif

@@ -1,12 +1,11 @@
-/* rdb_write: writes the payloads that DUMP of redis-server 7.0 returns, for RESTORE: with the
- * encodings that Redis chooses at its default limits, but without compression, which RESTORE does
- * not need. Version 9 uses only encodings that Redis 5 and 6 support.
+/* rdb_write: writes payloads for RESTORE as DUMP of redis-server 7.0 returns them: with the
+ * encodings that Redis chooses at its default limits, but uncompressed, since RESTORE needs no
+ * compression. Version 9 uses only encodings that Redis 5 and 6 support.
  *
  *     rdb_writer_begin(&writer, RDB_HASH, 2);
  *     rdb_writer_field(&writer, one, value);
  *     rdb_writer_field(&writer, two, value);
- *     if (!rdb_writer_end(&writer, &payload)) ...
- */
+ *     if (!rdb_writer_end(&writer, &payload)) ... */
 #ifndef PROTO_RDB_RDB_WRITE_H
 #define PROTO_RDB_RDB_WRITE_H
 
@@ -46,13 +45,14 @@ struct rdb_writer {
     bool failed;
 };
 
-/* `version`: one of those above. A new writer owns no memory; a used one keeps some
- * for the next payload. */
+/* `version` is one of the constants above. A new writer owns no memory; a used one keeps some for
+ * the next payload. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
-/* Begins a value of `count` distinct parts (a string has one). Dehydrators, and empty values
- * except streams, have no payload: for these rdb_writer_end returns false. */
+/* Begins a value of `count` distinct parts; a string is one part. No payload exists for a
+ * dehydrator, nor for an empty value other than a stream: rdb_writer_end returns false for
+ * these. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
 void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
 void rdb_writer_element(struct rdb_writer *writer, struct bytes element); /* of a list */
@@ -76,15 +76,15 @@ void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *c
                          uint64_t pending);
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
-/* A hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest`: the
- * earliest of all deadlines; `at`: RDB_NEVER or the deadline. Redis allows no deadline after the
- * year 4199, so a later one is written as the latest that Redis allows. */
+/* A hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest` is the
+ * earliest of all deadlines; `at` is a field's deadline or RDB_NEVER. Redis allows no deadline
+ * after the year 4199, so later ones are cut to the latest that it allows. */
 void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest);
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);
 
-/* The payload is borrowed until the next begin. Returns false without memory, if the number of
- * parts was not `count`, or if the value has no payload (see rdb_writer_begin). */
+/* The payload is borrowed until the next begin. Returns false if memory runs out, the number of
+ * parts was not `count`, or the value has no payload (see rdb_writer_begin). */
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
 /* Writes the payload of FUNCTION DUMP: call this, rdb_writer_function for each library, and
@@ -92,9 +92,9 @@ bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 void rdb_writer_begin_functions(struct rdb_writer *writer);
 void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
 
-/* A body in another format: append it to the buffer, which is empty, then seal it. That adds the
- * footer; rdb_payload_open checks and removes it. If the first byte is not one of Redis' types,
- * RESTORE in Redis replies "Bad data format". Sealing returns false without memory. */
+/* Write a body in another format: append it to the buffer, which is empty, then seal it. Sealing
+ * adds the footer that rdb_payload_open checks and removes. If the first byte is not one of Redis'
+ * types, RESTORE in Redis replies "Bad data format". Sealing returns false if memory runs out. */
 struct buffer *rdb_writer_body(struct rdb_writer *writer);
 bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload);
 

@@ -1,5 +1,5 @@
-/* reader: the state and the functions that the files of the reader share. Only for this library.
- * Functions that return false have set status and error. */
+/* reader: the state and the helpers that the reader's files share. Only for this library. A
+ * function that returns false has set status and error. */
 #ifndef PROTO_RDB_READER_H
 #define PROTO_RDB_READER_H
 
@@ -7,7 +7,7 @@
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/seen.h"
 
-/* Names of fields: their bytes one after the other, and where each ends (a size_t). */
+/* Names of fields: their bytes one after the other, and the end of each (a size_t). */
 struct rdb_names {
     struct buffer text, ends;
 };

@@ -12,7 +12,7 @@
 
 enum { RDB_SOURCE_MAX_TAKE = 64 };
 
-/* Writes at most `size` bytes to `to`. Returns their number, 0 at the end of the file, -1 on
+/* Writes at most `size` bytes to `to`. Returns their number, 0 at the end of the file, or -1 on
  * failure. */
 typedef ssize_t rdb_read_fn(void *ctx, void *to, size_t size);
 
@@ -39,7 +39,7 @@ void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t le
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);
 
-/* The number of bytes taken. A source with a read function may have read more. */
+/* The number of bytes taken so far. A source with a read function may have read further. */
 static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);
@@ -52,8 +52,8 @@ uint64_t rdb_source_crc(struct rdb_source *source);
  * NULL on failure, which sets the state. */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
-/* The next `len` bytes: borrowed from the source if all is in memory, else copied to `scratch`,
- * whose contents they replace. */
+/* Fetches the next `len` bytes: borrowed from the source if it is in memory, otherwise copied to
+ * `scratch`, whose contents they replace. */
 bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *scratch,
                       struct bytes *bytes);
 

@@ -1,10 +1,16 @@
-/* stream_node: iterates over the entries of a stream's node, which is a listpack, and checks every
- * count in it. Depends on packing.h.
+/* stream_node: iterates over the entries of one node of a stream, and checks every count in it.
+ * Depends on packing.h.
  *
- * Layout: numbers of live and of deleted entries, number of names, names, 0; then the entries:
- * flags, differences of time and sequence number from the node's ID, and without SAME_NAMES the
- * number of fields; names and values in turn, with SAME_NAMES only values; and the number of the
- * entry's items so far. */
+ * A node is a listpack with these items:
+ *
+ *     live, deleted              numbers of entries
+ *     n, name 1, ... name n, 0   names of fields that most entries share
+ *     then each entry:
+ *     flags                      DELETED, SAME_NAMES
+ *     time, sequence             minus those of the node's ID
+ *     n, name, value, ...        without SAME_NAMES
+ *     value 1, ... value n       with SAME_NAMES
+ *     count                      of the entry's items before this one */
 #ifndef PROTO_RDB_STREAM_NODE_H
 #define PROTO_RDB_STREAM_NODE_H
 
@@ -27,14 +33,14 @@ struct rdb_node {
     struct rdb_stream_id last;     /* of the live entries so far, here and before this node */
     uint64_t live, deleted;        /* entries to come */
     struct rdb_texts names, parts; /* of the node, and of the current entry */
-    const char *wrong;             /* after RDB_BROKEN: what is damaged, or NULL without memory */
+    const char *wrong; /* after RDB_BROKEN: what is damaged, or NULL if memory ran out */
 };
 
 /* Reuses the memory of the node. The IDs of live entries must be greater than `last`. */
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
                     struct bytes packed);
-/* The next entry that is not deleted, valid until the next call. RDB_END: the whole node is
- * correct. */
+/* Returns the next entry that is not deleted; it is valid until the next call. RDB_END means that
+ * the whole node is correct. */
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry);
 void rdb_node_drop(struct rdb_node *node);
 

@@ -1,7 +1,6 @@
-/* resp_read: a resumable parser of requests, multibulk and inline, that accepts what Redis 7.0
+/* resp_read: a resumable parser of multibulk and inline requests, which accepts what Redis 7.0
  * accepts. Knows neither sockets nor commands. The struct keeps the state of a partial request, so
- * no byte is parsed twice, and a request that arrives in many small pieces costs no more than a
- * whole one.
+ * no byte is parsed twice: a request in many small pieces costs no more than a whole one.
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
  * are stored as offsets, because the buffer may grow and move between calls. */
@@ -63,8 +62,8 @@ static inline const char *resp_reader_arg(const struct resp_reader *reader, cons
     return base + reader->args[i].offset;
 }
 
-/* The number of bytes missing from the argument being read, or 0 if unknown, so that the buffer for
- * a large argument can be allocated at once. */
+/* The number of bytes that the argument being read still lacks, or 0 if unknown: it allows a large
+ * argument's buffer to be allocated at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
 /* A large argument that the caller reads into its own block. */
@@ -73,10 +72,10 @@ struct resp_lifted {
     size_t offset; /* its start in the input */
     size_t len;
 };
-/* Removes the argument being read, of which `resp_reader_wants` bytes are missing, from the parse:
- * the caller reads it elsewhere. The caller must cut from the input those of its bytes that have
- * arrived, so that the bytes after the argument follow at `offset`. In the complete request the
- * argument is empty. */
+/* Removes the argument being read, which lacks `resp_reader_wants` bytes, from the parse: the
+ * caller reads it into a block of its own. The caller must also cut the bytes of it that have
+ * arrived from the input, so that the bytes after the argument follow at `offset`. In the complete
+ * request the argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
 
 #endif

@@ -33,8 +33,8 @@ struct resp_node {
     enum resp_reply_type type;
     const char *text; /* status, error, bulk, double, verbatim, bignum: borrowed from the input */
     size_t len;
-    /* Integer; bool 0/1; aggregates: number of children (map: twice the pairs); a null that is
-     * "*-1" in RESP2: NULL_OF_ARRAY. */
+    /* An integer; 0 or 1 for a bool; the number of children of an aggregate (a map: twice the
+     * pairs). For a null that is "*-1" in RESP2: NULL_OF_ARRAY. */
     int64_t number;
     double real; /* REPLY_DOUBLE */
 };
@@ -50,8 +50,8 @@ struct resp_reply {
 void resp_reply_init(struct resp_reply *reply);
 void resp_reply_drop(struct resp_reply *reply);
 
-/* Parses one reply at input[0..len), nested at most 128 deep. Each call starts again at byte 0, so
- * for a large reply wait until most of it has arrived. */
+/* Parses one reply at input[0..len), nested at most 128 deep. Each call starts again at byte 0: for
+ * a large reply, wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
-/* resp_write: writes replies by meaning, so that only this file distinguishes RESP2 from RESP3 and
- * commands need not. Every function appends to an outbuf or passes the reply to a sink; none fails.
- * An aggregate announces the number of elements, which the caller must write next. */
+/* resp_write: writes replies by their meaning. This file alone distinguishes RESP2 from RESP3;
+ * commands need not. Every function appends to an outbuf or passes the reply to a sink, and none
+ * fails. An aggregate announces its number of elements, which the caller must write next. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -34,7 +34,7 @@ void resp_ok(struct resp_writer *w);                       /* +OK */
 void resp_status(struct resp_writer *w, const char *text); /* +PONG */
 /* The same for any bytes; replaces CR, LF and other control bytes with spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
-/* "-line": code and text; replaces CR, LF and other control bytes with spaces. */
+/* Writes "-line", a code and a text. Replaces CR, LF and other control bytes with spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
@@ -47,16 +47,16 @@ void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bu
 void resp_double(struct resp_writer *w, double value);        /* 2: bulk; 3: `,` */
 /* The same, printed by number_print_long_double: for coordinates. */
 void resp_long_double(struct resp_writer *w, long double value);
-void resp_bool(struct resp_writer *w, bool value); /* 2: 0 or 1; 3: #t #f */
+void resp_bool(struct resp_writer *w, bool value); /* 0 or 1 in RESP2, #t or #f in RESP3 */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
 void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
-/* 2: bulk; 3: `(`. Replaces control bytes with spaces. */
+/* A bulk string in RESP2, `(` in RESP3. Replaces control bytes with spaces. */
 void resp_big_number(struct resp_writer *w, const char *digits, size_t len);
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 
 void resp_array(struct resp_writer *w, size_t count);
 void resp_set(struct resp_writer *w, size_t count);  /* 2: an array */
-void resp_map(struct resp_writer *w, size_t pairs);  /* 2: an array of twice as many */
+void resp_map(struct resp_writer *w, size_t pairs);  /* an array of twice as many in RESP2 */
 void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
 /* Pairs of values: flat in RESP2, an array of arrays in RESP3. Call resp_pair before each pair. */
 void resp_pairs(struct resp_writer *w, size_t count);
@@ -67,9 +67,9 @@ void resp_pair(struct resp_writer *w);
 void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
-/* For elements that are written before their number is known: returns a writer of the same version
- * that appends to `part`, which must be empty. If w's output may be lost when memory runs out, the
- * part may be lost, too. */
+/* Returns a writer of the same version that appends to `part`, which must be empty: for elements
+ * that are written before their number is known. If w's output may be lost when memory runs out, so
+ * may the part. */
 struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
 /* Appends the contents of `part` and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *part);
