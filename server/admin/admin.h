@@ -3,9 +3,9 @@
  *
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
- * their own folders. The context of a group points to the parts of the server that its commands
- * need. renames applies rename-command; cluster, cluster_nodes and cluster_keys answer as a cluster
- * of one node. Start with slowlog_commands.c, the smallest group.
+ * their own folders. A group's context points to the parts of the server that its commands need.
+ * renames applies rename-command; cluster, cluster_nodes and cluster_keys reply as a cluster of one
+ * node would. Start with slowlog_commands.c, the smallest group.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/net
  * server/engine/observe server/disk server/engine/react server/replica server/replica/stream
@@ -72,7 +72,7 @@ struct config_fault {
     char text[TLS_WHY_SIZE];
 };
 
-/* An option that CONFIG SET is asked to set. */
+/* An option and the value that CONFIG SET is asked to set. */
 struct config_wish {
     const struct conf_option *option;
     struct bytes value;
@@ -92,13 +92,13 @@ struct config_context {
     /* Called after CONFIG SET, for options that take effect at once (log level). Returns false if
      * the journal could not be turned on. */
     bool (*changed)(void *ctx);
-    /* Called before any option is set, with those to set and their values. Returns true if setting
-     * them would wait for a disk or a name server; a thread works on that, so ask again when it has
-     * ended something (engine/preparing.h). NULL if no option waits. */
+    /* Called before any option is set, with the options to set and their values. Returns true if
+     * setting them would wait for a disk or a name server: a thread does that work first, so ask
+     * again when it has ended some (engine/preparing.h). NULL if no option waits. */
     bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
-    /* Called before `changed`, with the options that were set, to apply those that may fail (ports,
-     * directories). On failure, returns false with the first error in `fault`: restore the old
-     * values and call it again. NULL if no option can fail. */
+    /* Called before `changed` to apply the options that were set and may fail (ports, directories).
+     * On failure it returns false with the first error in `fault`: restore the old values and call
+     * it again. NULL if no option can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
     void *ctx;

@@ -1,5 +1,5 @@
-/* compat: the server and version that HELLO, INFO and LOLWUT report, by which clients choose
- * features (compat-version). */
+/* compat: the server and version that HELLO, INFO and LOLWUT report, from which clients choose
+ * features (option compat-version). */
 #ifndef SERVER_ADMIN_COMPAT_H
 #define SERVER_ADMIN_COMPAT_H
 

@@ -8,8 +8,8 @@
 #include "server/admin/admin.h"
 #include "store/mem/mem.h"
 
-/* The bytes of the keys' tables and of their deadlines, and the number of keys. The bytes of names
- * and values are not included. */
+/* The bytes of the keys' tables and of their deadlines, not counting names and values, and the
+ * number of keys. */
 struct memory_of_keys {
     size_t tables, deadlines, keys;
 };

@@ -4,7 +4,8 @@
 
 #include "server/cmd/call/command.h"
 
-/* Applies the lines of conf.renames in order, up to the first error. Returns it, or NULL. */
+/* Applies the lines of conf.renames in order, up to the first error, which it returns; otherwise
+ * NULL. */
 const char *renames_apply(struct commands *commands, const char *lines);
 
 #endif

@@ -1,6 +1,6 @@
-/* clock: the only code that reads clocks. Wall time is for deadlines, and can be held and moved by
- * DEBUG CLOCK and, with the option `clock stepped`, by the command CLOCK; monotonic time is for
- * spans inside the server. */
+/* clock: the only code that reads clocks. Wall time is for deadlines: DEBUG CLOCK can hold and move
+ * it, and with the option `clock stepped` so can the command CLOCK. Monotonic time is for spans
+ * inside the server. */
 #ifndef SERVER_BASE_CLOCK_H
 #define SERVER_BASE_CLOCK_H
 
@@ -16,16 +16,16 @@ struct clock {
     bool moves;   /* the clock moves to `goal` once the request has ended */
     msec goal;
     int64_t ahead_of_real_usec; /* set by clock_run */
-    bool finish; /* set by a step: the background does all that is due, and clears it */
+    bool finish; /* set by a step: the background finishes all due work, then clears it */
     void (*on_step)(void *ctx); /* called after hold, step, set, run and release */
-    /* Called when the system clock was set forward by this many milliseconds (back, if negative),
+    /* Called when the system clock was set forward by this many milliseconds, or back if negative,
      * so that spans stored as end instants can be moved. Small corrections are added up and
      * reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
     int64_t ahead_usec; /* wall time minus monotonic time, as last reported, or 0 if unknown */
-    /* The CPU's counter, for spans within a turn: its value and the monotonic time when they were
-     * last compared. Without a counter, spans are measured by the clock. */
+    /* For spans within a turn: the value of the CPU's counter and the monotonic time when the two
+     * were last compared. Without a counter, the clock measures spans. */
     bool has_counter;
     uint64_t counter;
     int64_t counter_usec;
@@ -52,7 +52,7 @@ void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* The monotonic time, computed from the counter since the last clock_mark. Cheaper than reading the
+/* The monotonic time, computed from the counter since the last clock_mark: cheaper than reading the
  * clock, and exact enough for spans of a few milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */

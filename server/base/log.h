@@ -1,6 +1,6 @@
 /* log: writes lines with a level, as text or as JSON, to a file or to standard output, and to
- * syslog if configured. Never waits for a reader of the output or for syslog. If standard output is
- * the systemd journal, lines carry its priorities. */
+ * syslog if configured. Never waits for a reader of the output or for syslog. Lines to the systemd
+ * journal carry its priorities. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H
 
@@ -10,8 +10,8 @@
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING, LOG_NOTHING };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Path "" is standard output. Call again to switch to another file, or to reopen it. False with
- * errno if it can't be opened; logging then continues to the old file. */
+/* Path "" is standard output. Call again to reopen the file or switch to another one. Returns false
+ * with errno if it can't be opened; the log then stays where it was. */
 bool log_open(const char *path);
 /* True if the log goes to standard output and is read by a program: the systemd journal, or a
  * reader of JSON. */
@@ -22,7 +22,7 @@ void log_set_format(enum log_format format);
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
-/* The plural ending of a noun after this number: "1 key", "2 keys". */
+/* The plural ending of a noun: "1 key", "2 keys". */
 static inline const char *log_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

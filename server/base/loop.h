@@ -1,5 +1,5 @@
-/* loop: readiness, timers and signals, on top of libevent. A turn is: wait, run the callbacks that
- * are ready, then run the end-of-turn hooks in the order they were added. */
+/* loop: readiness, timers and signals, on top of libevent. One turn waits, runs the callbacks that
+ * are ready, and then the end-of-turn hooks in the order in which they were added. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 
@@ -20,15 +20,15 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop, or until no event is left */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* Runs one turn without waiting. For long work, such as loading, which calls it again and again so
- * that connections are served meanwhile. */
+/* Runs one turn without waiting. Long work such as loading calls it again and again, so that
+ * connections are served meanwhile. */
 void loop_poll(struct loop *loop);
 
 /* Runs one turn, waiting until something is ready. Do not call it inside a callback. */
 void loop_wait(struct loop *loop);
 
-/* Counts of turns, for INFO. A turn's time runs from its first callback to its end, so it excludes
- * the wait. A turn inside a turn is counted, and its time belongs to the outer one. */
+/* Counts of turns, for INFO. A turn lasts from its first callback to its end, so the wait is
+ * excluded. The time of a turn inside another one is counted with the outer turn. */
 struct loop_turns {
     uint64_t count;
     uint64_t usec, longest_usec;
@@ -45,15 +45,16 @@ struct event_base *loop_event_base(const struct loop *loop);
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);
-/* The same for descriptors of which there may be many. Returns false with errno if the kernel does
- * not watch that many (fs.epoll.max_user_watches), or lacks memory. */
+/* The same where there may be many descriptors. Returns false with errno if the kernel refuses to
+ * watch another one (fs.epoll.max_user_watches), or lacks memory. */
 bool loop_io_try(struct loop_io *io, unsigned want);
 void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
-/* Takes any number, because clients choose it: a span that is too large becomes the longest one. */
+/* Accepts any number, because clients choose it: a span that is too large becomes the longest
+ * one. */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 

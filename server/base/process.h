@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raises the limit on open files to fit this many clients and `more` other files, and the usual
- * ones; returns how many clients fit, at least 1. */
+/* Raises the limit on open files so that this many clients, `more` other files and the server's own
+ * fit. Returns how many clients fit, at least 1. */
 int64_t process_raise_files(int64_t clients, int64_t more);
 
 /* The number of cores on which the process may run, at least 1. */

@@ -7,7 +7,7 @@
 
 enum { SHA1_HEX_LEN = 40, SHA256_HEX_LEN = 64 };
 
-/* Write that many lower-case digits; sha1_hex also writes a NUL. O(len) */
+/* Write this many lower-case digits; sha1_hex adds a NUL. O(len) */
 void sha1_hex(struct bytes text, char hex[SHA1_HEX_LEN + 1]);
 void sha256_hex(struct bytes text, char hex[SHA256_HEX_LEN]);
 

@@ -1,12 +1,12 @@
-/* system_log: sends lines to syslog's socket. Unlike syslog(3) it never waits: a line that the
- * socket does not take at once is lost, so that a syslog daemon that hangs does not stop this one.
- * Not part of log.h, because <syslog.h> uses the same names for other values. */
+/* system_log: sends lines to syslog's socket. Unlike syslog(3) it never waits: if the socket does
+ * not accept a line at once, the line is lost. A syslog daemon that hangs therefore can't stop this
+ * one. Not part of log.h, because <syslog.h> uses the same names for other values. */
 #ifndef SERVER_BASE_SYSTEM_LOG_H
 #define SERVER_BASE_SYSTEM_LOG_H
 
 #include <time.h>
 
-/* Opens the socket, or with NULL that of the system. The facility is a LOG_* constant of
+/* Opens this socket, or the system's if the path is NULL. The facility is a LOG_* constant of
  * <syslog.h>. Both texts are copied. */
 void system_log_open(const char *path, const char *ident, int facility);
 void system_log_close(void);

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* Starts a thread with all signals blocked, so that the main thread receives them all. Returns 0 or
+/* Starts a thread with all signals blocked, so that only the main thread receives any. Returns 0 or
  * an errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 

@@ -1,6 +1,7 @@
-/* block: how a command asks to block its client. Helpers for commands that take from the first of
- * several keys that has elements, and block if none has. blocked (server/engine/react/blocked.h)
- * then keeps the client, and unblock (server/engine/unblock.h) runs the command again.
+/* block: how a command asks to block its client. The helpers serve commands that take from the
+ * first key with elements among several, and block if no key has any. blocked
+ * (server/engine/react/blocked.h) then keeps the client, and unblock (server/engine/unblock.h) runs
+ * the command again.
  *
  *     if (!arg_timeout(call, call->argc - 1, &until)) return;
  *     if (!find_source(call, TYPE_LIST, 1, call->argc - 2, &source)) return;
@@ -14,8 +15,8 @@
 
 #include "server/cmd/call/call.h"
 
-/* Parses the timeout in seconds at argument i, fractions allowed, into the instant at which it
- * ends. 0 means NEVER. Returns false after sending an error. */
+/* Parses the timeout at argument i, in seconds with fractions, into the instant at which it ends; 0
+ * becomes NEVER. Returns false after sending an error. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -37,8 +38,8 @@ struct multi_pop {
     bool back;        /* RIGHT or MAX, the second of the two words, was given */
     int64_t wanted;   /* elements; 1 or more */
 };
-/* Runs a command of this form, with a timeout before it if it `blocks`: calls `pop` with the first
- * key that has elements. If no key has, the call blocks, or the reply is a null array. */
+/* Runs a command of this form, which starts with a timeout if it `blocks`: calls `pop` with the
+ * first key that has elements. If there is none, the call blocks, or the reply is a null array. */
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
                    bool blocks,
                    void (*pop)(struct call *call, const struct source *source,

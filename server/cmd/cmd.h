@@ -1,10 +1,9 @@
 /* cmd: the list of all data commands. Each type's folder declares its groups; cmd.c lists them.
  *
- * Folder server/cmd: the commands that read and write data. Each type has a folder. This one has
- * the files that several of them share: scan and collection_scan for SCAN and its family, sample
- * for random elements, numkeys, and block for commands that take elements from the first of
- * several keys that has any. Start with server/cmd/string/string_number.c, the shortest complete
- * file of commands.
+ * Folder server/cmd: the commands that read and write data, in one folder for each type. The files
+ * here are shared by several types: scan and collection_scan for SCAN and its family, sample for
+ * random elements, numkeys, and block for commands that take elements from the first key with any.
+ * Start with server/cmd/string/string_number.c, the shortest complete file of commands.
  *
  * May use: proto/resp server/cmd/call store/. */
 #ifndef SERVER_CMD_CMD_H
@@ -15,8 +14,8 @@
 /* SSCAN HSCAN ZSCAN. */
 extern const struct command_group set_scan_commands, hash_scan_commands, zset_scan_commands;
 
-/* Adds all groups to the table. longest_string is the maximum length of a string
- * (proto-max-bulk-len), the context of the groups; it must outlive the table. */
+/* Adds all groups to the table. longest_string, the maximum length of a string
+ * (proto-max-bulk-len), is the context of the groups and must outlive the table. */
 void cmd_add_all(struct commands *commands, const int64_t *longest_string);
 
 #endif

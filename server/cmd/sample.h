@@ -7,12 +7,12 @@
 /* Parses the count at argument i. Returns false after sending an error. */
 bool sample_read_count(struct call *call, int i, int64_t *count);
 
-/* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */
+/* DIFFERS: Redis sets no limit, and draws until it is out of memory. (doc/differs.md) */
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
 /* Replies with `count` distinct elements, each combination equally likely, or with all if there are
- * fewer. A negative count makes -count independent draws. with_values: replies with pairs (of a
- * hash). The object must not be empty; -count is at most SAMPLE_DRAWS_MAX. Expected O(|count|). */
+ * fewer. A negative count makes -count independent draws, at most SAMPLE_DRAWS_MAX. with_values
+ * replies with pairs (of a hash). The object must not be empty. Expected O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
 
 #endif

@@ -1,5 +1,5 @@
-/* scan: shared by SCAN, SSCAN, HSCAN, ZSCAN and KEYS: the cursor, MATCH and COUNT, and a reply
- * whose items are counted as they are found. */
+/* scan: the cursor, MATCH and COUNT of SCAN, SSCAN, HSCAN, ZSCAN and KEYS, and a reply whose items
+ * are counted as they are found. */
 #ifndef SERVER_CMD_SCAN_H
 #define SERVER_CMD_SCAN_H
 
@@ -27,11 +27,11 @@ bool scan_read_cursor(struct scan *scan, int i);
  * Returns false after sending an error. */
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word);
 
-/* Takes steps (as dict_scan does) until `count` elements were visited or the scan is over. Stops
- * after about 10 * count steps in any case, because many steps may find nothing. */
+/* Calls `step`, like dict_scan, until `count` elements were visited or the scan is over; but at
+ * most about 10 * count times, because many steps may find nothing. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
-/* Counts a visited element; call it for each one. Returns whether the name matches. */
+/* Counts a visited element; call it for each. Returns whether its name matches. */
 bool scan_visit(struct scan *scan, struct bytes name);
 /* Adds an item to the reply. */
 void scan_give(struct scan *scan, struct bytes item);

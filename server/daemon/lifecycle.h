@@ -10,7 +10,7 @@ struct conf;
 struct parts;
 
 /* Reports why the daemon can't start: on standard error, and in the log if that is a file or
- * syslog. If a program reads the log on standard output, only in that log. Returns false. */
+ * syslog. If a program reads the log on standard output, reports only there. Returns false. */
 __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
                                                           const char *format, ...);
 
@@ -25,11 +25,11 @@ void lifecycle_fit_maxclients(struct conf *conf);
  * be started. */
 bool lifecycle_apply(void *parts);
 
-/* Writes a snapshot if parts->stop_how.saves, and stops the loop unless that fails and is not
- * forced. */
+/* Writes a snapshot if parts->stop_how.saves, and stops the loop unless the snapshot fails and the
+ * stop is not forced. */
 void lifecycle_stop(struct parts *parts);
 /* Call when the loop has stopped: closes the journal. Returns false if some changes could not be
- * written to the disk. */
+ * written to disk. */
 bool lifecycle_end(struct parts *parts);
 
 #endif

@@ -1,5 +1,5 @@
 /* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make and
- * connect them; every other file gets the parts that it needs from its caller. */
+ * connect them. Every other file receives the parts that it needs from its caller. */
 #ifndef SERVER_DAEMON_PARTS_H
 #define SERVER_DAEMON_PARTS_H
 
@@ -62,9 +62,9 @@ struct parts {
     bool wrote_pid;
     bool memory_short;
     struct sigaction interrupt;    /* of SIGINT, */
-    bool interrupted;              /* while a second one would kill the process */
+    bool interrupted;              /* a second interrupt would kill the process */
     struct conf_shutdown stop_how; /* what lifecycle_stop does */
-    bool stops; /* a signal to stop came: stop at the end of the turn, after any script */
+    bool stops; /* a signal asked to stop: stop at the end of the turn, after any script */
 };
 
 #endif

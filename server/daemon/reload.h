@@ -12,8 +12,8 @@ struct reload {
     char *const *argv; /* main's */
     int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
     char **read;       /* for each option: the value last read, as CONFIG GET shows it */
-    bool wanted;       /* a reload waits for the end of the turn, of loading or of a script */
-    bool waits;        /* a thread prepares it: see struct config_context */
+    bool wanted;       /* reload at the end of the turn, of loading or of a script */
+    bool waits;        /* a thread prepares the reload: see struct config_context */
     bool failed;       /* the last reload found errors */
 };
 
@@ -21,14 +21,16 @@ struct reload {
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 
-/* Would a reload now wait for a disk or a name server? Then a thread prepares it: ask again in each
- * turn. */
+/* Would a reload now wait for a disk or a name server? If so, a thread prepares it: ask again in
+ * each turn. */
 bool reload_waits(struct parts *parts);
-/* Reads the file and the command line again, as at the start. If these have errors, logs all errors
- * and changes nothing. Otherwise sets each live option whose value there differs from the last time
- * it was read; an option that CONFIG SET has changed keeps its value until its value in the file
- * changes. Logs the changed options, and those that need a restart. Notifies the service manager.
- * Do not call it while data is being loaded or a script runs. */
+/* Reads the file and the command line again, as at the start. If they contain errors, logs all
+ * errors and changes nothing. Otherwise sets each live option whose value there differs from the
+ * last time it was read; an option that CONFIG SET has changed keeps its value until the file's
+ * value changes.
+ *
+ * Logs the changed options, and those that need a restart, and notifies the service manager. Do not
+ * call it while data is being loaded or a script runs. */
 void reload_options(struct parts *parts);
 
 #endif

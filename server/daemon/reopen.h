@@ -11,13 +11,13 @@
 
 struct parts;
 
-bool reopen_has(const struct conf_option *option); /* is it one of these, except maxclients? */
-/* For CONFIG SET and reloads, with the parts: applies the current values of the options in `set`
- * that are among them. Fails as struct config_context says; the details are logged. */
+bool reopen_has(const struct conf_option *option); /* is it such an option, except maxclients? */
+/* For CONFIG SET and reloads, with the parts: applies the current values of those options in `set`
+ * that this file handles. Fails as struct config_context says; logs the details. */
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
-/* Is it one of the options that reopen_prepares cares about? */
+/* Is it one of the options that reopen_prepares prepares? */
 bool reopen_may_prepare(const struct conf_option *option);
 /* For CONFIG SET and reloads, with the parts: see struct config_context. */
 bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count);

@@ -1,5 +1,5 @@
-/* status: one line about the state of the daemon, which `systemctl status` shows. Depends on the
- * counts of its parts. */
+/* status: one line about the daemon's state, which `systemctl status` shows. Depends on counts of
+ * the daemon's parts. */
 #ifndef SERVER_DAEMON_STATUS_H
 #define SERVER_DAEMON_STATUS_H
 

@@ -13,11 +13,12 @@
 enum { SUPERVISOR_STATUS_MAX = 256 };
 
 struct supervisor {
-    bool listens;          /* a service manager receives the messages */
-    int64_t watchdog_usec; /* without a keep-alive for this long, it kills the daemon, unless 0 */
-    int64_t alive_usec;    /* monotonic: when the last keep-alive was sent */
-    int64_t working_usec;  /* monotonic: when the last message about long work was sent */
-    struct loop_timer *timer;           /* of the keep-alives, or NULL */
+    bool listens;             /* a service manager receives the messages */
+    int64_t watchdog_usec;    /* the manager kills the daemon after this long without a keep-alive,
+                               * unless 0 */
+    int64_t alive_usec;       /* monotonic: when the last keep-alive was sent */
+    int64_t working_usec;     /* monotonic: when the last message about long work was sent */
+    struct loop_timer *timer; /* of the keep-alives, or NULL */
     char status[SUPERVISOR_STATUS_MAX]; /* as last sent */
 };
 
@@ -27,19 +28,18 @@ void supervisor_init(struct supervisor *supervisor, const struct conf *conf);
 void supervisor_begin(struct supervisor *supervisor, struct loop *loop);
 void supervisor_end(struct supervisor *supervisor);
 
-/* Each sends one message, with the line about the state. They return false if it could not be
- * sent. */
+/* Send one message with the line about the state. Return false if it could not be sent. */
 bool supervisor_ready(struct supervisor *supervisor, const char *text);
 bool supervisor_reloading(struct supervisor *supervisor, const char *text);
 bool supervisor_stopping(struct supervisor *supervisor, const char *text);
 /* Sends the line about the state if it differs from the last one. */
 void supervisor_say(struct supervisor *supervisor, const char *text);
 
-/* Sends a keep-alive if one is due. For a long script, during which the loop may not run: the
- * watchdog must not kill the daemon because of it, but a stop gets no more time. */
+/* Sends a keep-alive if one is due. For a long script, during which the loop may not run: it keeps
+ * the watchdog from killing the daemon, but asks for no more time to stop. */
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
-/* For work during which the loop does not run: call often. True about every two seconds, or when a
- * keep-alive is due: call supervisor_work. */
+/* For work during which the loop does not run: call it often. Returns true about every two seconds,
+ * and when a keep-alive is due: then call supervisor_work. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
 /* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);

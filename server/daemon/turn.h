@@ -7,7 +7,7 @@
 
 struct parts;
 
-/* For loop_on_turn_end. Like the other callbacks here it takes the parts. */
+/* For loop_on_turn_end. Like the other callbacks here, its argument is the parts. */
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);

@@ -14,8 +14,8 @@ struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
 struct child_work {
-    /* Runs in the child, which then ends. Calls report(report_ctx, keys) now and then. `fd` is the
-     * number that the descriptor below has in the child. Returns 0 or an errno. */
+    /* Runs in the child, which ends afterwards. Calls report(report_ctx, keys) now and then. `fd`
+     * is the number in the child of the descriptor below. Returns 0 or an errno. */
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;
@@ -41,8 +41,7 @@ struct child_outcome {
     struct base_size size;
     uint64_t copied; /* bytes of memory that the parent and the child no longer shared at its end */
 };
-/* Collects the result of a child that has ended. Returns false if it still runs, or there is
- * none. */
+/* Collects the result of a child that has ended. Returns false if no child has. */
 bool child_ended(struct child *child, struct child_outcome *outcome);
 
 #endif

@@ -7,26 +7,28 @@
  * it.
  *
  * When a write fails, the file is cut back to its last complete record, the bytes stay in memory,
- * and journal_flush tries again every 100 ms. When a sync fails, it is unknown which bytes since
- * the last good sync are on the medium: the kernel may have marked the pages clean, so that a
- * second sync succeeds although bytes were lost. Keeping all bytes in memory until they are synced
- * would cost memory all the time for a rare case. So the journal is restarted from the data in
- * memory: it needs a base with all data, and a new segment, and writes nothing until then. The old
- * segment is left unchanged, since it may be complete.
+ * and journal_flush tries again every 100 ms.
  *
- * Records tell how far syncs have come, and the first record of a segment tells where the one
- * before it ends (segment_mark.h), so that a start does not take damage for the torn end that a
+ * When a sync fails, nobody knows which bytes since the last good sync are on the medium. The
+ * kernel may have marked the pages clean, so that a second sync succeeds although bytes were lost.
+ * Keeping all bytes in memory until they are synced would cost memory all the time for a rare case.
+ * Instead, the journal is restarted from the data in memory: it needs a base with all data, and a
+ * new segment, and writes nothing until then. The old segment is left unchanged, since it may be
+ * complete.
+ *
+ * Records note how far syncs have come, and the first record of a segment notes where the segment
+ * before it ends (segment_mark.h). A start can thus distinguish damage from the torn end that a
  * crash leaves.
  *
  * Bytes are written even while a sync runs. Redis delays such a write for up to two seconds,
  * because some file systems make it wait. Here replies wait for the write, so a delay would make
- * every writer wait for every sync, which takes 10 ms and more. Without the delay nearly all writes
- * end within a millisecond (measured on ext4).
+ * every writer wait for every sync: 10 ms and more. Without the delay nearly all writes end within
+ * a millisecond (measured on ext4).
  *
- * ext4 makes a write wait for a sync if both have to find blocks for the same file, which takes
- * longest while large files are removed. So the thread that syncs allocates blocks ahead of the
- * segment's end: as many as the segment has, at least 1 MiB and at most 32 MiB. Unused blocks are
- * freed when a segment is closed, and by journal_open after a crash. */
+ * ext4 makes a write wait for a sync if both must find blocks for the same file, which takes
+ * longest while large files are removed. The thread that syncs therefore allocates blocks ahead of
+ * the segment's end: as many as the segment uses, at least 1 MiB and at most 32 MiB. Unused blocks
+ * are freed when a segment is closed, and by journal_open after a crash. */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 
@@ -47,9 +49,9 @@ enum journal_state {
     JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
 };
 
-/* Creates a segment with only its header and syncs it (not its name, which the manifest does).
- * Replaces a journal with that name. Returns 0, or an errno and makes no new file: EEXIST if the
- * file is something else. */
+/* Creates a segment with only its header and syncs the file; the manifest syncs its name. Replaces
+ * a journal of that name. Returns 0, or an errno and creates no file; EEXIST if something else has
+ * that name. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
@@ -57,18 +59,18 @@ struct journal_end journal_begun(void); /* the end of such a segment */
 struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
-/* Sets the first segment: cuts the file at `end` and continues there, or with NULL begins one that
- * was just created. `id` is the ID that the manifest lists; the next record tells it, unless an
- * earlier one has. Takes ownership of `fd`, unless it fails with an errno. */
+/* Sets the first segment: cuts the file at `end` and continues there, or with NULL begins a segment
+ * that was just created. `id` is the ID that the manifest lists; the next record contains it,
+ * unless an earlier one does. Takes ownership of `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
-/* The segment continues the one with this end, which is synced, or with length 0 none. The first
- * record tells that, so there is no effect if the segment already contains one. */
+/* Notes that the segment continues the one with this end, which is synced, or none if the length is
+ * 0. The first record states this, so there is no effect once the segment contains a record. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
 /* Call before journal_close, so that it does not wait for the medium: writes all complete records,
  * and has the thread sync them. Later records stay in memory until journal_resume; journal_close
  * drops them. Returns true while the thread still works: call again after the next
- * journal_sync_done. Returns false once everything is synced, or has failed. */
+ * journal_sync_done. Returns false once everything is synced or has failed. */
 bool journal_settle(struct journal *journal, int64_t now);
 bool journal_settles(
     const struct journal *journal);           /* do records stay in memory for that reason? */
@@ -78,15 +80,16 @@ void journal_resume(struct journal *journal); /* the next flush writes them */
  * bytes are not on the medium. */
 int journal_close(struct journal *journal);
 
-/* Append the text of a record here; journal_end_record completes it (no effect without text). */
+/* Append the text of a record here; journal_end_record completes it, or does nothing without
+ * text. */
 struct outbuf *journal_buffer(struct journal *journal);
 size_t journal_text(const struct journal *journal); /* bytes of the record that is not complete */
 void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
  * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
- * `now` is monotonic, in microseconds. Returns the time until the next call, in microseconds, which
- * must come even if there is no turn; -1 if none is needed. */
+ * `now` is monotonic, in microseconds. Returns the microseconds after which it must be called
+ * again, even if there is no turn; or -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes, unless one was requested; call before other slow disk
  * operations. */
@@ -99,12 +102,13 @@ void journal_sync_done(struct journal *journal, int64_t now);
 
 uint64_t journal_position(const struct journal *journal);
 uint64_t journal_synced(const struct journal *journal);
-/* Changes up to here may be acknowledged: they are written, or, with JOURNAL_SYNC_ALWAYS, synced.
- */
+/* Changes up to this position may be acknowledged: they are written or, with JOURNAL_SYNC_ALWAYS,
+ * synced. */
 uint64_t journal_safe_position(const struct journal *journal);
 
-/* In any mode, later changes may be acknowledged only once the records so far are synced. `from` is
- * the position before the first record for which this matters. The next flush requests the sync. */
+/* In any mode: holds acknowledgements of later changes until the records so far are synced. `from`
+ * is the position before the first record for which this matters. The next flush requests the
+ * sync. */
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
@@ -114,22 +118,22 @@ int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs records to a new segment, just created and listed in the manifest with this ID. First
- * writes waiting records to the old one and has the thread sync it under any policy, because files
- * with a gap between them would not load. Nothing is written to the new segment until that sync has
- * ended. Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced, or
- * a big record is being written; or the errno of the write. */
+ * writes waiting records to the old segment and has the thread sync it under any policy, because
+ * files with a gap between them would not load. Nothing is written to the new segment until that
+ * sync has ended. Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being
+ * synced or a big record is being written; or the errno of the write. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
 /* In JOURNAL_NEEDS_BASE: call when a base is begun, between records. Drops unwritten records,
- * because the base will hold all changes so far, and keeps later ones in memory for the new
+ * because the base will contain all changes so far, and keeps later ones in memory for the new
  * segment, which will have this ID. */
 void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
 /* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. Returns 0 and
- * takes ownership of `fd`, or EBUSY: try again after the next journal_sync_done. */
+ * takes ownership of `fd`, or EBUSY: then try again after the next journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
-/* The data will be replaced: enters JOURNAL_NEEDS_BASE from any state. */
+/* Enters JOURNAL_NEEDS_BASE from any state, because the data will be replaced. */
 void journal_need_base(struct journal *journal);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
  * files it replaces. No effect in another state. */

@@ -1,6 +1,6 @@
 /* load: decides which files hold the data, and loads them: the journal, a snapshot, or files of
- * Redis to import. Depends on the formats, data_folder and the store. Opens no journal; the only
- * file that it changes is a journal with a torn end, which it cuts off. */
+ * Redis to import. Depends on the formats, data_folder and the store. Opens no journal. The only
+ * change that it makes to files is to cut off a journal's torn end. */
 #ifndef SERVER_DISK_LOAD_H
 #define SERVER_DISK_LOAD_H
 
@@ -39,7 +39,7 @@ struct load {
     const char *dir; /* of the manifest that is being loaded */
     uint64_t synced; /* bytes of the next file that were synced, or 0 if unknown */
     uint32_t listed; /* the ID of the next file that the manifest lists, or 0 if unknown */
-    msec until;      /* stop before the first record made after it; NEVER: load all */
+    msec until;      /* stop before the first record made after it; NEVER loads everything */
     struct replay_file segment; /* the last one that was loaded */
     bool cuts_torn_end;         /* cut off a torn end in the file itself */
 };

@@ -1,9 +1,9 @@
 /* payload: a value as a byte string, for DUMP and RESTORE. Depends on proto/rdb/ and the effects'
  * text.
  *
- * A value that Redis can hold is in Redis' format (proto/rdb/rdb_write.h). Any other value, such as
- * a dehydrator or a set whose members have deadlines, is in our own format, which RESTORE of a
- * Redis server refuses with "Bad data format":
+ * A value that Redis can hold is written in Redis' format (proto/rdb/rdb_write.h). Any other value,
+ * such as a dehydrator or a set whose members have deadlines, is written in our own format, which
+ * RESTORE of a Redis server refuses with "Bad data format":
  *
  *     RDB_OWN_PACKED    one byte
  *     commands          the effects that build the value, for the key "" in database 0, packed
@@ -12,7 +12,8 @@
  *
  * Version 0.1 wrote RDB_OWN_TEXT and the commands as RESP (effect_text.h), which is read as well.
  *
- * To change it: use another first byte, RDB_OWN_PACKED + 1, and keep reading the old ones. */
+ * To change the format, use another first byte, RDB_OWN_PACKED + 1, and keep reading the old
+ * ones. */
 #ifndef SERVER_DISK_PAYLOAD_H
 #define SERVER_DISK_PAYLOAD_H
 

@@ -1,11 +1,10 @@
-/* persist: durability. Keeps the journal, bases and snapshots, and loads them at the start. Depends
+/* persist: durability: keeps the journal, bases and snapshots, and loads them at the start. Depends
  * on the store's effects, files and the loop.
  *
- * The effects of whole transactions become a record of the journal. The records are written at the
- * end of the turn, before the replies that acknowledge them are sent: a session remembers the
- * position after its last change, and holds its replies until persist_safe_position() reaches it.
- * While the disk is full or failing, commands that change data are refused and all others are
- * served.
+ * The effects of whole transactions become a record of the journal. Records are written at the end
+ * of the turn, before the replies that acknowledge them are sent: a session remembers the position
+ * after its last change, and holds its replies until persist_safe_position() reaches it. While the
+ * disk is full or failing, commands that change data are refused and all others are served.
  *
  * A base is the whole store in a snapshot file, written by a forked child while the parent
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
@@ -39,16 +38,14 @@ struct persist_wiring {
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
-    /* The position of the data in a replication stream, with all transactions so far, or NULL if
-     * unknown.
-     */
+    /* The position of the data in a replication stream after all transactions so far, or NULL if
+     * unknown. */
     const struct stream_position *(*stream_position)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
      * journal begins with that data. Returns true if it changed the data, which then has no
      * position in a stream. May be NULL. */
     bool (*restored)(void *ctx);
-    /* Called when persist_has_to_wait or persist_prepare may have another answer. May be NULL.
-     */
+    /* Called when persist_has_to_wait or persist_prepare may return something else. May be NULL. */
     void (*files_done)(void *ctx);
     void *ctx;
 };
@@ -72,9 +69,9 @@ bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* at the end of the transaction */
 /* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
- * transactions so far, since it could not be ended, and written, in the middle of another one. */
+ * transactions so far, which could not be ended and written in the middle of another one. */
 void persist_end_record(struct persist *persist);
-/* The stream can move on without a change of data, by PING or PUBLISH: writes the position into a
+/* PING or PUBLISH can move the stream on without a change of data: writes the position into a
  * record of its own if it is at least this many bytes further than in the last record. No effect
  * while a transaction is open. */
 void persist_mark_position(struct persist *persist, uint64_t bytes);
@@ -84,31 +81,31 @@ void persist_turn(struct persist *persist);
  * transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
-/* Does the thread that creates and removes files work, so that persist_configure and persist_move
+/* Is the thread that creates and removes files at work, so that persist_configure and persist_move
  * would wait for it? */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure with this appendonly. If it returns true, call it again after
- * files_done, because persist_configure would wait for the disk: to create a new journal's first
- * file, or to sync the end of the journal that is turned off. During that sync later changes stay
- * in memory, and so do replies to them. If persist_configure does not follow within two turns after
- * it, they are written. */
+/* Call before persist_configure with this appendonly. If it returns true, persist_configure would
+ * wait for the disk, to create a new journal's first file or to sync the end of the journal that is
+ * turned off: call it again after files_done. During that sync later changes stay in memory, and
+ * their replies wait. They are written if persist_configure does not follow within two turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. Returns false if the journal could not be started. */
 bool persist_configure(struct persist *persist);
 
-/* Changes to another folder, which becomes the process' working directory. Returns 0, or an errno
- * and changes nothing: EBUSY with a journal, or while files are being loaded or written. */
+/* Changes to another folder, which becomes the working directory of the process. Returns 0, or an
+ * errno after changing nothing: EBUSY with a journal, or while files are being loaded or
+ * written. */
 int persist_move(struct persist *persist, const char *folder);
 
-/* The reason for refusing writes, as an error text. NULL if they are accepted. */
+/* The reason for refusing writes, as an error text; NULL while they are accepted. */
 const char *persist_refusal(const struct persist *persist);
 /* The position after the last change: the journal is written or synced up to the safe position. */
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
-/* Call when the data was replaced (by a full copy from a master): the journal drops unwritten
- * records and restarts with a base of the new data. Until that is complete, a start would load the
- * old data. */
+/* Call when a full copy from a master has replaced the data: the journal drops unwritten records
+ * and restarts with a base of the new data. Until that is complete, a start would load the old
+ * data. */
 void persist_replaced(struct persist *persist);
 /* Are base and journal synced up to this position? False without a journal, and while the first
  * base of new data is being written. */
@@ -117,7 +114,7 @@ bool persist_has_synced(const struct persist *persist, uint64_t position);
 /* ---- on demand ---- */
 
 enum persist_outcome {
-    PERSIST_DONE,      /* or it starts in the background at the end of the turn */
+    PERSIST_DONE,      /* or: it starts in the background at the end of the turn */
     PERSIST_SCHEDULED, /* will start as soon as possible */
     PERSIST_SAVING,    /* not started: a snapshot is being written */
     PERSIST_REWRITING, /* not started: the journal is being rewritten */
@@ -130,7 +127,8 @@ enum persist_outcome persist_save(struct persist *persist); /* at once, blocking
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
-/* For tests: saves (unless `as_is`), then replaces the store by the content of the files. */
+/* For tests: saves (unless `as_is`), then replaces the contents of the store with those of the
+ * files. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
 
 /* ---- for INFO ---- */
@@ -141,7 +139,7 @@ struct persist_counts {
     uint64_t failures;            /* in a row */
     bool has_failed;              /* the last one */
     int64_t sec;                  /* how long the last child took, or -1 */
-    size_t copied_bytes;          /* memory copied while that ran, because pages were changed */
+    size_t copied_bytes;          /* memory copied during that time, because pages were changed */
 };
 
 struct persist_report {
@@ -166,14 +164,14 @@ struct persist_report {
     size_t copied_now,
         copied_peak;        /* memory copied for the running child, and its maximum; else 0 */
     int64_t copied_age_sec; /* since copied_now was measured */
-    int64_t last_fork_usec; /* how long it blocked the loop */
-    int64_t forked_usec;    /* monotonic: when that was; 0 before the first */
+    int64_t last_fork_usec; /* how long the last fork blocked the loop */
+    int64_t forked_usec;    /* monotonic: when the last fork was; 0 before the first */
     uint64_t forks, keys_loaded;
     uint64_t syncs, journal_failures; /* of writes and syncs */
     int64_t last_sync_usec;           /* how long the last sync of the journal took */
 };
 struct persist_report persist_report(struct persist *persist);
-/* Asserts that the states of rewrite, journal and child fit. O(1) */
+/* Asserts that the states of rewrite, journal and child agree. O(1) */
 void persist_check(const struct persist *persist);
 
 #endif

@@ -22,7 +22,7 @@ struct progress_report {
 };
 struct progress_report progress_report(const struct progress *progress, int64_t now_usec);
 
-/* Logs the progress at most every five seconds, and first five seconds after the start. */
+/* Logs the progress at most every five seconds, beginning five seconds after the start. */
 void progress_log(struct progress *progress, int64_t now_usec);
 
 #endif

@@ -2,9 +2,9 @@
  * the journal's folder. Depends on journal, manifest and file_job. The caller owns the journal,
  * forks the child that writes the base, decides when to begin, and reports.
  *
- * A step in the folder waits for the disk, so a thread does it (T below). take_step takes its
- * result when the loop reports it, which may be in the middle of a transaction. So it begins
- * nothing: what has to happen between records waits for rewrite_continue, at the end of a turn (E).
+ * A step in the folder waits for the disk, so a thread makes it (T below). take_step takes the
+ * result when the loop reports it, perhaps in the middle of a transaction, and therefore begins
+ * nothing: what must happen between records waits for rewrite_continue, at the end of a turn (E).
  *
  *     IDLE --rewrite_begin--+-- the journal can be written --> SEGMENT
  *                           +-- it needs a base -------------> FOLDER
@@ -79,15 +79,14 @@ struct rewrite_wiring {
     /* Ends the open record, so that the journal can switch between records. */
     void (*end_record)(void *ctx);
     /* The journal has switched, or will: the next record begins another file. `length` is that of
-     * the segment before, which has become part of the journal's earlier files; 0 if there is
-     * none. */
+     * the segment before it, now one of the journal's earlier files; 0 if there is none. */
     void (*next_file)(void *ctx, uint64_t length);
     /* An attempt has failed at this step. */
     void (*failed)(void *ctx, const char *step, int error);
     /* Base and segment are in use. */
     void (*done)(void *ctx, const struct base_size *size);
-    /* The first instant that must stay within reach by files that a base replaced; NEVER: they are
-     * removed. */
+    /* The first instant that must stay reachable through files that a base has replaced; NEVER
+     * removes these files. */
     msec (*keep_from)(void *ctx);
     /* The thread has ended a step. */
     void (*step_done)(void *ctx);
@@ -102,20 +101,20 @@ void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
 enum rewrite_state rewrite_state(const struct rewrite *rewrite);
 /* From its begin until the journal uses the new base. */
 bool rewrite_runs(const struct rewrite *rewrite);
-/* Does the journal need this rewrite's base? Of the last rewrite, if none runs. */
+/* Does the journal need the base of this rewrite or, if none runs, of the last one? */
 bool rewrite_restarts(const struct rewrite *rewrite);
 
 /* ---- the thread ---- */
 
 bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
-void rewrite_await(struct rewrite *rewrite);            /* until it has ended; then it rests */
-/* The manifest, which belongs to the thread while that works. */
+void rewrite_await(struct rewrite *rewrite);            /* waits until the step has ended */
+/* The manifest. While the thread works, only the thread may use it. */
 struct manifest *rewrite_manifest(struct rewrite *rewrite);
 
 /* ---- a rewrite ---- */
 
-/* Begins if the state is IDLE. If the journal needs a base, or can't be written, the base replaces
- * all of it. Returns false in another state. Borrows the journal until the rewrite ends. */
+/* Begins if the state is IDLE; returns false in another state. If the journal needs a base, or
+ * can't be written, the base replaces all of it. Borrows the journal until the rewrite ends. */
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* Begins to remove files that are no longer kept. Returns false unless the state is IDLE. */
 bool rewrite_begin_sweep(struct rewrite *rewrite);
@@ -131,12 +130,12 @@ bool rewrite_drop(struct rewrite *rewrite);
 
 /* In IDLE: begins TRY. */
 void rewrite_begin_try(struct rewrite *rewrite);
-/* Returns the result of TRY, 0 or an errno; without one, does the same at once. */
+/* Returns the result of TRY, 0 or an errno. If TRY was not begun, does the same at once. */
 int rewrite_end_try(struct rewrite *rewrite);
 void rewrite_begin_note(struct rewrite *rewrite); /* waits for the step before */
 
-/* At once: lists a base of the data, written by `write`, and an empty segment. `blank`: without
- * keys there is no data, which the manifest notes. 0 or an errno. */
+/* At once lists a base of the data, written by `write`, and an empty segment. `blank` says that
+ * there are no keys, and so no data, which the manifest records. Returns 0 or an errno. */
 struct rewrite_now {
     int (*write)(void *ctx, const char *path, struct base_size *size);
     void *ctx;

@@ -1,6 +1,6 @@
 /* saver: writes the whole store to a file: snapshots, and bases for the rewrite of the journal,
  * which it drives. It writes one file at a time, in a forked child or at once, and tries again
- * after a failure. Depends on child, rewrite and format/base. It knows what was saved and when, but
+ * after a failure. Depends on child, rewrite and format/base. Knows what was saved and when, but
  * neither records nor positions of the journal, which belongs to the caller (persist.c). */
 #ifndef SERVER_DISK_SAVER_H
 #define SERVER_DISK_SAVER_H
@@ -29,19 +29,19 @@ struct saver_wiring {
 struct saver *saver_new(const struct saver_wiring *wiring); /* NULL with errno */
 void saver_free(struct saver *saver);
 
-/* The rewrite, for what else it does in the journal's folder. */
+/* The rewrite, for other work in the journal's folder. */
 struct rewrite *saver_rewrite(struct saver *saver);
 
-/* The store was loaded: its changes are saved. */
+/* Call when the store was loaded: its changes count as saved. */
 void saver_loaded(struct saver *saver);
 
 /* ---- every turn; `journal` is NULL if it is off ---- */
 
 /* Call at the end of each turn, between records. Starts what is scheduled, due to be tried again,
- * or needed by the journal; continues the rewrite. */
+ * or needed by the journal, and continues the rewrite. */
 void saver_turn(struct saver *saver, struct journal *journal);
 /* About once a second: logs progress, removes kept files that are no longer needed, and schedules a
- * snapshot that a save point demands, and a rewrite if the journal has grown enough for it. */
+ * snapshot if a save point asks for one, and a rewrite if the journal has grown enough. */
 void saver_second(struct saver *saver, bool has_grown);
 /* Was the store flushed since the last snapshot that saver_save_flushed considered? */
 bool saver_sees_flush(const struct saver *saver);
@@ -53,7 +53,7 @@ void saver_save_flushed(struct saver *saver);
 enum persist_outcome saver_save(struct saver *saver);
 enum persist_outcome saver_save_at_end(struct saver *saver);
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule);
-/* What is counted of snapshots; the pointer stays valid. */
+/* The counts of snapshots; the pointer stays valid. */
 const struct persist_counts *saver_saves(const struct saver *saver);
 /* Does a child work, or is a snapshot scheduled? */
 bool saver_is_busy(const struct saver *saver);
@@ -63,19 +63,20 @@ bool saver_is_busy(const struct saver *saver);
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on);
 /* Even while another one runs. */
 void saver_schedule_rewrite(struct saver *saver);
-/* Does not wait for the time at which a failed rewrite would be tried again. */
+/* Makes a failed rewrite be tried again now, not at its time. */
 void saver_hurry_rewrite(struct saver *saver);
 /* Cancels a rewrite whose journal was closed, or whose data was replaced. */
 void saver_drop_rewrite(struct saver *saver);
-/* At once: opens the journal with a base of the store and an empty segment. 0 or an errno. */
+/* At once opens the journal with a base of the store and an empty segment. Returns 0 or an
+ * errno. */
 int saver_begin_journal(struct saver *saver, struct journal *journal);
-/* At once, after the journal was closed without a base. 0 or an errno. */
+/* At once writes a base after the journal was closed without one. Returns 0 or an errno. */
 int saver_write_last_base(struct saver *saver);
 
-/* Sets what persist_report says of snapshots, rewrites and the child. */
+/* Sets the fields of persist_report about snapshots, rewrites and the child. */
 void saver_report(const struct saver *saver, const struct journal *journal,
                   struct persist_report *report);
-/* Asserts that the states of rewrite and child fit. O(1) */
+/* Asserts that the states of rewrite and child agree. O(1) */
 void saver_check(const struct saver *saver, const struct journal *journal);
 
 #endif

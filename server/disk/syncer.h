@@ -1,11 +1,10 @@
 /* syncer: a thread that syncs files and allocates their blocks ahead, so that the loop never waits
- * for the medium. Depends on disk.h and pthreads. Positions are numbers of the caller.
+ * for the medium. Depends on disk.h and pthreads. The caller defines what positions count.
  *
  * The thread does one thing at a time. While it is busy, an order waits, and a later order of the
  * same kind replaces it, because a sync covers everything written before it begins. The thread
- * neither allocates nor frees memory, and takes no signals. Call all functions from one thread, the
- * loop's.
- */
+ * neither allocates nor frees memory, and blocks all signals. Call all functions from the loop's
+ * thread. */
 #ifndef SERVER_DISK_SYNCER_H
 #define SERVER_DISK_SYNCER_H
 
@@ -15,7 +14,7 @@
 struct syncer;
 
 struct syncer *syncer_new(void); /* NULL with errno */
-/* Ends the thread after the current order, and after retiring a file if that was requested; drops
+/* Ends the thread after its current order, and after retiring a file if that was requested; drops
  * all other orders. The last report can still be taken. */
 void syncer_stop(struct syncer *syncer);
 void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
@@ -25,19 +24,20 @@ int syncer_fd(const struct syncer *syncer); /* readable while there is a report 
 /* Requests a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
-/* Requests that blocks for `len` bytes at `from` are allocated, before any sync that waits. Reports
+/* Requests blocks for `len` bytes at `from`, to be allocated before any sync that waits. Reports
  * neither success nor failure. */
 void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
-/* Hands over a file: drops the orders that wait; the thread reports it once, then closes it.
- * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise results of its syncs are no longer
- * reported. False, without any effect, until the report of an earlier retirement was taken. */
+/* Hands over a file: drops the orders that wait; the thread reports the file once, then closes it.
+ * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise it no longer reports the results of
+ * its syncs. Returns false, without any effect, until the report of an earlier retirement was
+ * taken. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
 
 struct syncer_report {
     uint64_t synced; /* everything up to here is synced, or 0 if nothing is new */
-    bool retired;    /* the file that was retired needs nothing more of the caller */
+    bool retired;    /* the caller need not care for the retired file any more */
     int error;       /* of a sync; no further sync is done until this has been taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);

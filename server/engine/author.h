@@ -1,4 +1,4 @@
-/* author: keeps the store's trail in step with its option, and says to it who a session is. */
+/* author: keeps the store's trail in step with its option, and names sessions to it. */
 #ifndef SERVER_ENGINE_AUTHOR_H
 #define SERVER_ENGINE_AUTHOR_H
 
@@ -6,8 +6,8 @@
 
 #include "server/engine/engine.h"
 
-/* Gives the store a trail of `why-memory` bytes, or none if that is 0; an empty one if the option
- * has changed. Returns false without memory: then the trail stays as it was. */
+/* Sets the store's trail: one of `why-memory` bytes, or none if that is 0. If the option has
+ * changed, the trail is emptied. Returns false if memory runs out; the trail is then unchanged. */
 bool author_configure(struct engine *engine);
 
 #endif

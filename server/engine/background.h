@@ -1,9 +1,9 @@
 /* background: runs the work that no request waits for, such as expiry and freeing deleted values.
  *
  * The work runs in slices at the end of each turn, after the replies are sent. All slices of a turn
- * share one time budget, so the delay of the next request is bounded however much work is left. A
- * thread would need no budget, but would need locks around all data. Depends on the clock; each
- * slice is a callback of the module whose work it is. */
+ * share one time budget, which bounds the delay of the next request however much work is left. A
+ * thread would need no budget, but locks around all data. Depends on the clock; each slice is a
+ * callback of the module that owns the work. */
 #ifndef SERVER_ENGINE_BACKGROUND_H
 #define SERVER_ENGINE_BACKGROUND_H
 
@@ -27,13 +27,13 @@ struct background_work {
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
-/* From now on `serve` is called after each batch of any slice, whatever the slice returned: it
- * serves the clients that the batch made ready, before the next batch. `serve` returns true if it
- * served some. */
+/* From now on calls `serve` after each batch of any slice, whatever the slice returned: it serves
+ * the clients that the batch made ready, before the next batch, and returns true if there were
+ * any. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
 /* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
- * budget is spent, and returns true if it did any work. The clients and the commit hooks know
- * whether there is something to send then. */
+ * budget is spent, and returns true if it did any work; clients and commit hooks may then have
+ * something to send. */
 bool background_turn(struct background *background);
 /* Is work left, so that the next turn must start without sleeping? */
 bool background_is_left(const struct background *background);

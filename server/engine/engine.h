@@ -2,13 +2,13 @@
  * command rows, sessions and the store; knows neither sockets nor particular commands.
  *
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
- * work of a turn. gates lists the checks in Redis' order; rights checks the ACL, memory_limit
- * applies maxmemory; multi keeps the queue of MULTI and runs it at EXEC; unblock runs the commands
+ * work of a turn. gates lists the checks in Redis' order. rights checks the ACL, memory_limit
+ * applies maxmemory, multi keeps the queue of MULTI and runs it at EXEC; unblock runs the commands
  * of blocked clients again, replay_call runs those of a Redis AOF. Every command runs through
  * call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
- * preparing those that need a thread first, pace delays expiry for slow subscribers, background
- * shares the time of a turn among slices, store_work and defrag_timer add theirs, long_queries
- * makes replies that take longer than a turn, author names sessions in the trail of deadlines.
+ * preparing those that need a thread first, and pace expiry for slow subscribers. background
+ * divides the time of a turn among slices, which store_work and defrag_timer add; long_queries
+ * computes replies that take longer than a turn. author names sessions in the trail of deadlines.
  * Start with engine.c, then gates.c.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
@@ -37,9 +37,9 @@
 struct call;
 struct store_work;
 
-/* Is a script running for so long that other clients are served meanwhile? If so, commands without
- * ALLOW_BUSY are refused, the others run without their own transaction, because the script's is
- * open, and no background work runs. */
+/* Has a script run for so long that other clients are served meanwhile? If so, commands without
+ * ALLOW_BUSY are refused, the others run without a transaction of their own, because the script's
+ * is open, and no background work runs. */
 enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
 
 struct engine {
@@ -63,9 +63,8 @@ struct engine {
     bool loading;            /* the data set is not complete yet */
     bool stopping;           /* the last snapshot is written: no further request runs */
     enum busy busy;
-    /* Memory of unauthenticated connections, and of data that replicas have not received yet, in
-     * bytes. It does not count towards maxmemory, so that neither can make the server evict keys.
-     */
+    /* Bytes of unauthenticated connections, and of data that replicas have not received yet. They
+     * do not count towards maxmemory, so that neither can make the server evict keys. */
     size_t uncounted;
     msec http_logged_at; /* when an HTTP request was logged last */
     /* Bytes of Lua's garbage, which does not count towards maxmemory either. NULL without
@@ -92,7 +91,7 @@ static inline bool engine_keeps_data(struct engine *engine, msec now)
     return engine->role.replica || pause_now(&engine->pause, now) != PAUSE_NONE;
 }
 
-/* May overdue keys stay for long, so that whoever counts keys has to hide them (keyspace_hide)? */
+/* May overdue keys stay for long, so that counts of keys must hide them (keyspace_hide)? */
 static inline bool engine_keeps_overdue(struct engine *engine, msec now)
 {
     return engine_keeps_data(engine, now) || pace_holds(&engine->pace, now);
@@ -102,8 +101,8 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
  * keys became ready. Borrows argv during the call.
  *
- * Returns false if it did nothing. The caller must then run the request again: after session_wake
- * if the session waits, otherwise after the pause. */
+ * Returns false if it did nothing: then run the request again, after session_wake if the session
+ * waits, otherwise after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 

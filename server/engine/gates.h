@@ -1,8 +1,8 @@
-/* gates: the checks that a request passes before it is queued or runs: one list of ifs in the order
- * of Redis 7.0. If a request fails two checks, the order decides which error the client sees.
- * Depends on the engine and its parts.
+/* gates: the checks that a request passes before it is queued or runs, as one list of ifs. If a
+ * request fails two checks, their order decides which error the client sees, so it is the order of
+ * Redis 7.0. Depends on the engine and its parts.
  *
- * Commands called by scripts have other gates (server/script/host.c), which share the predicates
+ * Commands called by scripts pass other gates (server/script/host.c), which share the predicates
  * below. */
 #ifndef SERVER_ENGINE_GATES_H
 #define SERVER_ENGINE_GATES_H

@@ -1,6 +1,7 @@
 /* long_queries: queries about the data that take longer than a turn. The session is blocked while
- * the background computes the answer, one query at a time in order of arrival: computing several
- * together would finish none of them earlier. Commands answer short queries themselves. */
+ * the background computes the answer. Queries are answered one at a time in order of arrival:
+ * computing several together would finish none of them earlier. Commands answer short queries
+ * themselves. */
 #ifndef SERVER_ENGINE_LONG_QUERIES_H
 #define SERVER_ENGINE_LONG_QUERIES_H
 
@@ -24,7 +25,7 @@ void long_queries_free(struct long_queries *queries); /* no session may be waiti
 /* Blocks the session until its query is answered. Takes ownership of the question. */
 void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
-/* A slice of background work: calls `work` of the first query. Returns false if there is none. */
+/* A slice of background work: calls `work` of the first query. Returns false if no query waits. */
 bool long_queries_run(void *queries, size_t amount);
 
 #endif

@@ -1,4 +1,4 @@
-/* memory_limit: applies maxmemory. Evicts keys, before a call and in the background, and decides
+/* memory_limit: applies maxmemory: evicts keys, before a call and in the background, and decides
  * which calls to refuse. Depends on the engine and on store/sweep/evict. */
 #ifndef SERVER_ENGINE_MEMORY_LIMIT_H
 #define SERVER_ENGINE_MEMORY_LIMIT_H
@@ -15,8 +15,8 @@ size_t memory_limit_uncounted(const struct engine *engine);
 bool memory_limit_exceeded(const struct engine *engine);
 
 /* Must the call be refused for lack of memory? Evicts some keys first. No key is evicted while a
- * script runs, so before a script it records whether the script's commands lack memory. `flags` are
- * those that multi_flags returns for the call. */
+ * script runs, so before a script it records whether the script's commands will lack memory.
+ * `flags` are those that multi_flags returns for the call. */
 bool memory_limit_refuses(struct engine *engine, const struct call *call, unsigned flags);
 
 /* While engine->evicting, evicts up to `most` keys by maxmemory-policy until memory use is below

@@ -1,10 +1,10 @@
 /* pace: makes expiry wait for clients that can't read its events as fast as it writes them.
  *
  * A burst of expiry publishes hundreds of thousands of events a second. A subscriber that reads
- * some tens of thousands a second would soon have more unread output than its limit allows, and
- * lose its connection and the rest of the events. So expiry waits for it: overdue data costs
- * nothing while it waits, because no command sees it. For each client that background work has
- * brought near its limit there is a lag:
+ * some tens of thousands a second would soon exceed its limit of unread output, and lose its
+ * connection and the rest of the events. Expiry therefore waits for it. Waiting costs nothing,
+ * because no command sees overdue data. Each client that background work has brought near its limit
+ * has a lag:
  *
  *            events fill 3/4 of its limit         the time is over
  *   LAG_NONE ---------------------------> LAG_HOLDS -------------> LAG_IGNORED
@@ -13,10 +13,10 @@
  *                                 one half v     |
  *                                         LAG_READS
  *
- * From each state back to LAG_NONE: it has read everything, or is closed. Expiry waits while a
- * client is in LAG_HOLDS. The time, PACE_MSEC, begins when a client leaves LAG_NONE. So a client
- * that reads too slowly, or not at all, can delay expiry by that time at most, and its limit then
- * closes it.
+ * A client returns to LAG_NONE from any state when it has read everything, or is closed. Expiry
+ * waits while a client is in LAG_HOLDS. The time, PACE_MSEC, begins when a client leaves LAG_NONE:
+ * a client that reads too slowly, or not at all, can delay expiry only for that long, and is then
+ * closed by its limit.
  *
  * Knows neither sockets nor the limits: server/net reports what a client has read. All zero: no
  * client lags. */
@@ -42,8 +42,8 @@ struct lag {
 
 struct pace {
     LIST_HEAD(, lag) lags;
-    /* Background work that can wait has run in this turn: messages that are sent now may be its.
-     * Some are sent after it: those of client-side caching by prefixes. */
+    /* Background work that can wait has run in this turn, so messages sent now may be its own. Some
+     * are sent after it: those of client-side caching by prefixes. */
     bool publishes;
 };
 
@@ -51,15 +51,15 @@ struct pace {
 void pace_filled(struct pace *pace, struct lag *lag, msec now);
 /* The client has read down to half of its limit. */
 void pace_halved(struct lag *lag);
-/* The client has read everything, has no limit any more, or is closed. */
+/* The client has read everything, lost its limit, or is closed. */
 void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */
 bool pace_holds(struct pace *pace, msec now);
-/* The last instant at which that work must wait if no client reads anything, INT64_MIN if it need
- * not wait. O(lags) */
+/* The last instant at which that work must wait if no client reads anything, or INT64_MIN if it
+ * need not wait. O(lags) */
 msec pace_until(const struct pace *pace);
-/* Call when the system clock is set: the times keep their lengths. */
+/* Call when the system clock was set: moves the ends, so that waits keep their lengths. */
 void pace_clock_set(struct pace *pace, msec by);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include "server/engine/engine.h"
 
-/* Runs the command in database *db; SELECT changes *db. Ignores MULTI and EXEC. Returns false if
- * the command is unknown, comes with a wrong number of arguments, never changes data, or failed. */
+/* Runs the command in database *db, which SELECT changes. Ignores MULTI and EXEC. Returns false if
+ * the command is unknown, is called with a wrong number of arguments, never changes data, or
+ * failed. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
 /* The same inside an open transaction, for the stream of a master, which may also contain PUBLISH.

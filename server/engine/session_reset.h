@@ -6,8 +6,8 @@ struct pubsub;
 struct session;
 struct watch;
 
-/* Call when a connection closes. Afterwards the session is like that of a new client, but keeps its
- * id, `changed`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT REPLY
+/* Call when a connection closes. Resets the session to that of a new client, except its id,
+ * `changed`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT REPLY
  * SKIP. */
 void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub);
 

@@ -1,11 +1,11 @@
 /* settle: delays a request for a key that contains many expired members (txn_settles_slowly) until
  * background slices have removed them, so that other clients need not wait for the removal. Also
- * delays requests that count all keys, until expiry has nearly caught up or, where keys must not be
+ * delays requests that count all keys until expiry has nearly caught up or, where keys must not be
  * removed (on a replica, during CLIENT PAUSE), until the overdue keys are hidden: see
  * keyspace_hide. Depends on the engine and the store.
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A request adds
- * its slow keys to the queue, and the keys take turns, so that a small one need not wait for a huge
+ * its slow keys to the queue, and the keys take turns, so that a small key need not wait for a huge
  * one. A delayed session costs nothing until its key is done. Then the sessions are woken in order,
  * and their requests, which stayed in the input buffer, are parsed again. Once begun, a key is
  * finished even if no session waits for it any more, and even during CLIENT PAUSE. */
@@ -27,7 +27,7 @@ struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* call when no session is delayed */
 
 /* Returns true if the session's request must not run now, but again after session_wake. For EXEC,
- * examines the queued commands. Always false if settle is NULL. O(keys of the call) */
+ * checks the queued commands. Always false if settle is NULL. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
 /* The same for a blocked client that is about to be served. If it returns true, the client's key
  * becomes ready again later. */

@@ -1,5 +1,5 @@
-/* unblock: answers blocked clients. Runs their commands again when a key becomes ready, because of
- * an effect or because an element is due, and replies when their timeout passes. */
+/* unblock: runs the commands of blocked clients again when a key becomes ready, through an effect
+ * or because an element is due, and replies when a timeout passes. */
 #ifndef SERVER_ENGINE_UNBLOCK_H
 #define SERVER_ENGINE_UNBLOCK_H
 
@@ -14,8 +14,8 @@ struct engine;
 struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
- * transaction, until no key is ready: a served command (BLMOVE) may make another key ready. Each
- * run answers a client or changes nothing. While a master is paused, keys stay ready. */
+ * transaction, until no key is ready, because a served command (BLMOVE) may make another key ready.
+ * Each run replies to a client or changes nothing. While a master is paused, keys stay ready. */
 void unblock_ready(struct engine *engine);
 
 /* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,
@@ -23,7 +23,7 @@ void unblock_ready(struct engine *engine);
  * of steps. */
 size_t unblock_due(struct engine *engine, size_t most);
 
-/* Call once a blocked client was answered: unblocks it, so that its next request runs. */
+/* Call once a blocked client received its reply: unblocks it, so that its next request runs. */
 void unblock_answered(struct session *session);
 
 /* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. Returns

@@ -1,5 +1,5 @@
-/* figures: the numbers that the port shows, read at one instant from the reports that INFO uses,
- * and the table that names the metrics. Counts nothing itself. */
+/* figures: the numbers that the metrics port shows, read at one instant from the reports that INFO
+ * uses, and the table that names the metrics. Counts nothing itself. */
 #ifndef SERVER_HTTP_FIGURES_H
 #define SERVER_HTTP_FIGURES_H
 
@@ -43,8 +43,8 @@ struct figures_http {
     uint64_t requests, failed_logins;
 };
 
-/* O(databases), and up to 10000 steps for overdue keys and as many for overdue members. While data
- * is being loaded, the second part is 0. */
+/* Costs O(databases), and up to 10000 steps for overdue keys and as many for overdue members. While
+ * data is being loaded, the second part is 0. */
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http);
 

@@ -1,6 +1,6 @@
 /* history: the last five minutes of a few rates, for the page's charts, and the lateness of expiry
- * in the last minute. The server keeps them, so that a newly opened page can show them. Depends
- * on the counters of the store and the server; the caller has the timer. */
+ * in the last minute. The server keeps them so that a newly opened page can show them. Depends on
+ * the counters of the store and the server; the caller runs the timer. */
 #ifndef SERVER_HTTP_HISTORY_H
 #define SERVER_HTTP_HISTORY_H
 
@@ -32,7 +32,8 @@ void history_free(struct history *history);
 /* Call once a second. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
-/* The number of values in each array, and the position of value `index`; the oldest is 0. */
+/* The number of values in each array, and the position of value `index`, of which 0 is the
+ * oldest. */
 size_t history_length(const struct history *history);
 size_t history_slot(const struct history *history, size_t index);
 /* The lateness in the last 50 to 60 seconds, or since the first history_note if that is shorter. */

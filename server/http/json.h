@@ -19,7 +19,7 @@ struct json {
 void json_open(struct json *json, const char *name, char bracket); /* '{' or '[' */
 void json_close(struct json *json, char bracket);                  /* '}' or ']' */
 void json_integer(struct json *json, const char *name, int64_t value);
-void json_real(struct json *json, const char *name, double value); /* null if it is not finite */
+void json_real(struct json *json, const char *name, double value); /* null unless it is finite */
 void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
 /* A byte that is not part of a UTF-8 character is written as \xHH, with a visible backslash. */

@@ -10,8 +10,8 @@ struct evhttp;
 struct host_names;
 
 /* Makes the HTTP server listen on the addresses of `bind`, as net.c does for the option bind.
- * `names` has host names that were resolved ahead; others are resolved at once. False if it can't
- * listen on all of them, or there are none; `why` has the reason. */
+ * `names` contains host names that were resolved ahead; others are resolved at once. Returns false,
+ * with the reason in `why`, if it can't listen on all of them, or there are none. */
 bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
                     int port, char *why, size_t why_size);
 void listeners_close(struct evhttp *server); /* stops listening; connections stay */

@@ -9,12 +9,12 @@
 
 enum login {
     LOGIN_GRANTED,
-    LOGIN_MISSING, /* a login is needed, and the request has none */
+    LOGIN_MISSING, /* a login is needed, but the request contains none */
     LOGIN_WRONG,   /* wrong name or password, or a user without these permissions */
 };
 
-/* Checks the header Authorization; empty if the request has none. Without a name before the colon,
- * the user is "default". */
+/* Checks the header Authorization, which is empty if the request has none. Without a name before
+ * the colon, the user is "default". */
 enum login login_check(const struct acl *acl, struct bytes authorization);
 
 /* Decodes base64 (RFC 4648) with its padding. Returns the length, or -1 if the text is not base64

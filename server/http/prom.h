@@ -19,7 +19,7 @@ struct prom {
     const char *family; /* the name of the last family */
 };
 
-/* The labels of samples, as text: make them with prom_label. {0}: none. */
+/* The labels of samples, as text: made with prom_label. {0} means none. */
 enum { PROM_LABELS_MAX = 1024 };
 struct prom_labels {
     size_t len;
@@ -28,7 +28,7 @@ struct prom_labels {
 
 /* Begins a family; `name` and `help` are constants. */
 void prom_family(struct prom *prom, const char *name, enum prom_type type, const char *help);
-/* Appends a label. The value must be UTF-8, and all labels together must fit if each byte of a
+/* Appends a label. The value must be UTF-8. All labels together must fit even if each byte of a
  * value takes two. */
 void prom_label(struct prom_labels *labels, const char *name, struct bytes value);
 

@@ -1,5 +1,5 @@
-/* site: the answers of the metrics port, from a request to its reply. Knows neither sockets nor
- * libevent; http.c uses both. */
+/* site: turns a request to the metrics port into its reply. Knows neither sockets nor libevent,
+ * which http.c uses. */
 #ifndef SERVER_HTTP_SITE_H
 #define SERVER_HTTP_SITE_H
 
@@ -18,13 +18,13 @@ struct site {
 
 enum site_method { SITE_GET, SITE_HEAD, SITE_OTHER };
 
-/* A request. Texts are borrowed; empty if the request lacks them. */
+/* A request. Texts are borrowed, and empty if the request lacks them. */
 struct site_request {
     enum site_method method;
     struct bytes path, query; /* as they were sent; the query is what follows '?' */
     struct bytes host, authorization;
     bool from_loopback;
-    bool crowded; /* too many delayed replies to failed logins: do not check more passwords */
+    bool crowded; /* too many replies to failed logins are delayed: check no more passwords */
 };
 
 struct site_reply {
@@ -32,7 +32,7 @@ struct site_reply {
     const char *reason; /* "OK" */
     const char *type;   /* of the body */
     struct outbuf body; /* the caller drops it */
-    bool slow_down;     /* send it later: a login has failed */
+    bool slow_down;     /* delay the reply, because a login has failed */
 };
 
 void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply);

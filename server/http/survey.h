@@ -1,10 +1,10 @@
-/* survey: the forecast of each database and the names of the dehydrators and streams to report, for
- * the metrics port. For both, background work visits every key in slices, as for EXPIRY FORECAST.
- * Depends on the store and the clock, not on HTTP.
+/* survey: the forecast of each database, and the names of the dehydrators and streams to report,
+ * for the metrics port. For both, background work visits every key in slices, as for EXPIRY
+ * FORECAST. Depends on the store and the clock, not on HTTP.
  *
  * A survey begins on demand, once the last one has been over for a second and for twenty times as
- * long as it worked. So surveys take at most a twentieth of the server's time, no matter how many
- * keys there are. A result is kept until the next one is complete. */
+ * long as it worked. Surveys therefore take at most a twentieth of the server's time, no matter how
+ * many keys there are. A result is kept until the next one is complete. */
 #ifndef SERVER_HTTP_SURVEY_H
 #define SERVER_HTTP_SURVEY_H
 
@@ -47,17 +47,17 @@ struct surveyed {
     uint64_t length, due, claimed, redelivered, pushed;
     msec next;       /* the earliest deadline; NEVER if it is empty */
     msec oldest_due; /* how long the first due element has waited, or 0 if none is due */
-    msec paused;     /* until then; 0 if it is not paused */
-    struct delivery_counts counts; /* borrowed; all 0 before a delivery */
+    msec paused;     /* how long it stays paused; 0 if it is not paused */
+    struct delivery_counts counts; /* borrowed; all 0 until a first delivery */
 };
 /* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max
- * allows, those whose counts are kept (drained.h) although they have become empty. */
+ * allows, empty ones whose counts are still kept (drained.h). */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 
-/* Visits up to SURVEY_LONGEST dehydrators whose first due element has waited longest, of all that
- * match the pattern, the longest first when they were found; those that wait no more are left out.
- * `others`: only those that survey_dehydrators does not visit. */
+/* Visits up to SURVEY_LONGEST dehydrators that match the pattern and whose first due element has
+ * waited longest. The order is that in which they were found, the longest first; those that wait no
+ * more are left out. With `others`, only those that survey_dehydrators does not visit. */
 enum { SURVEY_LONGEST = 10 };
 void survey_longest(const struct survey *survey, msec now, bool others,
                     void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
@@ -75,8 +75,8 @@ enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
-/* The number of dehydrators that fit the pattern but are left out: beyond the maximum, or with a
- * name that is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
+/* The number of dehydrators that match the pattern but are left out: those beyond the maximum, and
+ * those whose name is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
 size_t survey_omitted(const struct survey *survey);
 enum { SURVEY_NAME_MAX = 400 };
 

@@ -26,7 +26,7 @@ void surveyed_names_drop(struct surveyed_names *names);
 /* May the name be reported: does it match the pattern, and is it UTF-8 and not too long? */
 bool surveyed_names_fit(const struct surveyed_names *names, struct bytes key);
 /* Adds a name if it matches the pattern, is UTF-8 and not too long, and is among the first. No
- * effect if it is in the list already. O(log n), and O(n) to add */
+ * effect if it is listed already. O(log n), and O(n) to add */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
 bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key);
 

@@ -15,8 +15,8 @@ struct tls;
 struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* plain HTTP if tls is NULL */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
-/* Makes the bufferevents of the server's connections. If there are VISITORS_MAX of them, a new one
- * closes the oldest one. */
+/* Makes the bufferevents of the server's connections. A new connection beyond VISITORS_MAX closes
+ * the oldest. */
 void visitors_serve(struct visitors *visitors, struct evhttp *server);
 
 enum {

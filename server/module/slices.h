@@ -1,7 +1,7 @@
 /* slices: runs the module's work between two commands of the host: a slice when the host's loop is
  * about to sleep, in this turn or the next. A slice takes at most half a millisecond, unless
- * clients write faster than it can follow. Keeps one timer for the next deadline. Depends on keys/,
- * values/ and policies/. */
+ * clients write faster than that can follow. Keeps one timer for the next deadline. Depends on
+ * keys/, values/ and policies/. */
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
 

@@ -1,10 +1,10 @@
 /* byte_ring: a queue of records, of any length, from one thread to another. Lock-free: one thread
  * puts, one takes. Depends on store/mem.
  *
- * A ring of bytes instead of pointers, so that the bytes of a socket are read where they stay, and
+ * The ring holds bytes instead of pointers: the bytes of a socket are read into it, stay there, and
  * cross to the other core once. Records that were put become visible together, by
  * byte_ring_publish, because each visible change costs the other core a cache miss. A record is
- * contiguous: if the rest at the end of the ring is too short, it is skipped ("Lamport's queue",
+ * contiguous; if the end of the ring is too short for it, that end is skipped ("Lamport's queue",
  * Lamport 1977). */
 #ifndef SERVER_NET_BYTE_RING_H
 #define SERVER_NET_BYTE_RING_H
@@ -14,19 +14,20 @@
 
 struct byte_ring;
 
-/* `size` is a power of two, at least four times the longest record. Returns NULL with errno without
- * memory. The bytes do not count in mem_used, just like the stacks of threads. Call both functions
- * in the thread that owns mem.h, while no other thread uses the ring. */
+/* `size` is a power of two, at least four times the longest record. Returns NULL with errno if
+ * memory runs out. Like the stacks of threads, the bytes do not count in mem_used. Call both
+ * functions in the thread that owns mem.h, while no other thread uses the ring. */
 struct byte_ring *byte_ring_new(size_t size);
 void byte_ring_free(struct byte_ring *ring);
 
 /* ---- the thread that puts ---- */
 
-/* Room for a record of up to `size` bytes, aligned to 8 bytes, or NULL at the moment. */
+/* Returns room for a record of up to `size` bytes, aligned to 8 bytes, or NULL if there is none
+ * now. */
 void *byte_ring_reserve(struct byte_ring *ring, size_t size);
 /* Puts the reserved record, of which `used` bytes are filled. */
 void byte_ring_put(struct byte_ring *ring, size_t used);
-/* Shows the records put so far to the other thread. Returns true if there are new ones. */
+/* Shows the records put so far to the other thread. Returns true if any are new. */
 bool byte_ring_publish(struct byte_ring *ring);
 
 /* ---- the thread that takes ---- */

@@ -3,7 +3,7 @@
  *
  * In each turn of the loop, each connection reads a bounded number of bytes, so that no client can
  * starve the others. The complete requests in these bytes run, and their replies are sent at the
- * end of the turn: one system call per connection, and one write to the journal for all of them. */
+ * end of the turn, with one system call per connection and one write to the journal for all. */
 #ifndef SERVER_NET_CLIENT_H
 #define SERVER_NET_CLIENT_H
 
@@ -26,11 +26,11 @@ struct client;  /* one connection; embeds a session */
 
 /* A source of bytes other than replies. The link to a replica sends from one. */
 struct client_source {
-    /* Fills at most `max` iovecs with the next bytes and returns their number, 0 if nothing is
+    /* Fills at most `max` iovecs with the next bytes and returns their number, or 0 if nothing is
      * ready. The bytes must stay valid until `sent`. */
     int (*peek)(void *ctx, struct iovec *chunks, int max);
     void (*sent)(void *ctx, size_t len);
-    void (*gone)(void *ctx); /* the connection has ended; last call */
+    void (*gone)(void *ctx); /* the connection has ended; this is the last call */
     void *ctx;
 };
 
@@ -60,13 +60,13 @@ void clients_accept(struct clients *clients, int fd, const char *peer, const cha
                     enum client_port port);
 /* Call first at the end of a turn: runs the requests that were read in this turn. */
 void clients_run(struct clients *clients);
-/* Call last at the end of a turn: writes replies, frees closed connections. */
+/* Call last at the end of a turn: writes replies and frees closed connections. */
 void clients_turn(struct clients *clients);
 /* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
 bool clients_have_output(const struct clients *clients);
-/* Let all other clients be served during a long request: between these two calls, the request may
- * run turns of the loop inside its own turn. Requests that were read but have not run yet are
- * parsed again in those turns. Until the second call
+/* Let other clients be served during a long request: between these two calls, the request may run
+ * turns of the loop inside its own turn. Requests that were read but have not run yet are parsed
+ * again in those turns. Until the second call
  * - the caller's connection is not read, written or freed, and its arguments stay in place;
  * - output caused by the request, such as messages, is held back;
  * - no pause ends, and the wall clock does not advance. */
@@ -111,21 +111,21 @@ bool clients_info(struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* or NULL. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(const struct session *session);
-/* Reports a failed login: its reply, and everything after it, is delayed, longer with each failure.
- * Other clients are not delayed. clients_login_done resets the delay. */
+/* Reports a failed login: delays its reply, and everything after it on this connection, longer with
+ * each failure. clients_login_done resets the delay. */
 void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
 /* From now on the connection also sends the source's bytes; `source` is borrowed until `gone`. Such
- * a client is never closed as idle or by maxmemory-clients. Limiting its output is up to the owner
- * of the source. */
+ * a client is never closed as idle or by maxmemory-clients. The owner of the source must limit its
+ * output. */
 void clients_attach(struct session *session, const struct client_source *source);
-/* Call when the source has bytes: they are written at the end of the turn, before replies to
- * clients. */
+/* Call when the source has bytes to send: they are written at the end of the turn, before replies
+ * to clients. */
 void clients_source_ready(struct session *session);
 /* Asserts that the states, lists and deadlines of all connections agree and that every complete
  * request is scheduled to run. O(connections) */
 void clients_check(struct clients *clients);
-/* Closes the victim's connection at the end of the turn; if it is the caller's own (self), after
+/* Closes the victim's connection at the end of the turn or, if it is the caller's own (self), after
  * its reply. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 

@@ -3,11 +3,13 @@
  *
  * A handshake computes a signature, which takes longer than many requests, so a turn spends a
  * limited time on handshakes. A storm of connections from one address must not lock out the others.
- * So connections with input wait in lanes, chosen by a keyed hash of the address, and the lanes
- * take turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be exact,
- * but an attacker with many addresses could make it huge. A handshake costs memory, so each lane
- * has only a limited number of them in progress; its other connections wait before their first
- * step. The socket of a waiting connection is not polled, so it costs nothing. */
+ * Connections with input therefore wait in lanes, chosen by a keyed hash of the address, and the
+ * lanes take turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be
+ * exact, but an attacker with many addresses could make it huge.
+ *
+ * Because handshakes cost memory, each lane allows only a limited number in progress; its other
+ * connections wait before their first step. The socket of a waiting connection is not polled, so it
+ * costs nothing. */
 #ifndef SERVER_NET_HANDSHAKES_H
 #define SERVER_NET_HANDSHAKES_H
 
@@ -28,7 +30,7 @@ enum {
     HANDSHAKE_LANE_SECONDS = 30 /* and so is one that waits longer in its lane */
 };
 
-/* Part of its connection; zeros for a connection without TLS. */
+/* Part of its connection; zeroed for a connection without TLS. */
 struct handshake {
     unsigned lane_number; /* of the peer's address */
     TAILQ_ENTRY(handshake) to_shake;
@@ -37,29 +39,31 @@ struct handshake {
     bool begun;                  /* it counts towards the lane's limit */
 };
 
-/* The peer is "ip:port" or "[ip6]:port". Call in the main thread, which alone computes hashes. */
+/* The peer is "ip:port" or "[ip6]:port". Call in the main thread, the only one that computes
+ * hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
 /* At most this many handshakes of a lane are in progress. */
 struct handshakes *handshakes_new(unsigned most);
 void handshakes_free(struct handshakes *handshakes); /* after all connections */
 
-/* Call when the connection has input. No effect if it waits already. O(1). */
+/* Call when the connection has received input. No effect if it waits already. O(1). */
 void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake);
 /* Can a connection continue? */
 bool handshakes_any(const struct handshakes *handshakes);
-/* Removes and returns the one to continue with, or NULL. O(1). */
+/* Removes and returns the next handshake to continue, or NULL. O(1). */
 struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Call when the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
-/* Does poll report the event now? POLLRDHUP: the peer has closed its side, so it can't answer. */
+/* Does poll report the event now? With POLLRDHUP: has the peer closed its side, so that it can't
+ * answer? */
 bool socket_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
-/* Continues the handshake of the connection on this socket. *conn is NULL before the first record
- * has arrived whole: until then the connection costs no memory of OpenSSL. SHAKEN_REFUSED sets
- * `why`. SHAKEN_CLOSED: the connection has ended before its first byte. */
+/* Continues the handshake of the connection on this socket. *conn is NULL until the first record
+ * has arrived whole: before that the connection costs no memory of OpenSSL. SHAKEN_REFUSED sets
+ * `why`. SHAKEN_CLOSED means that the connection has ended before its first byte. */
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);

@@ -1,10 +1,10 @@
 /* input: the bytes of one connection whose requests are incomplete or have not run. Depends on the
  * RESP parser and store/mem; allocates nothing when empty.
  *
- * A big argument of the first request first arrives between the other bytes, which grow with what
- * is received, because anybody can announce a large length. Once a megabyte has arrived, the
+ * Anybody can announce a large length, so a big argument of the first request first arrives between
+ * the other bytes, in a buffer that grows with what is received. Once a megabyte has arrived, the
  * argument moves to a block of the announced length, which can become a value without a copy, and
- * the rest is read into it. */
+ * the rest is read into that block. */
 #ifndef SERVER_NET_INPUT_H
 #define SERVER_NET_INPUT_H
 
@@ -15,7 +15,7 @@
 #include "store/base/bytes.h"
 #include "store/mem/blob.h"
 
-/* Only input.c and the functions below use the fields. */
+/* Only input.c and the functions below may use the fields. */
 struct input {
     char *data;
     size_t start, len, cap; /* data[start .. start + len) */
@@ -27,7 +27,7 @@ struct input {
 
 void input_drop(struct input *input); /* zeros are an empty input */
 
-/* The bytes, without a big argument. */
+/* The bytes, not counting a big argument. */
 static inline char *input_data(const struct input *input)
 {
     return input->data + input->start;
@@ -36,7 +36,7 @@ static inline size_t input_len(const struct input *input)
 {
     return input->len;
 }
-/* Bytes that have arrived, with a big argument. */
+/* Number of bytes that have arrived, including a big argument. */
 static inline size_t input_total(const struct input *input)
 {
     return input->len + input->big_len;
@@ -48,21 +48,21 @@ static inline size_t input_capacity(const struct input *input)
 size_t input_memory(const struct input *input);
 
 /* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. Returns false
- * without memory. */
+ * if memory runs out. */
 bool input_reserve(struct input *input, size_t room, size_t ahead);
 /* The reserved room now has this many bytes more. */
 void input_added(struct input *input, size_t len);
-bool input_append(struct input *input, const char *data, size_t len); /* false without memory */
+bool input_append(struct input *input, const char *data, size_t len); /* false if memory runs out */
 /* Removes bytes from the front, and the big argument with them. */
 void input_consume(struct input *input, size_t used);
 
 /* ---- a big argument -------------------------------------------------------------------------- */
 
 /* Moves the argument that the reader is reading, which lacks `wants` bytes, into its own block once
- * enough of it has arrived. Returns false without memory. */
+ * enough of it has arrived. Returns false if memory runs out. */
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants);
-/* How many bytes the big argument lacks, and where they belong; 0 if there is none, or it is
- * complete. */
+/* The number of bytes that the big argument lacks, and where they belong; 0 if there is none, or it
+ * is complete. */
 static inline size_t input_big_wants(const struct input *input)
 {
     return input->big != NULL ? input->big->len - input->big_len : 0;
@@ -72,7 +72,7 @@ void input_big_added(struct input *input, size_t len);
 /* Puts the big argument in its place among the arguments of the first request. */
 void input_place_big(const struct input *input, struct bytes *argv);
 /* Copies a big argument back between the other bytes, so that its request can be parsed again.
- * Without memory, loses the argument and returns false. */
+ * If memory runs out, loses the argument and returns false. */
 bool input_join(struct input *input);
 
 #endif

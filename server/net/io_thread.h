@@ -2,9 +2,8 @@
  * handshakes and messages. Depends on byte_ring, handshakes and server/net/tls; knows neither the
  * main thread's loop nor clients. io_threads is the main thread's side.
  *
- * The two sides share what this header shows: two rings, an eventfd for each, and some flags and
- * numbers of each thread and each socket, with a comment that says which side writes them. Each
- * side has other state, which the other never sees. */
+ * The two sides share only what this header shows: two rings, an eventfd for each, and some flags
+ * and numbers of each thread and socket; comments say which side writes them. */
 #ifndef SERVER_NET_IO_THREAD_H
 #define SERVER_NET_IO_THREAD_H
 
@@ -24,7 +23,7 @@ enum {
     /* Limits before AUTH: see ANON_READ in requests.c. */
     IO_ANON_READ = 1024,
     IO_ANON_UNSENT = 32 * 1024,
-    IO_UNREAD_READS = 4, /* reads of one socket that its owner may leave unread */
+    IO_UNREAD_READS = 4, /* reads of one socket that its owner may leave unprocessed */
     IO_LINE = 64,
 };
 
@@ -45,8 +44,8 @@ enum io_event {
     IO_END,      /* the peer has stopped sending, or `error` is the errno */
     IO_WRITABLE, /* io_socket_write has room again */
     IO_SHAKEN,   /* the handshake is complete; the bytes are the name in a verified certificate */
-    IO_REFUSED,  /* the handshake has failed; the bytes are the reason. The last event */
-    IO_BROKEN,   /* the connection is lost; the bytes are the reason. The last event */
+    IO_REFUSED,  /* the handshake has failed; the bytes are the reason. This is the last event */
+    IO_BROKEN,   /* the connection is lost; the bytes are the reason. This is the last event */
     IO_CLOSED,   /* for io_threads only: the socket belongs to the main thread again */
     IO_ROOM,     /* for io_threads only, and of no socket: the ring of orders has room */
 };
@@ -61,11 +60,11 @@ struct io_message {
 struct io_link {
     struct byte_ring *orders, *news;
     int wake;                 /* an eventfd of the thread */
-    int main_wake;            /* one of the main thread, and whether that needs to be woken */
+    int main_wake;            /* eventfd of the main thread, and whether it needs to be woken */
     atomic_bool *main_asleep; /* (set by the main thread before it sleeps) */
     atomic_bool main_starves; /* set by the main thread: IO_ROOM is wanted; the thread clears it */
     atomic_bool asleep;       /* set by the thread before it sleeps */
-    atomic_bool wants_room;   /* set by it: it waits until news or unread bytes are taken */
+    atomic_bool wants_room;   /* set by the thread: it waits until news or unread bytes are taken */
 };
 
 /* Starts a thread; the link is borrowed. Returns NULL with errno if it can't be started. */
@@ -94,7 +93,7 @@ struct served {
         atomic_size_t bytes; /* of TLS and unsent bytes, unless the owner is anonymous */
         atomic_bool waits_to_shake;
     } told;
-    /* Of the thread alone, once ORDER_ADD has reached it. */
+    /* Only for the thread, once ORDER_ADD has reached it. */
     struct io_thread *thread;
     struct tls *tls; /* NULL for a plain socket */
     size_t apart;    /* its share of mem_shared_apart */
@@ -104,10 +103,11 @@ struct served {
     unsigned watched;  /* events of epoll */
     bool shaken;       /* the handshake is complete, or TLS is off */
     bool ended;        /* nothing is read any more */
-    bool broken;       /* nothing is sent any more either */
-    bool stalled;      /* it may not read now: in io_thread.stalled */
-    bool reads_on;     /* TLS has input that epoll does not report: in io_thread.to_read_on */
-    bool posts;        /* it has messages for a full ring: in io_thread.posting */
+    bool broken;       /* nothing is sent any more, either */
+    bool stalled;      /* must not read now: it is in io_thread.stalled */
+    bool reads_on;     /* TLS holds input that epoll does not report: it is in
+                        * io_thread.to_read_on */
+    bool posts;        /* has messages for a full ring: it is in io_thread.posting */
     unsigned messages; /* a bit for each event that is to be posted */
     int error;         /* of IO_END */
     char *text;        /* of IO_SHAKEN, IO_REFUSED or IO_BROKEN */
@@ -119,7 +119,7 @@ struct served {
     TAILQ_ENTRY(served) same_thread, stalling, reading_on, posting;
 };
 
-/* Before ORDER_ADD: a connected, non-blocking socket, with TLS or without (NULL). The peer as in
+/* Call before ORDER_ADD with a connected, non-blocking socket, and TLS or NULL. The peer as in
  * handshakes.h. */
 void served_init(struct served *socket, struct io_thread *thread, int fd, struct tls *tls,
                  const char *peer);

@@ -1,15 +1,14 @@
-/* io_threads: threads that read, encrypt and send for the main thread (option io-threads). Each has
- * a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes and
+/* io_threads: threads that read, encrypt and send for the main thread (option io-threads). Each
+ * owns a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes and
  * server/net/tls; knows neither clients nor requests.
  *
- * Two rings connect a thread with the main thread: one brings events, with the bytes that arrived,
- * the other takes orders, with the bytes to be sent. Nothing else is shared except some numbers and
- * flags of each socket and thread.
+ * Two rings connect a thread with the main thread: one carries events with the bytes that arrived,
+ * the other orders with the bytes to send. Nothing else is shared except some numbers and flags of
+ * each socket and thread.
  *
- * No thread spins. Bytes for which a ring has no room are moved later. Only for an order without
- * bytes does the main thread wait; a thread never waits for the main thread. A thread that has
- * nothing to do sleeps in epoll, the main thread in its loop; one wake-up covers everything that
- * has arrived.
+ * No thread spins. Bytes for which a ring has no room are moved later. The main thread waits only
+ * for room for an order without bytes; a thread never waits for the main thread. An idle thread
+ * sleeps in epoll, the main thread in its loop, and one wake-up covers everything that has arrived.
  *
  * The functions below are for the main thread. */
 #ifndef SERVER_NET_IO_THREADS_H
@@ -40,7 +39,7 @@ struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news));
 /* Tries once to send the bytes written, closes all sockets and ends the threads. */
 void io_threads_free(struct io_threads *threads);
-/* Call at the end of a turn: publishes orders and freed room to the threads, and wakes them if
+/* Call at the end of a turn: shows orders and freed room to the threads, and wakes them if
  * needed. */
 void io_threads_turn(struct io_threads *threads);
 
@@ -50,28 +49,28 @@ struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *
 /* Closes the socket; unsent bytes are lost. No more events follow. */
 void io_socket_free(struct io_socket *socket);
 
-/* Accepts as many bytes as there is room for, or returns -1 with EAGAIN without room. If it does
- * not accept all, IO_WRITABLE follows. */
+/* Accepts as many bytes as there is room for, or returns -1 with EAGAIN if there is none. If it
+ * does not accept all, IO_WRITABLE follows. */
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count);
 /* Waits until the ring has room for the next write. For the end of the server, when IO_WRITABLE is
  * no longer delivered. */
 void io_socket_make_room(struct io_socket *socket);
-/* Does the kernel have all bytes that were written? If not, IO_WRITABLE follows once it does. */
+/* Has the kernel accepted all bytes that were written? If not, IO_WRITABLE follows once it has. */
 bool io_socket_is_flushed(struct io_socket *socket);
-/* Ends sending, then reads and forgets some of what the peer has sent meanwhile: if a socket is
+/* Ends sending, then reads and discards some of what the peer has sent meanwhile: if a socket is
  * closed with unread input, the kernel resets the connection, and the peer may lose the last bytes.
- * Call when it is flushed; io_socket_free must follow. */
+ * Call when the socket is flushed; io_socket_free must follow. */
 void io_socket_shut(struct io_socket *socket);
 
-/* These bytes have been read: more may arrive. */
+/* Call when the owner has read these bytes: more may arrive. */
 void io_socket_read(struct io_socket *socket, size_t len);
 /* Does the owner want bytes? An anonymous owner, who has not logged in, receives fewer at a time,
  * and may write fewer before they are sent. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
-/* Can its handshake continue, but must wait for its turn? */
+/* Could its handshake continue, except that it must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);
-/* The memory of a socket, without the TLS state and unsent bytes of an anonymous owner: shared.h
- * counts these apart, because threads allocate them without telling the owner. */
+/* The memory of a socket, not counting the TLS state and unsent bytes of an anonymous owner:
+ * shared.h counts these, because threads allocate them without telling the owner. */
 size_t io_socket_bytes(const struct io_socket *socket);
 
 #endif

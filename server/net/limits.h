@@ -1,6 +1,6 @@
 /* limits: what one connection may use before it is slowed down or closed: memory
- * (maxmemory-clients), unread replies (client-output-buffer-limit), unanswered input
- * (client-query-buffer-limit), failed logins, and all of these more tightly before AUTH. Depends on
+ * (maxmemory-clients), unread replies (client-output-buffer-limit), unprocessed input
+ * (client-query-buffer-limit) and failed logins; and before AUTH, less of everything. Depends on
  * sessions and their output; knows neither sockets nor requests.
  *
  * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that one of
@@ -10,7 +10,7 @@
  *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
  *   client before its events reach the hard limit (pace.h).
  * - Logins. A client whose login has failed receives no replies and runs no requests until its
- *   penalty ends; others are not delayed. */
+ *   penalty ends. Other clients are not delayed. */
 #ifndef SERVER_NET_LIMITS_H
 #define SERVER_NET_LIMITS_H
 
@@ -29,10 +29,10 @@
 
 struct all_limits; /* totals, lists and timers of all connections */
 
-/* What the limits ask of the owner of the connections. */
+/* What the limits require from the owner of the connections. */
 struct limits_owner {
     size_t (*bytes)(const struct session *session); /* memory of the whole connection */
-    /* Does a request of this turn run or have to run? The limits are checked after it. */
+    /* Does a request of this turn run, or is one still to run? The limits are checked after it. */
     bool (*is_busy)(const struct session *session);
     void (*close)(struct session *session);    /* at the end of the turn */
     void (*released)(struct session *session); /* its penalty has ended */
@@ -58,7 +58,7 @@ struct limits {
     bool counts;                 /* all connections are counted, or `uncounted` is not 0 */
     size_t counted;              /* its share of all_limits.counted */
     size_t uncounted;            /* its share of engine.uncounted */
-    int64_t over_soft_usec;      /* when its output exceeded the soft limit; 0 if it does not */
+    int64_t over_soft_usec;      /* when its output exceeded the soft limit, or 0 */
     struct deadline soft_end;    /* when the soft limit closes it; in all_limits.soft_ends */
     struct lag lag;              /* expiry may wait until the client has read its events */
     unsigned login_failures;     /* since the last login */
@@ -78,7 +78,7 @@ void limits_end(struct limits *limits);
 /* ---- before AUTH ----------------------------------------------------------------------------- */
 
 bool limits_must_log_in(const struct limits *limits);
-/* Must the client authenticate first? Inline, because the answer for most requests is no. */
+/* Must the client authenticate first? Inline, because the answer is no for most requests. */
 static inline bool limits_is_anon(const struct limits *limits)
 {
     return !limits->session->authenticated && limits_must_log_in(limits);
@@ -87,26 +87,26 @@ static inline bool limits_is_anon(const struct limits *limits)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Updates the totals. Call when the connection's memory use or authentication has changed. Inline,
- * because each request does, and most connections are not counted. */
+ * because each request calls it and most connections are not counted. */
 void limits_count_now(struct limits *limits);
 static inline void limits_count(struct limits *limits)
 {
     if (limits->counts || !limits->session->authenticated) limits_count_now(limits);
 }
-/* From now on maxmemory-clients does not close it. */
+/* Call to exempt the connection from maxmemory-clients. */
 void limits_exempt(struct limits *limits);
 /* Was maxmemory-clients turned on or off since the last call? Then call limits_recount for each
  * connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
 /* Chooses the connection to close next while all together exceed maxmemory-clients. Logs it, stops
- * counting it, and returns its session; NULL if no connection has to be closed. */
+ * counting it, and returns its session, or NULL if none must be closed. */
 struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
 
-/* Closes a client with too many bytes of unanswered input. Commands queued by MULTI count as such,
- * as in Redis. */
+/* Closes a client with too many bytes of unprocessed input. As in Redis, commands queued by MULTI
+ * count. */
 void limits_check_input(struct limits *limits, size_t len);
 
 /* ---- unread output --------------------------------------------------------------------------- */
@@ -116,13 +116,13 @@ void limits_bound_output(struct limits *limits);
 /* Closes and logs a client whose unread replies reach the hard limit of its class. If they reach
  * only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
-/* Call after requests. Does the same, and pauses a client with more than 64 MiB of unread replies
- * until at most half of that is left (WAIT_OUTPUT). */
+/* Call after requests. Also pauses a client with more than 64 MiB of unread replies until at most
+ * half of that is left (WAIT_OUTPUT). */
 void limits_check_unread(struct limits *limits);
-/* Is there more output than an unauthenticated client may leave unread? */
+/* Is more output unread than an unauthenticated client may leave? */
 bool limits_anon_is_full(const struct limits *limits);
-/* Call when output was sent; `blocked`: the socket did not accept all of it. Returns false if the
- * client was closed, because it is unauthenticated and leaves too much unread. */
+/* Call when output was sent; `blocked` if the socket did not accept all of it. Returns false after
+ * closing an unauthenticated client that leaves too much unread. */
 bool limits_note_sent(struct limits *limits, bool blocked);
 /* Has the client read enough to end WAIT_OUTPUT? */
 bool limits_may_resume(const struct limits *limits);
@@ -137,7 +137,7 @@ bool limits_has_penalty(const struct limits *limits);
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Sums over connections, to be compared with the totals. */
+/* Sums over connections, to compare with the totals. */
 struct limits_tally {
     size_t classed, counted;
 };

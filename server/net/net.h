@@ -2,13 +2,14 @@
  * and the loop.
  *
  * Folder server/net: sockets and connections. net listens and accepts. client keeps the connected
- * clients and connects the three parts of each: transport moves bytes (plain, TLS, or through a
- * thread), requests parses and runs what has been read, limits closes or slows down who uses too
- * much. None of the three looks inside another; client.c draws the states of a connection.
- * Below them: input keeps the bytes of incomplete requests, handshakes schedules TLS handshakes,
+ * clients and joins the three parts of each: transport moves bytes (plain, TLS, or through a
+ * thread), requests parses and runs what was read, limits slows down or closes a client that uses
+ * too much. None of the three looks inside another; client.c draws the states of a connection.
+ *
+ * Below them, input keeps the bytes of incomplete requests, handshakes schedules TLS handshakes,
  * protected_mode refuses clients from other machines, label names a client in the log. With
  * io-threads, io_threads (the main thread's side) and io_thread (theirs) read and send; byte_ring
- * is the queue between them. Depends on server/engine, which runs requests, and server/disk,
+ * is the queue between the two. Depends on server/engine, which runs requests, and on server/disk,
  * because replies wait for the journal. Start with client.h, then the head of client.c, then
  * requests.h.
  *
@@ -27,16 +28,16 @@
 
 struct net;
 
-/* Listens on the addresses of `bind` at `port` and `tls-port`, and on the unix socket. If the
- * service manager has passed sockets to the process, listens on those instead. Fails if no socket
- * could be opened, or none for an address without a leading '-': returns NULL with the reason in
- * `why`. */
+/* Listens on the addresses of `bind` at `port` and `tls-port`, and on the unix socket; or on the
+ * sockets that the service manager has passed to the process. Fails if no socket could be opened,
+ * or none for an address without a leading '-': returns NULL with the reason in `why`. */
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 /* Call when bind, port or tls-port have changed, with host names that were resolved ahead; others
- * are resolved at once. Closes the listeners that are no longer configured and opens the new ones.
- * Connections stay. On failure, returns false with the reason in `why`, and only addresses that are
- * in both configurations may still have a listener; restore the options and call it again. */
+ * are resolved at once. Closes the listeners that are no longer configured and opens the new ones;
+ * connections stay. On failure, returns false with the reason in `why`: then restore the options
+ * and call it again, because only addresses that are in both configurations may still have a
+ * listener. */
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size);
 /* Stops listening and removes the unix socket, unless the service manager passed it. */
 void net_close(struct net *net);

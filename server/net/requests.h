@@ -1,10 +1,10 @@
-/* requests: what one connection has asked for: takes its bytes, parses them, and runs its requests
- * at the end of the turn, together with those of all other connections. Depends on the parser, the
- * engine, input, limits and lookahead; knows neither sockets nor how replies are sent.
+/* requests: the input of one connection: takes bytes, parses them, and runs the requests at the end
+ * of the turn, together with those of all other connections. Depends on the parser, the engine,
+ * input, limits and lookahead; knows neither sockets nor how replies are sent.
  *
  * Most reads bring complete requests. They stay in a buffer that all connections share until they
- * run; only an incomplete request is copied into the connection's own input. So an idle connection
- * stores no input, and most requests are never copied.
+ * run; only an incomplete request is copied into the connection's own input. An idle connection
+ * therefore stores no input, and most requests are never copied.
  *
  * The requests of a turn run in windows: parse some of all connections, prefetch their keys
  * together, so that the waits for memory overlap (store/lookahead.h), and run them in order of
@@ -36,16 +36,16 @@ struct all_requests; /* the turn's buffer and window, and lists of all connectio
  *      +---------------------------------------------------------------+ */
 enum requests_state {
     REQUESTS_REST,      /* nothing to do: in no list */
-    REQUESTS_TO_READ,   /* the turn's buffer was full: read once its requests have run */
+    REQUESTS_TO_READ,   /* the turn's buffer was full: read after its requests have run */
     REQUESTS_TO_RUN,    /* its input may hold complete requests: run them in the next turn */
     REQUESTS_ARRIVED,   /* bytes were read in this turn; their requests run at its end */
-    REQUESTS_SUSPENDED, /* its request runs, and other turns inside it */
+    REQUESTS_SUSPENDED, /* its request runs, with other turns inside it */
     REQUESTS_STATES,
 };
 
 /* Bytes that were read in this turn; kept until their requests have run. */
 struct arrival {
-    const char *data; /* NULL while they are in the connection's input */
+    const char *data; /* NULL while the bytes are in the connection's input */
     size_t len;
     size_t parsed;  /* bytes of requests that are in the window */
     size_t used;    /* bytes of requests that have run */
@@ -69,11 +69,11 @@ struct requests {
     int64_t active_usec; /* monotonic: the connection last read, ran or sent something */
 };
 
-/* What the requests ask of the owner of the connections. */
+/* What requests need from the owner of the connections. */
 struct requests_owner {
     void (*close)(struct session *session); /* at the end of the turn */
     void (*ran)(struct session *session);   /* the requests of this turn have run, or will not */
-    /* Makes the session wait (WAIT_PAUSE); the end of the wait must call requests_forget_pause. */
+    /* Makes the session wait (WAIT_PAUSE). The end of the wait must call requests_forget_pause. */
     void (*pause)(struct session *session);
 };
 
@@ -109,33 +109,31 @@ struct requests_room requests_room(struct requests *requests);
 /* Call when this many bytes were read into the room. They run at the end of the turn if the session
  * is serving; otherwise they stay in its input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
-/* Has the connection sent nothing before the bytes that were just read? */
+/* Were the bytes just read the first that the connection has sent? */
 bool requests_are_first(const struct requests *requests);
-/* Returns the next session for which the turn's buffer had no room, now that it has some. NULL if
- * there is none. */
+/* Returns the next session for which the turn's buffer had no room and now has some, or NULL. */
 struct session *all_requests_next_to_read(struct all_requests *all);
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* Runs the requests that were read in this turn. */
 void all_requests_run(struct all_requests *all);
-/* Do requests of this turn run or have to run? */
+/* Do requests of this turn run, or are some still to run? */
 static inline bool requests_are_busy(const struct requests *requests)
 {
     return requests->state == REQUESTS_ARRIVED || requests->state == REQUESTS_SUSPENDED;
 }
 /* Call when the session may serve again: schedules the requests in its input for the next turn. */
 void requests_wake(struct requests *requests);
-/* Ends a wait that net/ itself has started. */
+/* Ends a wait that net/ itself began. */
 void requests_continue(struct requests *requests);
-/* If the pause is over, lets all paused sessions continue. Otherwise, arms the timer for its end.
- */
+/* If the pause is over, lets all paused sessions continue; otherwise arms the timer for its end. */
 void all_requests_check_pause(struct all_requests *all);
 void requests_forget_pause(struct requests *requests);
 size_t all_requests_paused(const struct all_requests *all);
 
-/* Let turns run inside the running request, as clients_suspend_turn says. Both return its session,
- * NULL if that has no connection. */
+/* Let turns run inside the running request, as clients_suspend_turn says. Both return the request's
+ * session, or NULL if that has no connection. */
 struct session *all_requests_suspend(struct all_requests *all);
 struct session *all_requests_resume(struct all_requests *all);
 bool all_requests_are_suspended(const struct all_requests *all);
@@ -145,7 +143,7 @@ uint64_t all_requests_number(const struct all_requests *all);
 
 /* ---- time and memory ------------------------------------------------------------------------- */
 
-/* Sets the time at which connections are active until the next request runs. Monotonic. */
+/* Sets the monotonic time at which connections count as active until the next request runs. */
 void all_requests_set_time(struct all_requests *all, int64_t usec);
 void requests_touch(struct requests *requests); /* the connection is active */
 int64_t requests_active_usec(const struct requests *requests);
@@ -162,12 +160,12 @@ void requests_note_peak(const struct requests *requests);
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Sums over connections, to be compared with the lists. */
+/* Sums over connections, to compare with the lists. */
 struct requests_tally {
     size_t states[REQUESTS_STATES], paused;
 };
 /* Asserts that the connection agrees with its session and that a complete request is scheduled to
- * run, and adds it to the tally. */
+ * run; adds it to the tally. */
 void requests_check(const struct requests *requests, struct requests_tally *tally);
 void all_requests_check(const struct all_requests *all, const struct requests_tally *tally);
 

@@ -23,20 +23,20 @@ struct threaded;
 struct encryption;
 struct all_transports; /* threads, handshakes and lists of all connections */
 
-/* What a transport tells the owner of its connection. */
+/* What a transport reports to the owner of its connection. */
 struct transport_owner {
     void (*readable)(struct transport *transport); /* there may be input */
     void (*writable)(struct transport *transport); /* there is room, or transport_want is due */
-    void (*grown)(struct transport *transport);    /* it uses more memory than before */
+    void (*grown)(struct transport *transport);    /* the transport uses more memory than before */
     /* Does the owner take input now? */
     bool (*reads)(const struct transport *transport);
     /* The handshake is complete; the name is that of the client's verified certificate, or "". */
     void (*shaken)(struct transport *transport, struct bytes name);
-    /* End a connection whose handshake has failed, and one that is lost. `why` is empty if it was
-     * lost before its first byte. */
+    /* Called for a connection whose handshake has failed, and for one that is lost, to end it.
+     * `why` is empty if it was lost before its first byte. */
     void (*refused)(struct transport *transport, struct bytes why);
     void (*lost)(struct transport *transport, struct bytes why);
-    /* Has the owner ended the connection? Then the transport calls it no more. */
+    /* Has the owner ended the connection? Then the transport calls the owner no more. */
     bool (*has_ended)(const struct transport *transport);
 };
 
@@ -50,7 +50,8 @@ struct transport {
     TAILQ_ENTRY(transport) to_read_on;
     int fd;
     bool shakes;         /* its TLS handshake is not complete */
-    bool reads_on;       /* it has input that poll does not report: in all_transports.to_read_on */
+    bool reads_on;       /* holds input that poll does not report: it is in
+                          * all_transports.to_read_on */
     bool read_blocked;   /* TLS must send before it can read */
     bool waits_for_room; /* the owner has more to send than the socket took */
 };
@@ -73,27 +74,28 @@ void transport_open(struct transport *transport, struct all_transports *all, int
 void transport_close(struct transport *transport);
 
 /* Return as recv and writev do: -1 with errno, 0 at the end of input. EAGAIN means nothing now, or
- * a lost connection, which `lost` has reported. */
+ * a lost connection that `lost` has reported. */
 ssize_t transport_read(struct transport *transport, void *to, size_t size);
 ssize_t transport_write(struct transport *transport, const struct iovec *chunks, int count);
-/* Calls `readable` in the next turn if there is input that poll does not report and the owner takes
- * input. */
+/* If there is input that poll does not report and the owner takes input, calls `readable` in the
+ * next turn. */
 void transport_read_on(struct transport *transport);
 /* Should the transport call `readable`, and `writable` when there is room? A thread does less for
  * an anonymous client, which has not logged in. Calls `lost` if the socket can't be watched. */
 void transport_want(struct transport *transport, bool input, bool room, bool anonymous);
 bool transport_waits_for_room(const struct transport *transport);
-/* Does the kernel have all bytes that were written? If not, `writable` follows once it does. */
+/* Has the kernel accepted all bytes that were written? If not, `writable` follows once it has. */
 bool transport_is_flushed(struct transport *transport);
-/* Ends sending, when it is flushed and before transport_close, so that the peer receives the last
- * bytes. If a socket is closed with unread input, the kernel resets the connection, and the peer
- * may lose them. So this reads and forgets some input. */
+/* Ends sending: call when it is flushed and before transport_close, so that the peer receives the
+ * last bytes. Reads and discards some input, because if a socket is closed with unread input, the
+ * kernel resets the connection, and the peer may lose these bytes. */
 void transport_finish(struct transport *transport);
-/* At the end of the server, when `writable` is no longer called: waits for room to write. */
+/* For the end of the server, when `writable` is no longer called: waits until there is room to
+ * write. */
 void transport_make_room(struct transport *transport);
 
 bool transport_is_encrypted(const struct transport *transport);
-/* Does its handshake have input, but must it wait for its turn? Then it is not to be read. */
+/* Has its handshake input but must wait for its turn? If so, do not read it. */
 bool transport_waits_to_shake(const struct transport *transport);
 /* Refuses a connection whose handshake takes too long, or whose peer has closed. Call about once a
  * second with the time since it was opened. */
@@ -103,8 +105,8 @@ bool transport_peer_has_gone(const struct transport *transport);
 int transport_fd(const struct transport *transport);
 size_t transport_bytes(const struct transport *transport); /* memory, without the struct */
 
-/* Asserts that states and lists agree; returns whether it is in the list of those with input that
- * poll does not report. */
+/* Asserts that states and lists agree. Returns whether it is in the list of transports with input
+ * that poll does not report. */
 bool transport_check(const struct transport *transport);
 void all_transports_check(const struct all_transports *all, size_t reading_on);
 

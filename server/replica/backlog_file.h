@@ -1,14 +1,14 @@
 /* backlog_file: keeps the backlog across a clean stop, for replicas that have not received all of
  * it. Depends on backlog, disk.h and stream_position.h.
  *
- * Layout, one part after the other:
+ * Layout:
  *
  *     BACKLOG_FIRST_LINE     the version of the layout; a new layout needs another first line
- *     a mark                 the position at the end of the bytes (stream_position.h), whole
+ *     a mark                 the position at the end of the bytes: #STREAM (stream_position.h)
  *     bytes of the stream
- *     #xxxxxxxx\r\n          CRC-32C of all of that, as at the end of a journal's record
+ *     #xxxxxxxx\r\n          CRC-32C of everything before, as at the end of a journal's record
  *
- * Every start removes the file, even if it could not use it.
+ * Every start removes the file, even one that could not use it.
  *
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #ifndef SERVER_REPLICA_BACKLOG_FILE_H
@@ -19,8 +19,8 @@
 #include "server/disk/format/stream_position.h"
 #include "server/replica/stream/backlog.h"
 
-/* `position` is that of the backlog's end. Returns 0, or an errno and leaves no file; EEXIST if a
- * file of another program has the name. */
+/* Writes the file; `position` is that of the backlog's end. Returns 0, or an errno and leaves no
+ * file; EEXIST if a file of another program has the name. */
 int backlog_file_write(const char *path, const struct stream_position *position,
                        const struct backlog *backlog);
 /* Adds the bytes before `position` to the backlog, which must be empty and end there. If the file

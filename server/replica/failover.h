@@ -1,11 +1,11 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
- * Writes are paused until a replica has received the whole stream, and with `appendfsync always`
- * until its journal is synced as well, if it has one: clients were told that their writes are on
- * disk. Then this server follows that replica, and asks it to become the master (PSYNC ...
- * FAILOVER). The pause ends with the answer. Paused writes then fail, because this server is a
- * replica, or run, because the failover was aborted. */
+ * Writes are paused until a replica has received the whole stream. With `appendfsync always` its
+ * journal, if it has one, must be synced as well, because clients were promised that their writes
+ * are on disk. Then this server follows that replica, and asks it to become the master (PSYNC ...
+ * FAILOVER). The reply ends the pause: paused writes then fail, because this server is a replica,
+ * or run, because the failover was aborted. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 
@@ -41,21 +41,21 @@ void failover_free(struct failover *failover);
 
 enum failover_state {
     FAILOVER_NONE,
-    FAILOVER_WAITS, /* for a replica to have the whole stream */
-    FAILOVER_RUNS,  /* this server follows the replica, which has not answered yet */
+    FAILOVER_WAITS, /* waits for a replica to receive the whole stream */
+    FAILOVER_RUNS,  /* this server follows the replica, which has not replied yet */
 };
 enum failover_state failover_state(const struct failover *failover);
 const char *failover_name(enum failover_state state); /* as in INFO */
 
 struct failover_goal {
-    char host[FAILOVER_HOST_MAX]; /* "" for any replica that has the whole stream */
+    char host[FAILOVER_HOST_MAX]; /* "" for any replica that has received the whole stream */
     int64_t port;
     msec ttl;   /* 0 to wait without a limit */
     bool force; /* hand over even after the timeout */
 };
 enum failover_target {
     TARGET_UNKNOWN,
-    TARGET_MAYBE_NAMED, /* unknown, but the host is no address, and a replica has the port */
+    TARGET_MAYBE_NAMED, /* unknown, but the host is a name, and a replica uses the port */
     TARGET_NOT_ONLINE,
     TARGET_ONLINE,
 };
@@ -75,7 +75,7 @@ void failover_begin(struct failover *failover, const struct failover_goal *goal)
 void failover_abort(struct failover *failover, const char *why);
 /* Call when replicas may have caught up. */
 void failover_turn(struct failover *failover);
-/* Call when the replica has answered the request to become the master. */
+/* Call when the replica has replied to the request to become the master. */
 void failover_answered(struct failover *failover, bool accepted);
 /* Must the stream stay without PINGs, because a replica has limited time to catch up? */
 bool failover_wants_silence(const struct failover *failover);

@@ -2,7 +2,7 @@
  * once. Depends on child, the loop and a store; knows no connection.
  *
  * The bytes wait in memory until every reader has taken them. While more than FULL_COPY_AHEAD bytes
- * wait, the pipe is not read, so a slow reader slows down the child instead of using memory. */
+ * wait, the pipe is not read: a slow reader slows down the child instead of filling memory. */
 #ifndef SERVER_REPLICA_FULL_COPY_H
 #define SERVER_REPLICA_FULL_COPY_H
 
@@ -16,7 +16,7 @@
 enum {
     FULL_COPY_AHEAD = 2 << 20,
     FULL_COPY_MARK = 40,
-    FULL_COPY_REFUSAL = 512, /* more bytes than the line of a refusal has */
+    FULL_COPY_REFUSAL = 512, /* longer than the line of any refusal */
 };
 
 enum full_copy_reader {
@@ -28,7 +28,7 @@ enum full_copy_reader {
 
 struct full_copy_form {
     enum full_copy_reader reader;
-    bool sized;          /* after "$<length>", not between "$EOF:<mark>" and the mark */
+    bool sized;          /* sent after "$<length>", not between "$EOF:<mark>" and the mark */
     bool functions_only; /* an RDB of the functions, without keys */
     /* If the RDB can't hold all data, the copy is a line with an error in place of it. */
     bool must_be_whole;
@@ -38,8 +38,8 @@ bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
 
 struct full_copy;
 
-/* The copy calls `progress` when bytes have arrived or it has ended. Returns NULL with errno on
- * failure. */
+/* The copy calls `progress` when bytes have arrived or the copy has ended. Returns NULL with errno
+ * on failure. */
 struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */
@@ -48,7 +48,7 @@ void full_copy_free(struct full_copy *copy); /* kills a running child */
 int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db);
 void full_copy_cancel(struct full_copy *copy);
 
-/* COPY_REFUSED: it must be whole and can't be; the bytes are the error. */
+/* COPY_REFUSED: the copy must be whole, but can't be; its bytes are the error. */
 enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_REFUSED, COPY_FAILED };
 enum full_copy_state full_copy_state(const struct full_copy *copy);
 struct full_copy_form full_copy_form(const struct full_copy *copy);
@@ -58,7 +58,7 @@ const char *full_copy_refusal(const struct full_copy *copy);
 const struct backlog *full_copy_bytes(const struct full_copy *copy);
 /* Frees the bytes before `least`, the lowest offset that a reader still needs. */
 void full_copy_taken(struct full_copy *copy, uint64_t least);
-/* Call when the copy has ended and no reader needs the copy. */
+/* Call when the copy has ended and no reader needs it. */
 void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {

@@ -1,4 +1,4 @@
-/* link: the connection of a replica to its master: connects, performs the handshake, receives a
+/* link: the connection of a replica to its master. It connects, performs the handshake, receives a
  * full copy or continues the stream. Depends on sockets and the loop; knows no store: its owner
  * loads copies and applies the stream.
  *
@@ -22,7 +22,7 @@ struct tls;
 
 enum link_state {
     LINK_DOWN,       /* not connected: the owner decides when to try again */
-    LINK_CONNECTING, /* up to the answer to PSYNC */
+    LINK_CONNECTING, /* connecting, up to the reply to PSYNC */
     LINK_COPY,       /* receives a full copy: link_copy_read */
     LINK_STREAM,     /* receives the stream: link_stream */
 };
@@ -31,12 +31,12 @@ struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
     struct stats *stats;
-    /* The stream's id and the offset of its next byte, for PSYNC. Returns false without data to
-     * continue with: a full copy is needed. */
+    /* Sets the stream's id and the offset of its next byte, for PSYNC. Returns false if there is no
+     * data to continue with, and a full copy is needed. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
-    /* The master continues the stream (+CONTINUE) under this id, or with NULL under the same. */
+    /* The master continues the stream (+CONTINUE) under this id, or under the same one if NULL. */
     void (*continues)(void *ctx, const char *id);
-    /* The master has answered PSYNC, with data (accepted) or with an error. */
+    /* The master has replied to PSYNC, with data (accepted) or with an error. */
     void (*answered)(void *ctx, bool accepted);
     void *ctx;
 };
@@ -45,7 +45,7 @@ struct link *link_new(const struct link_wiring *wiring);
 void link_free(struct link *link);
 
 /* Begins to resolve the name and to connect, over TLS unless `tls` (borrowed while the link exists)
- * is NULL. Errors are logged with the peer's name, and lead to LINK_DOWN. */
+ * is NULL. An error is logged with the peer's name, and leads to LINK_DOWN. */
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
@@ -57,15 +57,15 @@ bool link_take_lost_copy(struct link *link);
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
-/* The time since the link went down, -1 if it is up, or never was. */
+/* The time since the link went down, or -1 if it is up, or never was. */
 int64_t link_down_usec(const struct link *link);
 
 /* The socket, or -1, and its own address in `local`. */
 int link_socket(const struct link *link, char *local, size_t size);
 
 #define LINK_NO_EFFECTS UINT64_MAX
-/* The offset from which the master's stream consists of effects (follower.h); LINK_NO_EFFECTS: it
- * consists of commands, of Redis or Valkey. Known after the handshake. */
+/* The offset from which the master's stream consists of effects (follower.h), or LINK_NO_EFFECTS if
+ * it consists of commands of Redis or Valkey. Known after the handshake. */
 uint64_t link_effects_from(const struct link *link);
 
 /* ---- a full copy ---- */
@@ -73,7 +73,7 @@ uint64_t link_effects_from(const struct link *link);
 struct link_copy {
     char id[HISTORY_ID + 1];
     uint64_t offset;   /* of the first byte of the stream after the copy */
-    bool is_rdb;       /* otherwise it has the form of copy.h; known once link_copy_begins */
+    bool is_rdb;       /* otherwise in the form of copy.h; known once link_copy_begins */
     uint64_t received; /* bytes so far */
     uint64_t length;   /* 0 if unknown */
 };
@@ -83,8 +83,8 @@ const struct link_copy *link_copy(const struct link *link);
 bool link_copy_begins(struct link *link);
 /* Bytes of the copy that have arrived and were not read. */
 size_t link_copy_ready(const struct link *link);
-/* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; at the end, link_copy_ended
- * is true. */
+/* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; link_copy_ended tells
+ * whether that is the end. */
 size_t link_copy_read(struct link *link, void *to, size_t size);
 /* Were all bytes of the copy taken, and has its end arrived? */
 bool link_copy_ended(const struct link *link);
@@ -93,7 +93,7 @@ void link_copy_done(struct link *link);
 
 /* ---- the stream ---- */
 
-/* The bytes that have arrived and are not taken; borrowed until the next turn of the loop. */
+/* The bytes that have arrived and were not taken, borrowed until the next turn of the loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
 /* While on, the link reads even if many bytes wait, because the owner needs more to continue. */

@@ -28,7 +28,7 @@ struct link {
     struct resolver *resolver;  /* finds the addresses, while there is no socket */
     struct tls *wanted_tls;     /* for the socket that will be opened; NULL if plain */
     struct tls_connection *tls; /* NULL if plain */
-    bool shakes_hands;          /* the TLS handshake has not ended */
+    bool shakes_hands;          /* the TLS handshake has not ended yet */
     bool wants_more;
     bool has_asked; /* to continue from a position */
     bool lost_copy; /* as link_take_lost_copy returns it */
@@ -41,7 +41,7 @@ struct link {
     bool has_mark;
     char mark[MARK + 1];
     uint64_t copy_read; /* bytes given to the owner */
-    char *data;         /* data[start .. start + len): received and not taken */
+    char *data;         /* data[start .. start + len) was received and not taken */
     size_t start, len, cap;
 };
 
@@ -52,7 +52,7 @@ void link_send_words(struct link *link, const char *const *words);
 
 /* Sends the request of the link's step. */
 void link_ask(struct link *link);
-/* Takes the line that answers it, and continues with the next step. */
+/* Handles the line that replies to it, and continues with the next step. */
 void link_answer(struct link *link, const char *line);
 
 #endif

@@ -1,11 +1,11 @@
 /* replicas: the replicas that follow this server, whether it is a master or a replica itself.
  * Depends on full copies, the backlog and connections.
  *
- * A replica asks for the stream from an offset. If the backlog has that offset, the replica
+ * A replica asks for the stream from an offset. If the backlog contains that offset, the replica
  * continues from there. Otherwise it first receives a full copy, made by one child for all replicas
  * that wait, and then the stream from the offset at which the child was forked. Bytes are sent
- * directly from the backlog: a replica uses no memory except for the bytes by which it lags, and is
- * closed when these exceed its output limit. */
+ * directly from the backlog, so a replica uses no memory except for the bytes by which it lags, and
+ * is closed when these exceed its output limit. */
 #ifndef SERVER_REPLICA_REPLICAS_H
 #define SERVER_REPLICA_REPLICAS_H
 
@@ -46,7 +46,7 @@ void replicas_free(struct replicas *replicas);                       /* after th
 
 /* ---- what a replica reports ---- */
 
-/* The replica of this session; makes one at its first REPLCONF or PSYNC. */
+/* The replica of this session, created at its first REPLCONF or PSYNC. */
 struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
 enum replica_can {
@@ -57,15 +57,15 @@ enum replica_can {
     REPLICA_READS_REDIS_8 = 16, /* the same, but RDB 12 */
 };
 void replica_set_port(struct replica *replica, int64_t port);
-/* Returns false if the address is empty or too long, or contains a byte that addresses and host
- * names can't. */
+/* Returns false if the address is empty or too long, or contains a byte that no address or host
+ * name contains. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 /* Call when the replica was sent the offset at which effects begin. */
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Was this offset the last one sent? Always true for replicas that are not servers like this one.
- */
+/* Was this the last offset that it was sent? Always true for replicas that are not servers like
+ * this one. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* The replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
@@ -74,10 +74,10 @@ void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
-/* Answers PSYNC id offset (the first byte that the replica needs): +CONTINUE and the stream, or a
- * full copy. */
+/* Replies to PSYNC id offset (the first byte that the replica needs): +CONTINUE and the stream, or
+ * a full copy. */
 void replica_sync(struct replica *replica, const char *id, uint64_t offset);
-/* Answers SYNC: a full copy without the line +FULLRESYNC before it. */
+/* Replies to SYNC: a full copy without the line +FULLRESYNC before it. */
 void replica_sync_old(struct replica *replica);
 
 /* ---- at work ---- */
@@ -85,23 +85,23 @@ void replica_sync_old(struct replica *replica);
 /* Call at the end of each turn, before output is sent: begins full copies, schedules the sending of
  * the stream, closes replicas that lag too far behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
-/* Memory that is needed only because replicas are slow: the bytes by which they lag more than
- * repl-backlog-size, and full copies that are being sent. */
+/* Memory that is used only because replicas are slow: full copies that are being sent, and the
+ * bytes beyond repl-backlog-size by which replicas lag. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all replicas that have asked for the stream, because it has ended or continues under
- * another id. Replicas may reconnect later, so replicas_gone_sec counts from this call, even if
- * none is closed. */
+ * another id. replicas_gone_sec counts from this call, even if none was closed, because replicas
+ * may reconnect later. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 /* Counts the replicas that have asked for the stream. */
 size_t replicas_count(const struct replicas *replicas);
-/* Counts those that receive the stream and have sent something within `seconds`. */
+/* Counts the replicas that receive the stream and have sent something within `seconds`. */
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
-/* Counts those that have applied all bytes before `offset`, or synced them to their disk. */
+/* Counts the replicas that have applied all bytes before `offset`, or synced them to their disk. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Seconds since the last replica left, or since replicas_close_all. Returns -1 while a replica is
+/* Seconds since the last replica left, or since replicas_close_all; -1 while a replica is
  * connected, and if neither has happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
@@ -112,7 +112,7 @@ struct replica_info {
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
     uint64_t applied; /* it applied all bytes before this offset; 0 if it acknowledged none */
-    uint64_t synced;  /* the same for its disk; 0 also without a journal */
+    uint64_t synced;  /* the same for its disk; 0 without a journal, too */
     uint64_t sent;
     struct session *session;
 };
@@ -123,7 +123,7 @@ struct replicas_report {
     uint64_t copies_begun;
     size_t copied_memory;   /* by the last child */
     int64_t last_fork_usec; /* the time that the last fork blocked the loop */
-    int64_t forked_usec;    /* monotonic: when that was; 0 before the first */
+    int64_t forked_usec;    /* monotonic: when the last fork was; 0 before the first */
     size_t bytes;           /* memory of copies that are being sent */
 };
 struct replicas_report replicas_report(const struct replicas *replicas);

@@ -16,7 +16,7 @@ enum state {
     HANDSHAKE, /* it has not asked for the stream yet */
     WAITING,   /* for a child */
     COPYING,   /* is being sent the copy */
-    COPIED,    /* was sent all of it; the stream follows its first acknowledgement */
+    COPIED,    /* all of the copy was sent; the stream follows its first acknowledgement */
     ONLINE,    /* is being sent the stream */
 };
 
@@ -30,18 +30,18 @@ struct replica {
     enum state state;
     unsigned abilities; /* enum replica_can */
     bool copy_only, functions_only;
-    bool closes;   /* at the end of the turn */
-    bool has_copy; /* it has acknowledged the copy before the child's end was noticed here */
-    bool is_old;   /* SYNC: it is sent an RDB without +FULLRESYNC, and acknowledges nothing */
+    bool closes;           /* at the end of the turn */
+    bool has_copy;         /* acknowledged the copy before this server noticed the child's end */
+    bool is_old;           /* SYNC: receives an RDB without +FULLRESYNC, and acknowledges nothing */
     uint64_t effects_from; /* as last sent to it */
     int64_t port;
-    char address[ADDRESS_MAX]; /* announced; "": that of the connection */
+    char address[ADDRESS_MAX]; /* announced; "" for that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
     uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
-    uint64_t applied, synced;  /* it has acknowledged all bytes before these offsets; 0 if none */
+    uint64_t applied, synced;  /* acknowledged all bytes before these offsets; 0 if none */
     int64_t heard_usec;        /* monotonic: when it last sent something */
     int64_t since_usec;        /* when it began to wait */
-    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit; 0 if it does not */
+    int64_t over_soft_usec;    /* when its lag began to exceed the soft limit, or 0 */
 };
 
 struct replicas {
@@ -49,7 +49,7 @@ struct replicas {
     struct replica_list list;
     struct full_copy *copy;
     /* Bytes of the copy that may still be sent in this turn. While copies_wait, sending continues
-     * when the timer fires, which is in the next turn. */
+     * when the timer fires, in the next turn. */
     size_t copy_room;
     bool copies_wait;
     struct loop_timer *next_turn;
@@ -77,7 +77,7 @@ void replica_copies_begin(struct replicas *all);
 /* Ends a copy that is complete or has failed, and frees bytes that no replica needs. Call in each
  * turn. */
 void replica_copies_update(struct replicas *all);
-/* For the connection of a replica that is COPYING: as client_source. */
+/* The bytes to send to a replica that is COPYING: as client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
 void replica_copies_sent(struct replica *replica, size_t len);
 

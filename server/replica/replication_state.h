@@ -13,7 +13,7 @@ struct replication {
     struct backlog *backlog;
     struct feed *feed;
     struct stream_position position; /* of the data; replication_position updates offset and db */
-    struct stream_position loaded;   /* `position` as loaded at the start; zeros after following */
+    struct stream_position loaded;   /* `position` as loaded at the start; zeroed after following */
     struct replicas *replicas;
     struct link *link;
     struct follower *follower;
@@ -21,16 +21,17 @@ struct replication {
     struct failover *failover;
     bool active; /* the backlog holds the stream up to now */
     bool follows;
-    bool has_position; /* the data is that of `position` at the backlog's end */
+    bool has_position; /* the backlog's end is the offset of the data in `position` */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
     bool loading;      /* a full copy */
-    bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
+    bool asks;         /* at the end of the turn: ask replicas for ACKs or, as a replica, send
+                        * one */
     char host[MASTER_HOST_MAX];
     int64_t port;
     int64_t retry_usec;  /* do not connect to the master before this time */
     unsigned bad_copies; /* how often in a row a full copy of this master, or the stream soon after
                             it, has failed */
-    int64_t copied_usec; /* when the last copy was loaded; 0 if none since the last failure */
+    int64_t copied_usec; /* when the last copy was loaded; 0 if none was since the last failure */
     uint64_t link_id;    /* of the last connection to the master */
     int64_t link_usec;   /* when that was begun */
     uint64_t full_copies;
@@ -41,7 +42,7 @@ struct replication {
     int64_t turned_usec; /* when the last turn inside a load ended */
     uint64_t given;      /* bytes of the copy passed to the loader so far */
     uint64_t loads_from; /* link_id of the connection that sends the copy */
-    /* A loaded copy is acknowledged again until the stream after it begins. */
+    /* A loaded copy is acknowledged repeatedly until the stream after it begins. */
     struct loop_timer *ack_timer;
     msec ack_msec;     /* until the next time */
     uint64_t copy_end; /* offset of the first byte of that stream */
@@ -51,9 +52,9 @@ struct replication {
 void replication_update_role(struct replication *r);
 /* Call when the link's stream begins at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
-/* After a restart a master continues under a new id. True while the new stream has no bytes and no
- * replica knows its id: then the data still belongs to the old id, which another master may know.
- */
+/* After a restart a master continues under a new id. True while the new stream contains no bytes
+ * and no replica knows its id: then the data still belongs to the old id, which another master may
+ * know. */
 bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);

@@ -1,6 +1,6 @@
 /* arguments: KEYS and ARGV, the globals of scripts. The next script reuses the same two tables,
- * unless a script has changed them, which saves a short script the time to create and collect new
- * ones. Each call of a function uses new tables, because a library may keep them. */
+ * unless a script has changed them: a short script then spends no time on creating and collecting
+ * new ones. Each call of a function uses new tables, because a library may keep them. */
 #ifndef SERVER_SCRIPT_ARGUMENTS_H
 #define SERVER_SCRIPT_ARGUMENTS_H
 
@@ -19,7 +19,7 @@ struct argument_table {
 struct arguments {
     lua_State *lua;
     int globals; /* Lua's reference to the table of the scripts' globals */
-    bool shown;  /* the globals have KEYS and ARGV */
+    bool shown;  /* the globals contain KEYS and ARGV */
     struct argument_table keys, argv;
 };
 

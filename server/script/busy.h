@@ -7,14 +7,14 @@
  * - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
  * - requests, through all gates, which refuse commands without ALLOW_BUSY. The others (AUTH HELLO
  *   MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN REPLCONF, SCRIPT KILL, FUNCTION KILL and STATS)
- *   change no data, and are not delayed by a pause or by work on a key;
+ *   change no data, and neither a pause nor work on a key delays them;
  * - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
- *   except to clients that got messages from the script's call;
+ *   except to clients that received messages from the script's call;
  * - signals, the result of a child process, the checks of each second.
  *
- * These wait for the end of the script: expiry, eviction, policies, reclaiming, defragmentation,
- * blocked clients and their timeouts, delayed and paused clients, invalidations, messages of the
- * open transaction, new child processes, and the wall clock. */
+ * Everything else waits for the end of the script: expiry, eviction, policies, reclaiming,
+ * defragmentation, blocked clients and their timeouts, delayed and paused clients, invalidations,
+ * messages of the open transaction, new child processes, and the wall clock. */
 #ifndef SERVER_SCRIPT_BUSY_H
 #define SERVER_SCRIPT_BUSY_H
 
@@ -45,7 +45,7 @@ void busy_end(struct scripting *scripting);
 
 /* Makes the running script fail at once. Returns false if it has changed data. */
 bool busy_stop(struct scripting *scripting);
-/* SCRIPT KILL and FUNCTION KILL: replies. */
+/* Replies to SCRIPT KILL and FUNCTION KILL. */
 void busy_kill(struct scripting *scripting, struct call *call, bool function);
 
 #endif

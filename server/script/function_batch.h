@@ -1,5 +1,5 @@
-/* function_batch: adds all of its libraries to the data set, or none: one for FUNCTION LOAD, any
- * number for FUNCTION RESTORE. Depends on functions and on the store's write path. */
+/* function_batch: adds either all of its libraries to the data set or none: one for FUNCTION LOAD,
+ * any number for FUNCTION RESTORE. Depends on functions and on the store's write path. */
 #ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
 #define SERVER_SCRIPT_FUNCTION_BATCH_H
 
@@ -17,8 +17,8 @@ struct function_batch {
 void function_batch_init(struct function_batch *batch, struct functions *functions);
 void function_batch_drop(struct function_batch *batch);
 
-/* Compiles a library for the batch. Returns false if the batch, or `taken` unless NULL, contains
- * one of its name. */
+/* Compiles a library for the batch. Returns false if the batch, or `taken` unless that is NULL,
+ * contains a library of this name. */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
 /* May the batch be added to these libraries? With `replace`, it replaces libraries that have the

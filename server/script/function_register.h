@@ -8,7 +8,7 @@
 #include "server/script/function_table.h"
 
 /* Pushes the function. It adds functions to the library *loading, or fails if that is NULL;
- * `loading` must live as long as the state. Its errors are tables with Redis' message in `err`. A
+ * `loading` must live as long as the state. Its errors are tables whose `err` is Redis' message. A
  * callback is a reference in Lua's registry. */
 void function_register_push(lua_State *lua, struct function_library **loading);
 

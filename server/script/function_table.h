@@ -1,6 +1,6 @@
-/* function_table: finds the functions that compiled libraries have registered by their names. A
- * callback is a number here; the table does not call it. As in Redis 7.0, function names are
- * case-insensitive and unique among all libraries; library names are case-sensitive. */
+/* function_table: finds functions of compiled libraries by name. A callback is a number here; the
+ * table does not call it. As in Redis 7.0, function names are case-insensitive and unique among all
+ * libraries; library names are case-sensitive. */
 #ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
 #define SERVER_SCRIPT_FUNCTION_TABLE_H
 
@@ -25,7 +25,7 @@ struct function {
 
 struct function_library {
     uint64_t stamp; /* library_stamp of the code that was compiled */
-    size_t bytes;   /* memory of this and the functions */
+    size_t bytes;   /* memory of the library and its functions */
     struct function *first, *last;
     struct dict functions; /* the same, by name in lower case */
     size_t name_len;
@@ -60,7 +60,7 @@ struct function_library *function_library_new(struct bytes name);
 /* Adds a function. If the library contains one of that name, returns false, and the caller keeps
  * the callback. O(1) */
 bool function_library_register(struct function_library *library, const struct function_spec *spec);
-/* `table`: any table whose `release` can release the callbacks. */
+/* `table` may be any table whose `release` can release the callbacks. */
 void function_library_free(const struct function_table *table, struct function_library *library);
 
 struct function_library *function_table_library(const struct function_table *table,

@@ -2,7 +2,7 @@
  * the store's libraries, which it only reads, and on Lua; knows no command.
  *
  * Libraries change in the store first, by commands, by loading or by replay; functions_sync then
- * compiles what has changed. A library that is not set again keeps the values of its variables. */
+ * compiles those that have changed. All others keep the values of their variables. */
 #ifndef SERVER_SCRIPT_FUNCTIONS_H
 #define SERVER_SCRIPT_FUNCTIONS_H
 
@@ -32,16 +32,17 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
 void functions_drop(struct functions *functions);
 
 /* Compiles the libraries that have changed since the last call, and drops those that the store no
- * longer has. A library that does not compile is logged and has no functions. O(1) if no library
- * has changed. */
+ * longer contains. Logs a library that does not compile, and adds no functions of it. O(1) if no
+ * library has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
 /* Compiles a library, to be installed or freed (with functions->table). On failure, returns NULL
  * with Redis' message in `error`. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
-/* Replaces the library of this name. Call after functions_sync, and once the store has the new code
- * as `stored`. Ownership passes. No other library may have a function of the same name. */
+/* Replaces the library of this name and takes ownership. Call after functions_sync, and once the
+ * store contains the new code as `stored`. No other library may contain a function of the same
+ * name. */
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored);
 

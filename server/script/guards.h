@@ -1,5 +1,5 @@
 /* guards: tables that scripts can read but not change, and replacements for functions of Lua that
- * would bypass them, run without bound, or nest coroutines until C's stack is full. Depends on
+ * would bypass them, run without bound, or nest coroutines until C's stack overflows. Depends on
  * LuaJIT's libraries and the interpreter.
  *
  * A guard is an empty table that a script sees in place of the real one: its metatable finds fields
@@ -17,7 +17,7 @@ void guards_open(lua_State *lua);
 /* Replaces functions of Lua's own libraries, which must be open. */
 void guards_adapt(lua_State *lua);
 
-/* Replaces the table at the top of the stack by a guard for it. */
+/* Replaces the table at the top of the stack with a guard for it. */
 void guards_wrap(lua_State *lua);
 /* If the value at `index` is a guard, pushes its real table and returns true. */
 bool guards_push_real(lua_State *lua, int index);

@@ -18,7 +18,8 @@ enum {
     SCRIPT_ALLOW_STALE = 1 << 2,
     SCRIPT_NO_CLUSTER = 1 << 3,
     SCRIPT_CROSS_SLOT = 1 << 4,
-    SCRIPT_PLAIN = 1 << 5, /* has no shebang, so no flags: each command is checked instead */
+    SCRIPT_PLAIN = 1 << 5, /* without a shebang, and so without flags: each command is checked
+                            * instead */
 };
 
 struct host {
@@ -29,11 +30,11 @@ struct host {
     bool wrote;        /* ... and has changed data: the script can't be stopped any more */
 };
 
-/* Returns false, after replying with the error, if the caller's script must not run now. A caller
- * that only reads (EVAL_RO, EVALSHA_RO, FCALL_RO) runs it with SCRIPT_NO_WRITES. */
+/* Returns false, after replying with the error, if the caller's script must not run now. A
+ * read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) runs it with SCRIPT_NO_WRITES. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
-/* The monotonic time when the last command ended; before the first, when the script began. */
+/* The monotonic time at which the last command ended or, before the first, the script began. */
 int64_t host_usec(const struct host *host);
 
 /* May the script's user run this command with these keys and channels? True while no script runs.

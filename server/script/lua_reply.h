@@ -1,9 +1,14 @@
 /* lua_reply: replies as Lua values, and Lua values as replies, by Redis' rules of conversion.
  * Depends on LuaJIT and proto/resp.
  *
- * RESP2 inside a script: an integer is a number, a bulk a string, an array a table, a status {ok=},
- * an error {err=}, null false. RESP3 in addition: null nil, booleans, {double=}, {big_number=},
- * {verbatim_string={string=, format=}}, {map={}}, {set={member=true}}. */
+ *     RESP2      Lua           RESP3 also        Lua
+ *     integer    number        null              nil
+ *     bulk       string        boolean           boolean
+ *     array      table         double            {double=}
+ *     status     {ok=}         big number        {big_number=}
+ *     error      {err=}        verbatim string   {verbatim_string={string=, format=}}
+ *     null       false         map               {map={}}
+ *                              set               {set={member=true}} */
 #ifndef SERVER_SCRIPT_LUA_REPLY_H
 #define SERVER_SCRIPT_LUA_REPLY_H
 
@@ -31,20 +36,21 @@ struct lua_reply {
     } open[LUA_REPLY_DEPTH];
 };
 
-/* Begins a reply; write it to the writer that this returns. The stack needs two slots for each
+/* Begins a reply: write it to the writer that this returns. The stack needs two slots for each
  * level of nesting, and a few more. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);
 /* After the last write: exactly one value was pushed, even if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 
-/* Pushes an error as a table: {err=text}, with "ERR " in front of the text, unless the text begins
- * with '-' and has a space: as in Redis, it begins with an error code then. */
+/* Pushes an error as a table: {err=text}, with "ERR " in front of the text. If the text begins with
+ * '-' and contains a space, it already begins with an error code, as in Redis, and is left
+ * unchanged. */
 void lua_push_error(lua_State *lua, const char *text);
 
-/* Writes the value at the top as a reply, and pops it. Returns true if it was an error {err=}, or a
- * reply of more than `limit` bytes (0 for no limit). Then nothing is written, and the error's text
- * is at the top. */
+/* Writes the value at the top as a reply, and pops it. Returns true if the value was an error
+ * {err=}, or the reply exceeds `limit` bytes (0 for no limit): then nothing is written, and the
+ * error's text is at the top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 
 #endif

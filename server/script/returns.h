@@ -2,9 +2,9 @@
  * that errors name the line that Redis names.
  *
  * LuaJIT drops the frame of a function that ends with `return f()` before it calls f, even if f is
- * a C function, so an error of f has no line. Lua 5.1 keeps the frame, and Redis' errors have the
- * line. `return (f())` is no tail call, but it returns exactly one value, so only these returns get
- * parentheses:
+ * a C function, so an error of f names no line. Lua 5.1 keeps the frame, and Redis' errors name the
+ * line. `return (f())` is not a tail call, but returns exactly one value. Therefore only these
+ * returns are put in parentheses:
  * - `return redis.name(...)` and `return error(...)`, which return one value or none, unless the
  *   text uses these names in another way, perhaps for its own functions
  * - those of the chunk itself, if its caller uses only the first value */
@@ -28,8 +28,8 @@ struct returns {
     size_t count;
 };
 
-/* Finds none if the text is not Lua, or is nested too deeply. This is not a whole parser: a text
- * that it misreads does not compile with the parens: then compile it without them. O(text) */
+/* Finds nothing if the text is not Lua, or is nested too deeply. This is no complete parser: a text
+ * that it misreads does not compile with the parentheses; compile it without them then. O(text) */
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 

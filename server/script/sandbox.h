@@ -1,5 +1,5 @@
-/* sandbox: the globals that scripts see, which are the safe functions of Lua 5.1 in tables that
- * scripts can't change, and compiling. Depends on LuaJIT's libraries, ours and guards; knows no
+/* sandbox: the globals that scripts see: the safe functions of Lua 5.1, in tables that scripts
+ * can't change. Also compiles scripts. Depends on LuaJIT's libraries, ours and guards; knows no
  * command. */
 #ifndef SERVER_SCRIPT_SANDBOX_H
 #define SERVER_SCRIPT_SANDBOX_H
@@ -20,8 +20,9 @@ void sandbox_reset(lua_State *lua);
 int sandbox_refuse_missing(lua_State *lua);
 
 /* Compiles a text, never byte code: pushes the function and returns true, or pushes the error. The
- * functions that it defines see the sandbox's globals. first_only: the caller uses only the first
- * value that the chunk returns, so errors in its return statements can have a line (returns.h). */
+ * functions that it defines see the sandbox's globals. first_only says that the caller uses only
+ * the first value that the chunk returns, so that errors in its return statements can name a line
+ * (returns.h). */
 bool sandbox_compile(lua_State *lua, struct bytes text, const char *chunk_name, bool first_only);
 
 #endif

@@ -2,13 +2,13 @@
  * the commands that they may call, and one run of a script. Depends on engine; server/daemon adds
  * its commands to the table.
  *
- * Folder server/script: scripts and functions in Lua. script is one run; host runs the commands
- * of a script through the engine, after the checks that Redis makes for them; sandbox has the
- * globals that scripts see, guards keeps scripts from changing them, lib_redis is the table
- * redis among them; lua_reply converts replies to Lua values and back; scripts has the compiled
- * scripts, functions the compiled libraries; busy serves other clients while a script runs long;
- * returns makes errors name the line that Redis names. The texts of libraries are data
- * (store/library.h): nothing in store/ or server/cmd knows about Lua. Start here, then host.h.
+ * Folder server/script: scripts and functions in Lua. script is one run; host runs its commands
+ * through the engine, after the checks that Redis makes for them. sandbox makes the globals that
+ * scripts see, guards keeps scripts from changing them, lib_redis is the table redis among them;
+ * lua_reply converts replies to Lua values and back. scripts keeps the compiled scripts, functions
+ * the compiled libraries. busy serves other clients while a script runs long; returns makes errors
+ * name the line that Redis names. The texts of libraries are data (store/library.h): nothing in
+ * store/ or server/cmd knows about Lua. Start here, then host.h.
  *
  * May use: conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd
  * server/engine/observe server/disk/effect server/disk/format server/engine/react server/engine
@@ -38,14 +38,14 @@ struct scripting {
     const struct conf *conf;
     struct arguments arguments;
     int on_error;            /* Lua's reference to the function that describes an error */
-    int on_arguments;        /* to the one that passes the arguments */
+    int on_arguments;        /* to the function that passes the arguments */
     const char *name;        /* SHA-1 of the running script, or the function's name; or NULL */
     int64_t began_usec;      /* monotonic, as the next two */
     int64_t turned_usec;     /* when other clients were served last */
     int64_t alive_usec;      /* when busy.alive was called last */
     bool function;           /* a function runs, not a script */
     bool stopping;           /* SCRIPT KILL or FUNCTION KILL */
-    struct busy_wiring busy; /* set by server/daemon; without it other clients wait */
+    struct busy_wiring busy; /* set by server/daemon; without it, other clients wait */
 };
 
 struct scripting *scripting_new(struct engine *engine);
@@ -78,14 +78,15 @@ struct script_report script_report(struct scripting *scripting);
 
 enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
 
-/* Reads the number of keys, the argument before them, into `run`. Returns false after replying with
- * an error. */
+/* Reads the number of keys, the argument before the first key, into `run`. Returns false after
+ * replying with an error. */
 bool script_read_keys(struct call *call, struct script_run *run);
-/* find_keys of a row. An invalid number of keys counts as none, because a script may have none. */
+/* find_keys of a row. An invalid number of keys counts as none, since a script need not have
+ * any. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
-/* The compiled functions of the store's libraries; while a script runs, of the libraries as they
- * were when it began. */
+/* The compiled functions of the store's libraries. While a script runs, they stay as they were when
+ * it began. */
 struct functions *scripting_functions(struct scripting *scripting);
 
 /* MONITOR shows the call before the commands that the script calls. */

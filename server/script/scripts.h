@@ -1,5 +1,5 @@
-/* scripts: the compiled scripts, by their text and by its SHA-1. Keeps scripts of SCRIPT LOAD until
- * SCRIPT FLUSH, and the SCRIPTS_KEPT most recently used of those that only EVAL has sent. Depends
+/* scripts: the compiled scripts, found by their text or its SHA-1. Keeps scripts of SCRIPT LOAD
+ * until SCRIPT FLUSH, and the SCRIPTS_KEPT most recently used ones that only EVAL has sent. Depends
  * on sandbox. */
 #ifndef SERVER_SCRIPT_SCRIPTS_H
 #define SERVER_SCRIPT_SCRIPTS_H
@@ -36,7 +36,7 @@ struct scripts {
     struct script *last;         /* returned last by scripts_get or scripts_find; may be NULL */
     size_t recent_count;
     uint64_t evicted; /* scripts of EVAL dropped because there were more than SCRIPTS_KEPT */
-    size_t bytes;     /* of the scripts, without Lua's memory */
+    size_t bytes;     /* of the scripts, not counting Lua's memory */
 };
 
 void scripts_init(struct scripts *scripts, lua_State *lua);

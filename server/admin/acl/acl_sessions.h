@@ -12,12 +12,12 @@ struct acl_sessions {
 
 /* Closes the connections of all users that are deleted. */
 void acl_sessions_close_deleted(const struct acl_sessions *sessions);
-/* Call when the rules of one user have changed (ACL SETUSER): closes its sessions that are
- * subscribed to channels, or track keys by prefixes, that the user may no longer use. As in Redis,
- * channels are only checked if the user has lost a channel rule that it had `before`. */
+/* Call when ACL SETUSER has changed the rules of one user: closes its sessions that subscribe to
+ * channels, or track keys by prefixes, that the user may no longer use. As in Redis, channels are
+ * checked only if the user has lost a channel rule that it had `before`. */
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
                                const struct acl_user *before);
-/* Closes connections that are subscribed to channels, or track keys by prefixes, that their users
+/* Closes all connections that subscribe to channels, or track keys by prefixes, that their users
  * may no longer use. */
 void acl_sessions_check_channels(struct acl_sessions *sessions);
 

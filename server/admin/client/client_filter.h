@@ -25,7 +25,7 @@ enum client_text {
     CLIENT_TEXTS
 };
 
-/* The properties that a connection must have or, for options with NOT-, must not have. */
+/* The properties that a connection must have, or must not have for options with NOT-. */
 struct client_wish {
     uint64_t *ids; /* sorted, and owned by the filter; NULL selects every ID */
     size_t id_count;
@@ -46,8 +46,8 @@ struct client_filter {
 /* Selects all connections. */
 void client_filter_init(struct client_filter *filter, const struct call *call);
 void client_filter_drop(struct client_filter *filter);
-/* Parses the option at *i and moves *i past it. Returns false after sending an error: `unknown` if
- * there is no such option, or it lacks a value. */
+/* Parses the option at *i and moves *i past it. Returns false after sending an error, which is
+ * `unknown` if there is no such option or its value is missing. */
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
                          enum error unknown);
 bool client_filter_matches(const struct client_filter *filter, const struct client_info *info);

@@ -1,5 +1,5 @@
 /* Folder server/admin/command: COMMAND and its subcommands, made from the rows of all commands.
- * syntax makes the arguments of COMMAND DOCS from a row's syntax line. Start with
+ * syntax derives the arguments of COMMAND DOCS from a row's syntax line. Start with
  * command_commands.c.
  *
  * May use: conf proto/resp server/admin server/base server/cmd/call server/net

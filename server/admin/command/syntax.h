@@ -4,7 +4,7 @@
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
- * Words in capitals and the symbols = ~ * $ are tokens, others are values; [] encloses an optional
+ * Words in capitals, and the symbols =~ * $ are tokens, others are values; [] encloses an optional
  * part, <> a choice separated by |; [words ...] after the same words: they may be repeated. */
 #ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
 #define SERVER_ADMIN_COMMAND_SYNTAX_H
@@ -19,9 +19,9 @@ enum { SYNTAX_NODES_MAX = 96, SYNTAX_NONE = -1 };
 struct syntax_node {
     enum syntax_kind kind;
     struct bytes name;  /* of a value or block; a view of the line, like `token` */
-    struct bytes token; /* SYNTAX_TOKEN itself, or the one before a value or block */
+    struct bytes token; /* of a SYNTAX_TOKEN itself, or before a value or block */
     bool optional, multiple;
-    bool repeats_token; /* if multiple: the token is repeated too */
+    bool repeats_token; /* if multiple: repeated with each value */
     int child, next;    /* indexes, or SYNTAX_NONE */
 };
 

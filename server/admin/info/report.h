@@ -18,7 +18,7 @@ struct report {
     struct outbuf text;
 };
 
-/* A field and its value. BYTES makes two fields: `name` and name_human, such as 1.20M. */
+/* A field and its value. BYTES writes two fields: `name`, and name_human such as 1.20M. */
 enum info_kind {
     INFO_COUNT,
     INFO_NUMBER,
@@ -70,7 +70,7 @@ struct info_row {
     {                                                                                              \
         .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
     }
-/* A field of Redis that counts something that this server does not have: always 0. */
+/* A field of Redis that counts something which never happens here: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))

@@ -12,13 +12,13 @@
 
 /* Does argument i equal this word, ignoring case? False past the end. Replies nothing. */
 bool arg_is(const struct call *call, int i, const char *word);
-/* The index of the word that argument i equals, ignoring case; -1: none of them. */
+/* The index of the word that argument i equals, ignoring case, or -1. */
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
 /* For options of commands that Redis does not have: errors name the option at argument i, where
- * Redis' commands reply "syntax error". The first replies with the error, whose format takes one
- * "%.*s", and returns false; the second replies unless an argument follows. */
+ * Redis' commands reply "syntax error". arg_refuse_option replies with the error, whose format has
+ * one "%.*s", and returns false; the other replies unless an argument follows. */
 bool arg_refuse_option(struct call *call, int i, enum error error);
 bool arg_has_value(struct call *call, int i);
 /* The precision to pass to failf if its format prints this argument with "%.*s". */
@@ -38,8 +38,8 @@ bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
 enum ttl_unit { TTL_SECONDS, TTL_MSEC, TTL_UNIX_SECONDS, TTL_UNIX_MSEC };
 bool arg_ttl_unit(const struct call *call, int i,
                   enum ttl_unit *unit); /* false, without a reply, for another word */
-/* Converts the number at i to an absolute deadline; relative numbers count from txn->now. An
- * overflow is an error, and so is a number of 0 or less if must_be_positive (SET, GETEX). */
+/* Converts the number at i to an absolute deadline; relative numbers count from txn->now. Fails on
+ * overflow and, if must_be_positive (SET, GETEX), for a number of 0 or less. */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at);
 
 /* Returns the entry of argument i without updating its access time, for commands like TTL and
@@ -50,8 +50,8 @@ struct entry *peek_key(struct call *call, int i);
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
 /* The same for reading: also counts a hit or miss. */
 bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
-/* Returns `entry`, or creates an empty value if that is NULL. Call only right before a mutator
- * fills it. */
+/* Returns `entry`, or creates an empty value if `entry` is NULL. Call only right before a mutator
+ * fills the value. */
 struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type);
 
 /* Converts a [start, stop] pair of indexes (negative: from the end) to the half-open range [*from,

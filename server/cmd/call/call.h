@@ -1,5 +1,5 @@
 /* call: one run of a command, with its arguments, transaction and reply. A data command sees
- * nothing else of the server, so scripts, replay and the module can run it too.
+ * nothing else of the server. That is why scripts, replay and the module can run it too.
  *
  * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
  * receives a struct call: arguments, transaction, output, session. args parses arguments, error
@@ -22,7 +22,7 @@
 
 struct session;
 
-/* The reply to a client that waited in vain, or must not wait. */
+/* The reply to a client that waited in vain or may not wait. */
 enum no_answer {
     ANSWER_NULL,    /* a null array */
     ANSWER_EMPTY,   /* an empty array */
@@ -38,19 +38,19 @@ struct block_request {
     enum type type;
     msec until; /* instant of the timeout; NEVER without one */
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
-     * ready then, or earlier through an effect. With 0 or NEVER, only an effect makes them
-     * ready. */
+     * ready at that instant, or earlier through an effect; with 0 or NEVER only through an
+     * effect. */
     msec again;
     int64_t usec; /* for observe: duration of the first run */
     enum no_answer no_answer;
 
-    /* Clients with the same command may need different elements. This argument, the name of a
-     * stream's group or a number of elements, decides: if one client finds nothing, all with the
-     * same command and argument do. With 0, all with the same command do, but those that read
-     * streams are tried one by one. */
+    /* Decides for which clients a failed try speaks, because clients with the same command may need
+     * different elements. This argument is the name of a stream's group or a number of elements: if
+     * one client finds nothing, nor will others with the same command and argument. With 0 the
+     * command alone decides, but clients that read streams are tried one by one. */
     int group;
-    /* Run again even if a key is gone or changes its type, to reply with an error; for a prefix,
-     * even if a client before this one has found nothing. */
+    /* Run again even if a key is gone or its type changes, to reply with an error; for a prefix,
+     * even if a client that blocked earlier has found nothing. */
     bool or_gone;
     /* For streams: */
     bool or_claims; /* run again even if only a group's pending entries change */
@@ -68,8 +68,8 @@ struct call {
     struct session *session;     /* opaque to data commands */
     void *context;               /* the context with which the command's group was added */
     struct block_request *block; /* filled by a command to block; NULL if it can't (MULTI) */
-    /* NULL on the first run. Otherwise the call was blocked and runs again because this key is
-     * ready. If it still finds nothing, it sends no reply and fills `block` again. */
+    /* NULL on the first run. Otherwise the call was blocked, and runs again because this key is
+     * ready. If it still finds nothing, it must send no reply and fill `block` again. */
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
     uint16_t by_script;  /* then TRAIL_SCRIPT */
@@ -79,14 +79,15 @@ struct call {
     char error_code[16]; /* the error's first word, as "ERR"; "" to count no error */
 };
 
-/* Runs the row's function in call->txn, where the caller has begun the call with txn_call. The only
- * way to run a command: for requests, EXEC, scripts, blocked clients, replay and the module. The
- * session may be NULL. The caller sets txn->no_expiry and no_purge, which decide whether the call
- * sees expired data. Fails with OOM if the system lacks the memory that the call needs. */
+/* Runs the row's function in call->txn, where the caller has begun the call with txn_call. This is
+ * the only way to run a command: for requests, EXEC, scripts, blocked clients, replay and the
+ * module. The session may be NULL. The caller sets txn->no_expiry and no_purge, which decide
+ * whether the call sees expired data. Fails with OOM if the system lacks the memory that the call
+ * needs. */
 void call_run(struct call *call);
 
-/* Is there memory for a copy of this many bytes and for its journal record? Rows with COPIES have
- * it checked for the values at all their keys. */
+/* Is there memory for a copy of this many bytes and its journal record? For rows with COPIES,
+ * checked for the values at all their keys. */
 bool call_has_room(size_t bytes);
 
 /* The flags that count before the call runs: those of its row, or those that its script declares.

@@ -1,4 +1,4 @@
-/* call_time: measures a call that blocks, from its first run until its reply. In microseconds of
+/* call_time: measures a call that blocks, from its first run until its reply, in microseconds of
  * the monotonic clock. */
 #ifndef SERVER_CMD_CALL_CALL_TIME_H
 #define SERVER_CMD_CALL_CALL_TIME_H

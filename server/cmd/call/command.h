@@ -1,9 +1,8 @@
 /* command: defines a command as one row of data, and the table of rows. COMMAND, the ACL and the
  * reference are all made from the rows, so that they can't disagree.
  *
- * A file of commands ends with its rows and exports them as one group. wiring adds the groups to
- * the table, each with its context: the part of the server that its commands may use in addition to
- * the store. */
+ * A file of commands ends with its rows, exported as one group. wiring adds each group to the table
+ * with its context: the part of the server that its commands may use in addition to the store. */
 #ifndef SERVER_CMD_CALL_COMMAND_H
 #define SERVER_CMD_CALL_COMMAND_H
 
@@ -47,8 +46,8 @@ enum {
     KEEPS_CACHING = 1 << 27,       /* does not end the effect of CLIENT CACHING */
     OTHER_DATABASES = 1 << 23,     /* can use or select another database */
     NAMES_MEMBERS = 1 << 20,       /* reads only members that its arguments name */
-    RUNS_SCRIPT = 1 << 21, /* check first whether memory is left for the script's commands */
-    COUNTS_KEYS = 1 << 22, /* delayed while many expired keys are left: see counts_keys */
+    RUNS_SCRIPT = 1 << 21,         /* first check that memory is left for the script's commands */
+    COUNTS_KEYS = 1 << 22,         /* delayed while many expired keys are left: see counts_keys */
 };
 
 /* ACL categories that can't be derived from flags and group, and which arguments are channels. */
@@ -127,20 +126,20 @@ enum { KEY_SPECS_MAX = 3 };
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
     }
 
-/* Forms of a reply, each as "form: when". A form names types as RESP3 has them:
+/* Forms of a reply, each as "form: when". A form uses the names of RESP3's types:
  *
- *     OK              a simple string, this one; simple: any
- *     bulk 'text'     a string; exactly this one
+ *     OK              this simple string; simple: any
+ *     bulk 'text'     exactly this string; bulk: any
  *     integer double null verbatim
- *     null-array      RESP3's null; in RESP2 *-1 where null is $-1
- *     [bulk integer]  an array of these two; [bulk ...]: of any number of strings
+ *     null-array      null in RESP3; *-1 in RESP2, where null is $-1
+ *     [bulk integer]  an array of these two; [bulk ...]: any number of strings
  *     map[...] set[...] push[...]
  *     a|b             one of them
  *     any             anything
  *     none            there is no reply
  *
  * In RESP2, doubles and verbatim strings are bulk strings; maps, sets and pushes are flat arrays.
- * Where the protocols differ otherwise, each has its own form, after "RESP2 " or "RESP3 ". */
+ * Where the protocols differ in another way, there are two forms, after "RESP2 " and "RESP3 ". */
 #define REPLIES(...)                                                                               \
     (const char *const[])                                                                          \
     {                                                                                              \
@@ -179,11 +178,11 @@ struct command {
     unsigned acl;
     struct key_range keys;
     /* For MOVABLE_KEYS: stores the positions of the keys in `positions` (room for argc) and returns
-     * their number, or -1 if the arguments are invalid. Called by command_keys, which has checked
-     * that argc fits the arity. */
+     * their number, or -1 if the arguments are invalid. command_keys calls it after checking that
+     * argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* The argument that is a prefix of keys, with '*', or 0. A user needs permission for all keys
-     * with the prefix. */
+    /* The argument that is a prefix of keys, with '*', or 0. The user needs permission for every
+     * key that the prefix may match. */
     int prefix;
     /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;
@@ -194,23 +193,24 @@ struct command {
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
     /* For COUNTS_KEYS: does this call count keys? NULL if each call does. */
     bool (*counts_keys)(const struct call *call);
-    /* Does a thread have to prepare something first, such as a file, for which running the call
-     * would wait? Begins that, or finds it running. NULL if no call of this row needs that. */
+    /* Must a thread first prepare something, such as a file, for which running the call would wait?
+     * Begins the preparation unless it runs already. NULL if no call of this row needs any. */
     bool (*prepares)(const struct call *call);
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
     const char *tips;       /* for proxies, separated by spaces, or NULL */
     const char *since;      /* the version of Redis, or of expired, that introduced it */
-    const char *origin;     /* the product it comes from, if neither Redis nor expired */
+    const char *origin;     /* the product that it comes from, if not Redis or expired */
     const char *complexity; /* "O(1)" */
     const char *syntax;     /* without the name */
     const char *summary;
-    const char *const *replies; /* REPLIES(...): every form of a reply except errors */
-    const uint16_t *errors;     /* ERRORS(...), without those that any command may get; or NULL */
+    const char *const *replies;        /* REPLIES(...): every form of a reply except errors */
+    const uint16_t *errors;            /* ERRORS(...), without those that any command may return; or
+                                        * NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 
-/* A table of commands, and what its rows have in common. */
+/* A table of commands, with the properties that its rows share. */
 struct command_group {
     const char *name; /* string, list, set, hash, sorted-set, generic, dehydrator, ... */
     const struct command *rows;
@@ -244,11 +244,11 @@ struct command_ref {
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
-/* rename-command: the command can then be found only by its new name; "" disables it. Call
- * before clients connect. Returns NULL, or Redis' error, which is a constant. */
+/* For rename-command: only the new name then finds the command; "" disables it. Call before clients
+ * connect. Returns NULL, or Redis' error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
-/* Like commands_find and commands_match, but by the names in the rows, regardless of renaming: for
- * ACL rules and files of other servers. O(n) */
+/* Like commands_find and commands_match, but by the names in the rows, as if nothing were renamed:
+ * for ACL rules and files of other servers. O(n) */
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
 struct command_ref commands_match_original(const struct commands *commands, int argc,
                                            const struct bytes *argv);
@@ -263,8 +263,7 @@ size_t commands_count(const struct commands *commands);
 /* The i-th subcommand of a row; its row is NULL if there are fewer. */
 struct command_ref commands_subcommand(struct command_ref ref, size_t i);
 struct command_ref commands_at(const struct commands *commands,
-                               size_t index); /* in the order in which they were added, without
-                                                 disabled ones */
+                               size_t index); /* in the order of adding, without disabled ones */
 
 /* Visits each row and subcommand with its stats, except disabled commands. */
 void commands_each_stats(struct commands *commands,
@@ -272,9 +271,9 @@ void commands_each_stats(struct commands *commands,
 
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* The value of a numkeys argument, at most argc; 0 if it is invalid. Stops at the
- * first byte that is not a digit, like Redis, which uses atoi() here: the command itself refuses
- * such a number, but the ACL check, which needs the keys, comes first. */
+/* The value of a numkeys argument, at most argc, or 0 if it is invalid. Stops at the first byte
+ * that is not a digit, as Redis does with atoi(). The command itself refuses such a number, but the
+ * ACL check, which needs the keys, runs first. */
 int command_count_keys(struct bytes arg, int argc);
 /* Stores the positions of the keys in a call (room for argc). Returns their number, or -1 if the
  * arguments are invalid or their number does not fit the arity. */

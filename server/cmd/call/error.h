@@ -483,8 +483,8 @@ struct call;
 const char *error_text(enum error error); /* the text, or the format */
 void error_reply(struct call *call, enum error error);
 void error_reply_named(struct call *call, enum error error);
-/* These reply with the error. They return false, so that a parser writes `return ok || fail(...)`;
- * inline, so that the compiler knows it. */
+/* These reply with the error. They return false, so that a parser can write `return ok ||
+ * fail(...)`, and are inline, so that the compiler sees the false. */
 static inline bool fail(struct call *call, enum error error)
 {
     error_reply(call, error);
@@ -499,8 +499,8 @@ static inline bool fail_named(struct call *call, enum error error)
 /* Uses the error's text as the format of the values. Control bytes from clients are replaced when
  * the reply is written. */
 bool failf(struct call *call, enum error error, ...);
-/* Replies with a text from elsewhere, such as a script; its first word is the code. `counted`: the
- * statistics already contain the error. */
+/* Replies with a text from elsewhere, such as a script, whose first word is the code. `counted`:
+ * the statistics already include the error. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);
 
 #endif

@@ -1,4 +1,4 @@
-/* pause: which requests CLIENT PAUSE and FAILOVER delay, and until when. */
+/* pause: the requests that CLIENT PAUSE and FAILOVER delay, and until when. */
 #ifndef SERVER_CMD_CALL_PAUSE_H
 #define SERVER_CMD_CALL_PAUSE_H
 
@@ -34,14 +34,14 @@ static inline bool pause_is_on(const struct pause *pause)
     return pause->kind != PAUSE_NONE || pause->failover;
 }
 
-/* Call when the system clock is set: the pause keeps its length. */
+/* Call when the system clock was set: moves the end, so that the pause keeps its length. */
 static inline void pause_clock_set(struct pause *pause, msec by)
 {
     if (pause->kind == PAUSE_NONE || instant_after(pause->until, by, &pause->until)) return;
     pause->until = INSTANT_MAX;
 }
 
-/* Returns the kind of requests to delay now. Ends the pause if it is over. */
+/* Returns the kind of requests to delay now, after ending a pause that is over. */
 static inline enum pause_kind pause_now(struct pause *pause, msec now)
 {
     if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);

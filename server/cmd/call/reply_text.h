@@ -8,7 +8,7 @@
 
 /* The function of a HELP subcommand that lists the rows beside it: syntax and summary of each. */
 void cmd_help(struct call *call);
-/* The reply of a HELP subcommand with a text of its own: these lines and two about HELP itself. */
+/* Replies to a HELP subcommand with a text of its own: these lines, then two about HELP itself. */
 void reply_help(struct call *call, const char *const *lines, size_t count);
 
 /* Replies with the text as one verbatim string and drops it. */

@@ -1,5 +1,5 @@
-/* role: the state of replication that the gates check. Set by replica/. A master without replicas
- * is all false. */
+/* role: the state of replication that the gates check, set by replica/. All fields of a master
+ * without replicas are false. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H
 

@@ -16,7 +16,7 @@ struct saved_call {
 /* Returns NULL if memory runs out. Free the copy with mem_free. */
 struct saved_call *saved_call_new(const struct call *call);
 
-/* Makes a call from the copy for this session, still without a transaction. */
+/* Makes a call for this session from the copy, still without a transaction. */
 struct session;
 struct call saved_call_again(const struct saved_call *saved, struct session *session);
 

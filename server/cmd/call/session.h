@@ -1,4 +1,4 @@
-/* session: the state of a client between its commands, as plain fields and as pointers that other
+/* session: the state of a client between its commands: plain fields, and pointers to what other
  * modules own. Knows no sockets: a connection embeds a session, and tests make one without a
  * connection. */
 #ifndef SERVER_CMD_CALL_SESSION_H
@@ -15,7 +15,7 @@ struct acl_user;       /* acl: its user */
 struct trail;          /* store/trail: who set deadlines */
 struct multi;          /* multi: commands queued since MULTI */
 struct watching;       /* watch: keys that this session watches */
-struct delayed;        /* settle: the delay of its next request */
+struct delayed;        /* settle: the delay of this session's next request */
 struct preparing;      /* preparing: the wait of its next request for a thread */
 struct blocked_client; /* blocked: the keys and the command that it is blocked on */
 struct subscriber;     /* pubsub: its subscriptions */
@@ -52,13 +52,14 @@ struct session {
     uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
     struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
-    uint16_t author;       /* its number in the trail; 0 before its first record. Of that, see */
+    uint16_t author;       /* of the trail's author, which stands for the session; 0 before its
+                            * first record */
     struct trail *trail;   /* session_forget_author */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* NULL unless it is a subcommand */
-    /* Called by session_notify and session_wake: sends the output and schedules the requests that
+    /* Called by session_notify and session_wake: sends the output, and schedules the requests that
      * arrived during the wait. NULL in tests. Must not free any session, because callers still use
-     * it: connections are closed at the end of the turn. */
+     * it; connections are closed at the end of the turn. */
     void (*changed)(struct session *session);
     /* Has the client closed its connection, even if nothing has read that yet? NULL in tests. */
     bool (*has_gone)(struct session *session);
@@ -68,24 +69,24 @@ struct session {
 void session_init(struct session *session, struct outbuf *out);
 
 /* Makes the session wait: no further request of it runs until session_wake. The state must be
- * SERVING. `forget` removes the session from the list that keeps its wait; called once, when the
- * wait ends for any reason. */
+ * SERVING. `forget` removes the session from the list that keeps its wait. It is called once, when
+ * the wait ends for any reason. */
 void session_wait(struct session *session, enum wait_reason reason,
                   void (*forget)(struct session *session));
 /* Ends the session's wait without waking it, for example to close it. No effect if it does not
  * wait. */
 void session_end_wait(struct session *session);
-/* Ends the session's wait, if any: its output is sent, and its requests run in the next turn. */
+/* Ends the session's wait, if any: sends its output, and runs its requests in the next turn. */
 void session_wake(struct session *session);
-/* Call when the session's name or user changes, and when it ends: records in the trail that it
- * causes from now on are of another author. */
+/* Call when the session's name or user changes, and when the session ends: its later records in the
+ * trail then name another author. */
 void session_forget_author(struct session *session);
 /* Call after appending to out outside the session's own requests: sends the output. */
 void session_notify(struct session *session);
 /* For a new session over TLS, whose client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);
 void session_end_handshake(struct session *session); /* no effect if there is none */
-/* No further request runs, and the connection is closed once the replies are sent. Ends a wait. */
+/* Runs no further request and closes the connection once the replies are sent. Ends a wait. */
 void session_close(struct session *session);
 /* Closes the connection at the end of the turn without sending further replies. Ends a wait. */
 void session_end(struct session *session);
@@ -93,14 +94,14 @@ static inline bool session_is_over(const struct session *session)
 {
     return session->state == SESSION_CLOSING || session->state == SESSION_ENDED;
 }
-/* Does the client wait for the server? If so, CLIENT LIST shows it as blocked, and it is not closed
+/* Does the client wait for the server? Then CLIENT LIST shows it as blocked, and it is not closed
  * as idle. */
 static inline bool session_is_blocked(const struct session *session)
 {
     return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;
 }
-/* Returns where to append pushes to the session, which are no replies. While EXEC replies they are
- * collected, so that they follow its array. */
+/* Returns where to append pushes to the session. While EXEC replies, pushes are collected, so that
+ * they follow its array. */
 static inline struct outbuf *session_push_out(const struct session *session)
 {
     return session->pushes != NULL ? session->pushes : session->out.out;

@@ -7,9 +7,9 @@
  *      |           |       |        |
  *      +-----------+->ENDED<--------+      freed at the end of the turn
  *
- * A request that can't run now or has no reply yet makes its session wait. The requests after it
- * stay in the input, so that replies keep their order. One reason at a time is enough, because only
- * a running request can make its session wait, and none runs during a wait.
+ * A request that can't run or reply yet makes its session wait. The requests after it stay in the
+ * input, so that replies keep their order. One reason at a time is enough: only a running request
+ * can make its session wait, and no request runs during a wait.
  *
  * Only session.c changes a state. */
 #ifndef SERVER_CMD_CALL_SESSION_STATE_H
@@ -32,11 +32,11 @@ enum wait_reason {
     WAIT_KEY,        /* BLPOP: for a key or a timeout (engine/react/blocked.h) */
     WAIT_REPLICAS,   /* WAIT: for replicas and the journal (replica/waits.h); FAILOVER: for the
                         addresses of a name */
-    WAIT_LONG_REPLY, /* for an answer that takes longer than a turn (engine/long_queries.h) */
+    WAIT_LONG_REPLY, /* for a reply that takes longer than a turn (engine/long_queries.h) */
     WAIT_SETTLING,   /* for a key with many expired members (engine/settle.h) */
     WAIT_PREPARING,  /* for a thread that prepares its request (engine/preparing.h) */
     WAIT_PAUSE,      /* for the end of CLIENT PAUSE (net/requests.c) */
-    /* Caused by the client itself; CLIENT LIST does not show it as blocked. */
+    /* Caused by the client itself, so CLIENT LIST does not show it as blocked. */
     WAIT_PENALTY, /* after a failed login, which also delays its replies (net/limits.c) */
     WAIT_OUTPUT,  /* for the client to read its replies; its input is not read */
     WAIT_REASONS,

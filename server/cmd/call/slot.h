@@ -1,5 +1,5 @@
-/* slot: the slots of Redis Cluster. Computes the slot of a key, and checks that all keys of a call
- * are in one slot. Depends on command rows. */
+/* slot: the slots of Redis Cluster: computes the slot of a key, and checks that all keys of a call
+ * share one. Depends on command rows. */
 #ifndef SERVER_CMD_CALL_SLOT_H
 #define SERVER_CMD_CALL_SLOT_H
 
@@ -13,7 +13,7 @@ enum { SLOTS = 16384, SLOT_NONE = -1 };
  * key. O(length) */
 int slot_of(struct bytes key);
 
-/* Are all keys of the call in one slot, and in *slot unless that is SLOT_NONE? Sets *slot. A prefix
+/* Are all keys of the call in one slot, namely *slot unless that is SLOT_NONE? Sets *slot. A prefix
  * of keys needs a tag in braces. */
 bool slot_is_one(const struct call *call, int *slot);
 

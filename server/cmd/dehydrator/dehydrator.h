@@ -1,10 +1,9 @@
-/* Folder server/cmd/dehydrator: dehydrators, which give elements back when they are due
- * (doc/dehydrators.md): dehydrator adds and reads elements by id (dehydrator_push has the
- * options of a push), dehydrator_due hands out due ones, for good (POLL) or for the time of a
- * lease (CLAIM: an element that is not acknowledged before the lease ends is due again),
- * dehydrator_claims ends claims and moves deadlines, dehydrator_look counts and lists,
- * dehydrator_cron shows schedules by the calendar. The value is store/type/dehydrator. Start with
- * dehydrator.c.
+/* Folder server/cmd/dehydrator: dehydrators, which return elements when they are due
+ * (doc/dehydrators.md). dehydrator adds and reads elements by id, and dehydrator_push parses the
+ * options of a push. dehydrator_due delivers due elements, for good (POLL) or under a lease (CLAIM:
+ * an element that is not acknowledged before the lease ends is due again). dehydrator_claims ends
+ * claims and moves deadlines, dehydrator_look counts and lists, dehydrator_cron shows schedules by
+ * the calendar. The value is store/type/dehydrator. Start with dehydrator.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H

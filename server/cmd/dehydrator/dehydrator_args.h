@@ -12,7 +12,7 @@
 bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 /* Parses the lease at argument i, at least 1 ms; *at is its end. */
 bool arg_lease(struct call *call, int i, msec *at);
-/* Parses the prefix of keys at argument i, which ends with '*'; *prefix is without it. */
+/* Parses the prefix of keys at argument i. *prefix leaves out the '*' with which it must end. */
 bool arg_prefix(struct call *call, int i, struct bytes *prefix);
 /* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
 bool arg_instant(struct call *call, int i, msec *at);
@@ -24,8 +24,8 @@ const struct schedule *find_schedule(struct call *call, struct bytes text, struc
 
 /* Finds an element by its id. Returns NULL if there is none, or if entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
-/* Until when an element that has been claimed `deliveries` times stays claimed if it is not
- * acknowledged: the end of its lease plus the back-off of the policy (NULL for none). */
+/* Returns the end of a claim that is not acknowledged, for an element that has been claimed
+ * `deliveries` times: the end of its lease plus the policy's back-off (NULL for none). */
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries);
 /* The policy with a BACKOFF that applies to the key, or NULL. */

@@ -6,17 +6,17 @@
 #include "server/cmd/call/args.h"
 #include "store/type/dehydrator.h"
 
-/* What a push does if the id exists; NEW: an error. */
+/* What a push does if the id exists. NEW fails. */
 enum push_mode { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE };
 
-/* A push to the key of argument 1. */
+/* A push of one element to the key of argument 1. */
 struct push {
     struct entry *entry; /* NULL if the key is missing; push_element then creates it */
     msec at;
     enum push_mode mode;
     msec at_most; /* of POSTPONE: the longest span after the first push, or 0 for no limit */
     msec remember, every;    /* 0 if not given */
-    struct bytes cron, zone; /* of CRON, valid; the first one is empty if it was not given */
+    struct bytes cron, zone; /* of CRON, and valid; cron is empty without the option */
 };
 
 enum pushed {

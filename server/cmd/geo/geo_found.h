@@ -24,14 +24,14 @@ struct geo_found {
     struct outbuf texts; /* copies of members */
 };
 
-/* Finds the members within the shape, cell by cell, at most `limit`, or with 0 all. Returns false
- * without memory for all of them. Free the result with geo_found_drop, even if it is incomplete.
- * O(log n + members of the cells) */
+/* Finds at most `limit` members within the shape, or all if that is 0, cell by cell. Returns false
+ * if memory for all of them runs out. Free the result with geo_found_drop, even if it is
+ * incomplete. O(log n + members of the cells) */
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit);
 void geo_found_drop(struct geo_found *found);
 
-/* Sorts the `wanted` nearest (or farthest) matches to the front; the others are in no order.
+/* Sorts the `wanted` nearest (or farthest) matches to the front and leaves the rest unsorted.
  * O(count + wanted * log(wanted)) expected */
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
 

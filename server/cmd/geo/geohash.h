@@ -1,9 +1,9 @@
 /* geohash: encodes points on the earth as 52-bit numbers, and finds the ranges of numbers that
  * cover a shape. Depends on arithmetic only.
  *
- * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857),
- * those of the longitude being the odd (higher) ones. Points close to each other mostly have close
- * numbers, and a cell of any size is one range of numbers. The idea is Gustavo Niemeyer's geohash
+ * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857);
+ * the longitude supplies the odd (higher) bits. A cell of any size is one range of numbers, and
+ * points close to each other mostly have close numbers. The idea is Gustavo Niemeyer's geohash
  * (2008) and G. M. Morton's order (1966). Distances use the haversine formula on a sphere. */
 #ifndef SERVER_CMD_GEO_GEOHASH_H
 #define SERVER_CMD_GEO_GEOHASH_H
@@ -50,7 +50,7 @@ struct score_range {
 };
 
 /* Finds the cells that cover the shape: the centre's cell, then its neighbours to the north, south,
- * east, west, north-east, north-west, south-east and south-west, without those outside the box
+ * east, west, north-east, north-west, south-east and south-west, leaving out those outside the box
  * around the shape. Returns their number. */
 enum { GEO_CELLS_MAX = 9 };
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX]);

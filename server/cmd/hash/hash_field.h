@@ -7,7 +7,7 @@
 #include "server/cmd/call/args.h"
 #include "store/type/hash.h"
 
-/* `entry` is a hash, or NULL for a missing key, which has no fields. */
+/* `entry` is a hash, or NULL for a missing key. */
 static inline bool has_field(const struct entry *entry, struct bytes field)
 {
     struct bytes value;

@@ -1,7 +1,7 @@
 /* Folder server/cmd/key: commands on keys of any type: DEL, RENAME, TYPE (key), EXPIRE and TTL
  * (key_expire), SCAN, KEYS, DBSIZE (key_scan), COPY, MOVE, SWAPDB (key_copy), DUMP and RESTORE
- * (dump), SORT, OBJECT and POLICY. policy_args is shared with the configuration file and the
- * module. Start with key.c.
+ * (dump), SORT, OBJECT and POLICY. The configuration file and the module use policy_args too. Start
+ * with key.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_KEY_KEY_H

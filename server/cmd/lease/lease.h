@@ -1,4 +1,5 @@
-/* Folder server/cmd/lease: the commands of leases. Start with lease.c.
+/* Folder server/cmd/lease: the commands of leases, which are locks and permits with an end
+ * (doc/leases.md). Start with lease.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_LEASE_LEASE_H

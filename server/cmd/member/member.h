@@ -1,6 +1,7 @@
-/* Folder server/cmd/member: deadlines of members: HEXPIRE, SEXPIRE, ZEXPIRE and their families
- * (member_expire), and the commands of KeyDB and Dragonfly for the same purpose (other_servers).
- * set, hash and zset use member_args for their own options. Start with member_expire.c.
+/* Folder server/cmd/member: deadlines of members. member_expire implements HEXPIRE, SEXPIRE,
+ * ZEXPIRE and their families, other_servers the commands of KeyDB and Dragonfly for the same
+ * purpose. set, hash and zset parse options of their own with member_args. Start with
+ * member_expire.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_MEMBER_MEMBER_H

@@ -6,7 +6,7 @@
 #include "server/cmd/call/args.h"
 
 /* The latest deadline of a member that this call may set. Clients are limited to 46 bits, as in
- * Redis. Valkey 9 is not limited, so the commands of its stream and files are not either. */
+ * Redis. Valkey 9 has no such limit, so commands from its stream and files have none either. */
 msec member_deadline_max(const struct call *call);
 
 /* The words for members in arguments and errors: FIELDS for hashes, MEMBERS for other types. */
@@ -16,8 +16,8 @@ struct member_words {
 };
 extern const struct member_words field_words, member_words;
 
-/* Parses the number at i in this unit, 0 or more, as the deadline of a member. It may have passed;
- * the caller then removes the member. */
+/* Parses the number at i in this unit, 0 or more, as the deadline of a member. If it has passed,
+ * the caller must remove the member. */
 bool arg_member_deadline(struct call *call, int i, enum ttl_unit unit, msec *at);
 
 /* Returns whether argument i begins with a digit, or with a minus and a digit. */
@@ -28,8 +28,8 @@ bool arg_looks_like_number(const struct call *call, int i);
  * below 1. */
 bool arg_member_block(struct call *call, int i, const struct member_words *words,
                       enum error bad_count);
-/* The number of members, if "FIELDS numfields" is at i and i + 1 and at least that many arguments
- * follow; else 0. Replies nothing. */
+/* The number of members if "FIELDS numfields" is at i and i + 1 and at least that many arguments
+ * follow; otherwise 0. Replies nothing. */
 int arg_member_count(const struct call *call, int i, const struct member_words *words);
 
 /* The options EX, PX, EXAT, PXAT and KEEPTTL. */
@@ -42,13 +42,13 @@ struct member_life {
 /* Parses such an option at *i and moves *i to the argument after it. */
 enum arg_taken arg_member_life(struct call *call, int *i, struct member_life *life);
 
-/* Parses the seconds at i, 1 or more, in the forms that take only seconds. */
+/* Parses the seconds at i, 1 or more, for the forms whose only unit is the second. */
 bool arg_member_seconds(struct call *call, int i, struct member_life *life);
 
-/* Returns whether the deadline has passed. The caller then removes the member after the put. */
+/* Returns whether the deadline has passed. If so, the caller removes the member after the put. */
 bool member_life_is_past(const struct call *call, const struct member_life *life);
-/* Returns the lifetime for the put of a member: `otherwise` without an option, or if the deadline
- * has passed. */
+/* Returns the lifetime with which to put a member: `otherwise` if no option was given or the
+ * deadline has passed. */
 struct lifetime member_lifetime(const struct call *call, const struct member_life *life,
                                 struct lifetime otherwise);
 

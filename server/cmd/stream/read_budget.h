@@ -6,7 +6,7 @@
 
 struct read_budget {
     bool counts, measures; /* MAXCOUNT, MAXSIZE given */
-    size_t entries, bytes; /* left; without entries, streams that follow are omitted */
+    size_t entries, bytes; /* left; if no entries are, later streams are omitted */
     size_t name;           /* bytes that the name of the stream adds to its first entry */
     bool is_used;          /* an entry was taken; the first one may have any size */
 };
@@ -16,7 +16,7 @@ struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
 /* Call before taking the entries of this key. */
 void budget_begin(struct read_budget *budget, struct bytes key);
-/* Takes an entry out of the budget if there is enough left. If not, the budget is spent. */
+/* Takes an entry out of the budget if enough is left; otherwise the budget is spent. */
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* The same for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);

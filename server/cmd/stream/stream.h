@@ -1,6 +1,6 @@
-/* Folder server/cmd/stream: streams and their groups: stream adds and removes entries,
- * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
- * groups, stream_delivery hands entries to consumers. The value is store/type/stream. Start with
+/* Folder server/cmd/stream: streams and their groups. stream adds and removes entries, stream_range
+ * and stream_read read them, stream_group, stream_pending and stream_claim manage groups,
+ * stream_delivery delivers entries to consumers. The value is store/type/stream. Start with
  * stream.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */

@@ -24,7 +24,7 @@ struct stream_id stream_id_of(const struct call *call, int i);
 struct id_range {
     struct stream_id from, to;
 };
-/* Arguments `first` and `last`: each "-", "+", an ID, or "(" and an ID, which is not included. */
+/* Parses arguments `first` and `last`: each is "-", "+", an ID, or "(" and an ID to exclude. */
 bool arg_id_range(struct call *call, int first, int last, struct id_range *range);
 /* Parses only the first end, at argument i. */
 bool arg_id_from(struct call *call, int i, struct stream_id *from);
@@ -40,8 +40,8 @@ bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* ---- streams and groups ---- */
 
-/* The stream of argument 1 and the group of argument 2. An entry of another type is WRONGTYPE. If
- * the key or the group does not exist, group is NULL and nothing was sent. */
+/* The stream of argument 1 and the group of argument 2. A key of another type fails with WRONGTYPE.
+ * If the key or the group does not exist, group is NULL and nothing was sent. */
 struct group_target {
     struct entry *entry;
     struct stream_group *group;

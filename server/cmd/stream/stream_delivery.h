@@ -13,8 +13,8 @@ struct delivery {
     bool with_counts; /* show for how long each entry was idle, and how often delivered */
 };
 
-/* Replies with the `count` entries after `after`, which must exist and have been taken out of the
- * budget, and makes them pending. */
+/* Replies with the `count` entries after `after`, and makes them pending. The entries must exist,
+ * and must have been taken out of the budget. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget; returns
@@ -28,11 +28,11 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
 struct pending_filter claim_filter(const struct call *call, msec idle);
 /* Could an entry of the group be claimed now? O(1) */
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
-/* The instant at which the next entry can be claimed, NEVER if none is pending. O(1) */
+/* The instant at which an entry can next be claimed, or NEVER if none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
 /* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
- * Also removes pending IDs without an entry, and moves entries that were delivered too often.
- * Stops after 1000 of these, even if more entries could be claimed. */
+ * On the way it removes pending IDs without an entry and moves entries that were delivered too
+ * often, at most 1000 of both, even if more entries could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 
@@ -43,7 +43,7 @@ bool became_dead_letter(struct call *call, const struct group_target *target,
 
 /* The count after one more delivery, without overflow. */
 uint64_t count_delivery(uint64_t deliveries);
-/* Milliseconds since the entry was delivered; -1: it is released. */
+/* Milliseconds since the entry was delivered, or -1 if it is released. */
 int64_t pending_idle(const struct call *call, const struct pending *pending);
 /* May the entry be claimed by a command that asks for entries idle for this span? */
 bool is_claimable(const struct call *call, const struct pending *pending, msec idle);

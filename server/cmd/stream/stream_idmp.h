@@ -1,5 +1,5 @@
-/* stream_idmp: IDMP and IDMPAUTO of XADD, which add an entry only once if a producer sends it
- * again. */
+/* stream_idmp: IDMP and IDMPAUTO of XADD, with which an entry that a producer sends again is not
+ * added again. */
 #ifndef SERVER_CMD_STREAM_STREAM_IDMP_H
 #define SERVER_CMD_STREAM_STREAM_IDMP_H
 
@@ -13,15 +13,16 @@ struct idmp {
     char digest[IDMP_DIGEST_BYTES]; /* of the fields; set by idmp_check */
 };
 
-/* Parses the option at argument *i and moves *i past it; *known: it is IDMP or IDMPAUTO. */
+/* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known);
-/* Call when all is parsed. `by_time`: the ID is "*". `complete`: it is "ms-seq", as Redis sends to
- * replicas and writes into files for an entry that it has added; only a replay may use it.
- * `fields`: the argument of the first name. */
+/* Call when all options are parsed. `by_time`: the ID is "*". `complete`: the ID is "ms-seq", which
+ * only a replay may use: Redis sends it to replicas, and writes it into files, for an entry that it
+ * has added. `fields` is the argument of the first name. */
 bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
-/* Has the producer sent this entry before? Then replies with the entry's ID, and counts it. */
+/* Has the producer sent this entry before? If so, replies with the entry's ID and counts the
+ * repetition. */
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp);
-/* Remembers the entry, and the ID that it got. */
+/* Remembers the entry, and the ID under which it was added. */
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,
                    struct stream_id id);
 

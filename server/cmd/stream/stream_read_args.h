@@ -11,14 +11,14 @@ struct read_args {
     int64_t max_size;    /* bytes, likewise */
     bool blocks, no_ack;
     msec until;         /* the timeout, or NEVER */
-    msec claim;         /* claim entries that were idle for this span; -1: do not */
+    msec claim;         /* claim entries that were idle for this span, or -1 */
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 
 /* Parses the options and finds the keys. */
 bool parse_read(struct call *call, struct read_args *args);
 /* Parses the ID for stream i of the command. "$" means the stream's last ID (0-0 if entry is NULL),
- * ">" STREAM_ID_MAX. */
+ * ">" means STREAM_ID_MAX. */
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
                    const struct entry *entry, struct stream_id *id);
 /* For find_keys: the keys follow the word STREAMS. */

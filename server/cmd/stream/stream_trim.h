@@ -20,14 +20,15 @@ struct trim {
 /* Parses the option at *i and moves *i past it. Sets *known if it is an option of trimming. Returns
  * false after sending an error. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
-/* Checks the options together, after the last. */
+/* Checks the options against each other, after the last one. */
 bool trim_check(struct call *call, struct trim *trim, bool required);
 /* Returns the number of entries removed. */
 size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim);
 
-/* Does a group still need the entry: is it pending, or not delivered yet? */
+/* Does a group still need the entry, because it is pending or not yet delivered? */
 bool stream_is_referenced(const struct stream *stream, struct stream_id id);
-/* Removes the entry and, with REFS_DELETE, its references. Returns false if there is none. */
+/* Removes the entry and, with REFS_DELETE, its references. Returns false if there is no such
+ * entry. */
 bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
 
 #endif

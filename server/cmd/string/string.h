@@ -1,6 +1,6 @@
 /* Folder server/cmd/string: strings (string, string_number, string_range, string_increx, lcs),
- * conditional writes (string_if, string_condition), soft deadlines (fresh), rate limits
- * (throttle, window), bits (bit, bitfield) and HyperLogLog, which is a string too. The value is
+ * conditional writes (string_if, string_condition), soft deadlines (fresh), rate limits (throttle,
+ * window), bits (bit, bitfield) and HyperLogLog, which is stored as a string. The value is
  * store/type/string. Start with string_number.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
@@ -9,8 +9,8 @@
 
 #include "server/cmd/call/command.h"
 
-/* SET GET MSET APPEND and others. Context: const int64_t *, the maximum length of a string
- * (proto-max-bulk-len); NULL for 512 MiB. */
+/* SET GET MSET APPEND and others. Their context, a const int64_t *, is the maximum length of a
+ * string (proto-max-bulk-len); NULL means 512 MiB. */
 extern const struct command_group string_commands;
 /* MSETEX DELIFEQ DELEX DIGEST. */
 extern const struct command_group string_if_commands;

@@ -16,12 +16,13 @@ struct string_condition {
     int arg; /* of the value or digest */
 };
 
-/* Is argument i one of the four words? Replies nothing. Its value is argument i + 1. */
+/* Is argument i one of the four words of a condition? Replies nothing. The condition's value is
+ * argument i + 1. */
 bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
 
-/* Sets *holds to whether the condition holds for this string, or with NULL for a missing key. For a
- * digest of the wrong length, sends an error and returns false; a missing key skips this check.
- * O(length) for digests */
+/* Sets *holds to whether the condition holds for this string, or for a missing key if NULL. Sends
+ * an error and returns false for a digest of the wrong length, unless the key is missing. O(length)
+ * for digests */
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds);
 

@@ -4,8 +4,7 @@
 
 #include "server/cmd/call/call.h"
 
-/* The maximum length of a string, by default 512 MiB: the limit that was passed when the command's
- * group was added. */
+/* The maximum length of a string, by default 512 MiB: the context of the command's group. */
 size_t string_limit(const struct call *call);
 
 /* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits.
@@ -13,8 +12,8 @@ size_t string_limit(const struct call *call);
  * end before the first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
-/* Writes into the string at the key of argument i. Without memory, sends the error and returns
- * false. */
+/* Writes into the string at the key of argument i. Sends an error and returns false if memory runs
+ * out. */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);
 

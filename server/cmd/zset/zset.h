@@ -1,7 +1,7 @@
-/* Folder server/cmd/zset: sorted sets: zset adds and reads members, zset_range has the commands
- * that take a range (zset_span and zset_range_args parse it), zset_pop and zset_time have those
- * that pop and block, zset_algebra has unions and intersections. The value is store/type/zset.
- * Start with zset.c.
+/* Folder server/cmd/zset: sorted sets. zset adds and reads members; zset_range implements the
+ * commands on a range (zset_span and zset_range_args parse it), zset_pop and zset_time those that
+ * pop and block, zset_algebra unions and intersections. The value is store/type/zset. Start with
+ * zset.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #ifndef SERVER_CMD_ZSET_ZSET_H

@@ -9,8 +9,8 @@
 
 bool source_is_possible(const struct object *object); /* is it a set or a sorted set? */
 
-/* Iterates over such an object: a sorted set lowest score first, a set in no order. The object must
- * not change meanwhile. */
+/* Iterates over a set, in no order, or a sorted set, lowest score first. The object must not change
+ * meanwhile. */
 struct source_iter {
     bool is_set;
     struct set_iter set;

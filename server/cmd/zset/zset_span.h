@@ -24,10 +24,10 @@ static inline size_t span_count(const struct span *span)
 /* All members, lowest first. */
 struct span span_all(const struct zset *zset);
 /* Leaves out the first `skip` members, in the order of the reply, and keeps at most `limit` of the
- * rest. With limit < 0 there is no limit; with skip < 0 the result is empty. */
+ * rest. There is no limit if limit < 0, and no result if skip < 0. */
 struct span span_limited(struct span span, int64_t skip, int64_t limit);
 
-/* FLAT: member, score, member, score; PAIRED: the same in RESP2, pairs in RESP3. */
+/* FLAT is member, score, member, score; PAIRED is the same in RESP2, and pairs in RESP3. */
 enum span_scores { SCORES_NONE, SCORES_FLAT, SCORES_PAIRED };
 
 /* The forms of a reply with WITHSCORES, for REPLIES. */

@@ -1,9 +1,9 @@
-/* effect_brief: a short binary form of the effects that journals hold most, beside their commands
- * (effect_text.h). It has about half as many bytes, and takes fewer instructions to write and to
- * read, because numbers are binary and nothing is searched for by name. expired-check --show prints
- * it as commands. Only journals hold it: replicas and snapshots hold commands.
+/* effect_brief: a short binary form of the most frequent effects in journals, where it stands
+ * beside their commands (effect_text.h). It halves their bytes, and is faster to write and to read,
+ * because numbers are binary and nothing is looked up by name. Only journals contain it; replicas
+ * and snapshots use commands. expired-check --show prints it as commands.
  *
- * The bytes of an effect; integers are little-endian, and parts that the kind lacks take no bytes:
+ * The bytes of an effect. Integers are little-endian; a part that the kind lacks is left out:
  *
  *     bytes  content
  *     1      128 + kind. 64 more: the key is that of the effect before this one in brief form in
@@ -28,8 +28,8 @@
  *     8     REDE.PULL key a                id
  *
  * An effect whose texts are longer than these lengths, or than 4000 bytes in total, is written as a
- * command. A server that does not know a kind would take it for damage, or cut it off as a torn
- * end, so a new kind needs a new first line (record.h). */
+ * command. A server that does not know a kind would treat it as damage, or cut it off as a torn
+ * end: a new kind therefore needs a new first line (record.h). */
 #ifndef SERVER_DISK_EFFECT_EFFECT_BRIEF_H
 #define SERVER_DISK_EFFECT_EFFECT_BRIEF_H
 
@@ -63,9 +63,9 @@ static inline bool effect_brief_has(const struct effect *effect)
 }
 
 /* Prints an effect which effect_brief_has and whose texts have at most EFFECT_BRIEF_TEXTS_MAX bytes
- * in total, to `to`, which has room for EFFECT_BRIEF_HEAD more than these. Returns the length.
- * `last` is the key of the effect before, where that was printed; without data, there is none. It
- * becomes the key of this one. */
+ * in total. `to` must have room for these bytes and EFFECT_BRIEF_HEAD more. Returns the length.
+ * `last` is the key of the effect printed before this one, without data if there was none; it
+ * becomes the key of this effect. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)
@@ -73,8 +73,8 @@ static inline bool effect_brief_begins(char first)
     return (first & EFFECT_BRIEF) != 0;
 }
 
-/* Parses the effect at `data`, which effect_brief_begins: REQUEST_WHOLE and its *size, or as
- * request_read says. The effect borrows from `data`; its database is left as it is. `last` as
+/* Parses the effect at `data`, which effect_brief_begins. Returns REQUEST_WHOLE and *size, or fails
+ * as request_read does. The effect borrows from `data`; its database is left unchanged. `last` as
  * above. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);

@@ -1,9 +1,9 @@
 /* effect_pack: the commands of effects (effect_text.h) in few bytes, for the payloads of DUMP.
- * Words that the previous command has at the same index are not repeated, and numbers are binary.
- * A hash field with a deadline costs 18 bytes beyond its name and value; as RESP it would cost 85.
+ * Numbers are binary, and a word is not repeated if the previous command has it at the same index.
+ * A hash field with a deadline costs 18 bytes beyond its name and value; in RESP it would cost 85.
  *
- * A command is its words, then END. Each word begins with a varint h, 7 bits in each byte, the
- * lowest first, and the top bit set in all bytes but the last:
+ * A command is its words, then END. Each word begins with a varint h: 7 bits in each byte, lowest
+ * first; the top bit is set in all bytes but the last.
  *
  *     h = 0           END
  *     h & 1           a text of h >> 1 bytes, which follow
@@ -12,8 +12,8 @@
  *     (h & 3) = 0     the next h >> 2 words are those of the previous command
  *
  * Only the first EFFECT_PACK_SAME words can refer to the previous command, so that a short payload
- * can't stand for many words. To change the format, use another first byte (server/disk/payload.h).
- */
+ * can't stand for many words. To change the format, use another first byte
+ * (server/disk/payload.h). */
 #ifndef SERVER_DISK_EFFECT_EFFECT_PACK_H
 #define SERVER_DISK_EFFECT_EFFECT_PACK_H
 
@@ -39,15 +39,15 @@ struct effect_packer {
     struct effect_args args;
     struct buffer *out;
     struct packed_word words[EFFECT_PACK_SAME], other;
-    size_t same; /* words of the current command that are the same, and not written yet */
+    size_t same; /* words of the current command that equal the last one's, not written yet */
     bool failed; /* memory ran out */
 };
 
-/* Appends to `out`, which it does not own and which nobody else changes meanwhile. */
+/* Appends to `out`, which it does not own. Nobody else may change `out` meanwhile. */
 void effect_packer_init(struct effect_packer *packer, struct buffer *out);
 /* Packs a copy of the effect. All effects are of one database. */
 void effect_packer_put(struct effect_packer *packer, const struct effect *effect);
-/* Returns false if memory did not suffice for all. */
+/* Returns false if memory ran out on the way. */
 bool effect_packer_end(const struct effect_packer *packer);
 
 struct effect_unpacker {
@@ -58,14 +58,14 @@ struct effect_unpacker {
     struct bytes packed;
     size_t at, cap;
     struct packed_word words[EFFECT_PACK_SAME];
-    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers, one for each of `cap` words */
+    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers; `cap` of them, one for each word */
 };
 
 /* Borrows the bytes. */
 void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
 void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);
-/* Reads a command. Returns false if the bytes are damaged, or memory ran out. O(words) */
+/* Reads a command. Returns false if the bytes are damaged or memory ran out. O(words) */
 bool effect_unpacker_next(struct effect_unpacker *unpacker);
 
 #endif

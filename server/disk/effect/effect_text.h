@@ -2,13 +2,15 @@
  * and the module. Depends on RESP and on the table of effect kinds (store/txn/effect_row.h), which
  * defines their commands; record.h and snapshot_file.h define the files.
  *
- * On disk a command is a RESP array of bulk strings; times are absolute, so that a replay at any
- * later time gives the same data. Effects are commands, because replicas, tools and people can read
- * commands; only in journals the most frequent ones have a binary form, which is shorter and faster
- * (effect_brief.h). Up to EFFECT_RUN_MAX consecutive effects that differ only in
- * the words of their element (same kind, key, database and deadline) become one command that
- * repeats these words in order: that makes the journal smaller and its replay faster. Numbers are
- * decimal, and a score reads back exactly. SELECT precedes a command for another database. */
+ * On disk a command is a RESP array of bulk strings. Times are absolute, so a replay at any later
+ * time produces the same data. Effects are commands because replicas, tools and people can read
+ * commands; only journals write the most frequent ones in a binary form, which is shorter and
+ * faster (effect_brief.h).
+ *
+ * Up to EFFECT_RUN_MAX consecutive effects that differ only in the words of their element (same
+ * kind, key, database and deadline) become one command that repeats these words in order. This
+ * makes the journal smaller and its replay faster. Numbers are decimal, and scores read back
+ * exactly. SELECT precedes a command for another database. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 
@@ -48,8 +50,8 @@ struct effect_writer {
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
     /* private */
-    /* Of the brief effect before in the record; no data: none. It points into `out`, so nobody may
-     * move, consume or take back the bytes of an open record. */
+    /* The key of the brief effect before this one in the record; without data if there is none. It
+     * points into `out`, so nobody may move, consume or take back the bytes of an open record. */
     struct bytes last_key;
     struct effect_run run;
     bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */
@@ -61,15 +63,15 @@ struct effect_writer {
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 /* Ignores EFFECT_NONE. Copies everything. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
-/* Call at the end of a record, and before anyone else appends to `out` or consumes it: ends the
- * run, whose command a further effect would take back. */
+/* Ends the run: call it at the end of a record, and before anyone else appends to `out` or consumes
+ * it. Otherwise a further effect would take back the run's command. */
 void effect_writer_end(struct effect_writer *writer);
-/* The same, and what follows is another record, which names its keys anew. Only for a writer with
- * brief effects. */
+/* The same before another record, which must name its keys anew. Only for a writer with brief
+ * effects. */
 void effect_writer_end_record(struct effect_writer *writer);
-/* A shortcut that writes the command of an effect to `to` and returns its length. 0, nothing
- * written: the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could be part of
- * a run. */
+/* A shortcut that writes the command of an effect to `to` and returns its length. Returns 0 and
+ * writes nothing if the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could
+ * be part of a run. */
 size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */
@@ -109,12 +111,12 @@ struct effect_reader {
 
 void effect_reader_init(struct effect_reader *reader);
 
-/* Is this the name of a command whose effects borrow only from argv? Those of policies and of
- * libraries do not. False also if it is no name of a command. */
+/* Is this the name of a command whose effects borrow only from argv, as all do except those of
+ * policies and libraries? False for a name that is no command. */
 bool effect_text_is_plain(struct effect_reader *reader, struct bytes name);
 /* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
- * argv. Returns false if the visitor did, or if the writer would not write this command; some
- * effects may have been visited. */
+ * argv. Returns false if the visitor does, or if the writer would not write this command; some
+ * effects may have been visited by then. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

@@ -23,8 +23,9 @@ enum {
 
 struct effect_args;
 
-/* The destination of words. RESP goes to `to`, which has enough room, or without `to` is appended
- * to `out`; arguments go to `args`. If all three are NULL, words are only counted. */
+/* The destination of words. RESP goes to `to` if that is not NULL, which must have enough room,
+ * otherwise to the end of `out`; arguments go to `args`. If all three are NULL, words are only
+ * counted. */
 struct pen {
     char *to;
     struct outbuf *out;
@@ -83,7 +84,7 @@ static inline char *print_resp_header(char *to, char type, size_t value)
     return to + digits + 2;
 }
 
-/* Inlined even where gcc would rather call it: it is most of what a journal costs. */
+/* Inlined even where gcc would rather call it: most of a journal's cost is here. */
 __attribute__((always_inline)) static inline char *print_bulk(char *to, struct bytes text)
 {
     return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
@@ -118,8 +119,8 @@ static inline struct bytes literal_of(const struct word *word)
     return bytes_of(word->text, word->len);
 }
 
-/* A number of ten or more digits, such as an instant, is printed in place: the length of its header
- * is known. */
+/* A number of ten or more digits, such as an instant, is printed in place: its header has a known
+ * length. */
 static inline char *print_int64(char *to, int64_t number)
 {
     enum { HEADER = 5, SHORT = 10 };

@@ -1,10 +1,10 @@
 /* request: splits the next command of a file into its arguments.
  *
- * Why not proto/resp/resp_read.h, the parser of clients' requests? That one accepts everything that
- * Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in
- * place of the CRLF after an argument. In a file these are damage, so this parser accepts only a
- * RESP array of bulk strings, as our writers write it. It returns where the damage begins or how
- * many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
+ * Why not proto/resp/resp_read.h, the parser of clients' requests? It accepts everything that Redis
+ * accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in place
+ * of the CRLF after an argument. In a file all of these are damage. This parser therefore accepts
+ * only what our writers write, a RESP array of bulk strings, and returns where the damage begins or
+ * how many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
  * commands alike. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
@@ -15,14 +15,14 @@
 
 #include "store/base/bytes.h"
 
-/* A client may send more arguments than Redis reads from one of its own; each of an entry's fields
- * is one. */
+/* More than Redis reads from a file of its own: a client may send more arguments, and each field of
+ * a stream's entry is one. */
 enum { REQUEST_ARGS_MAX = 1 << 30 };
 
 struct request {
     struct bytes *argv; /* owned array; the arguments point into the data */
     int argc, cap;
-    bool is_fixed; /* the array is another's, and is never made larger ... */
+    bool is_fixed; /* the caller's array, which is never enlarged ... */
     bool is_cut;   /* ... so that it lacks the command's last arguments */
 };
 
@@ -41,13 +41,13 @@ enum request_status request_read(struct request *request, const char *data, size
 /* Measures the command without storing its arguments. */
 enum request_status request_measure(const char *data, size_t len, size_t *size);
 
-/* How much of a command that arrives in pieces is measured. Zeros: nothing. */
+/* How much of a command that arrives in pieces is measured; zeroed: nothing. */
 struct request_progress {
     size_t at;     /* bytes */
     uint64_t left; /* arguments behind them */
 };
-/* The same for data that has grown since the last call: looks only at what is new. After another
- * result than REQUEST_PARTIAL, the progress is zeros. */
+/* The same for data that has grown since the last call: looks only at the new bytes. After any
+ * result but REQUEST_PARTIAL, the progress is zeroed. */
 enum request_status request_measure_on(struct request_progress *progress, const char *data,
                                        size_t len, size_t *size);
 

@@ -1,15 +1,17 @@
-/* ahead: reads a snapshot's blocks or a journal's records in a thread, checks, unpacks and parses
- * them, some milliseconds ahead of the main thread, which applies their effects to the store. With
- * two cores a start takes about as long as the main thread's part, a little more than half of all.
- * The blocks of a full copy arrive from a master: the main thread receives them, because its loop
- * serves clients meanwhile, and gives them to the thread. Depends on snapshot_file.h and parsed.h.
+/* ahead: a thread that reads a snapshot's blocks or a journal's records, and checks, unpacks and
+ * parses them, some milliseconds ahead of the main thread, which applies their effects to the
+ * store. With two cores a start takes about as long as the main thread's part, a little more than
+ * half of all the work. The blocks of a full copy arrive from a master: the main thread receives
+ * them, because its loop serves clients meanwhile, and hands them to the thread. Depends on
+ * snapshot_file.h and parsed.h.
  *
- * The parts form a ring. A part points into a text, which is used again when the parts before have
- * been released. The thread calls no mem, which is single-threaded: everything is allocated when it
- * starts, except that it asks the main thread for more room when a command is longer than a text.
+ * The parts form a ring. Each points into a text, which is used again when the parts before have
+ * been released. The thread never calls mem, which is single-threaded: everything is allocated
+ * before it starts, and when a command is longer than a text, it asks the main thread for more
+ * room.
  *
- * Of a journal the thread takes only good records. At anything else it ends: the main thread then
- * reads and judges what follows (replay_records.c). */
+ * Of a journal the thread takes only good records. At anything else it ends, and leaves the main
+ * thread to read and judge what follows (replay_records.c). */
 #ifndef SERVER_DISK_FORMAT_AHEAD_H
 #define SERVER_DISK_FORMAT_AHEAD_H
 
@@ -35,12 +37,13 @@ struct ahead_part {
 
 struct ahead;
 
-/* From now on the thread uses the file. NULL: no thread could be started, or memory is short. */
+/* From now on the thread uses the file. Returns NULL if no thread could be started, or memory is
+ * short. */
 struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start);
-/* Reads a journal of this size from a place on, up to a record that was made after `until`. */
+/* Reads a journal of this size from an offset on, up to a record that was made after `until`. */
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
                                thread_starter *start);
-/* Reads the blocks that ahead_give gives. `sum` is that of the copy's header. */
+/* Reads the blocks that ahead_give hands over. `sum` is the checksum of the copy's header. */
 struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start);
 /* Ends the thread, which need not have read everything. */
 void ahead_stop(struct ahead *ahead);

@@ -1,7 +1,7 @@
 /* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
- * walk, the effects' text and snapshot_file. The text begins with a mark (stream_position.h), if
- * the data has a position in a replication stream; marks of sizes (size_mark.h) let the reader make
- * tables large enough at once. */
+ * walk, the effects' text and snapshot_file. If the data has a position in a replication stream,
+ * the text begins with its mark (stream_position.h). Marks of sizes (size_mark.h) let the reader
+ * allocate tables at their final size. */
 #ifndef SERVER_DISK_FORMAT_BASE_H
 #define SERVER_DISK_FORMAT_BASE_H
 
@@ -18,7 +18,7 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* Writes and syncs the file. Returns 0, or an errno and keeps the old file. O(n) */
+/* Writes and syncs the file. Returns 0, or an errno after keeping the old file. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 
@@ -33,8 +33,8 @@ struct base_load {
     char why[256];               /* the error, with the offset */
 };
 
-/* Loads a file into a store; with store NULL, only checks it. On failure, returns false with the
- * error in `why`, and the store keeps the data before it. O(n) */
+/* Loads a file into a store, or only checks it if the store is NULL. On failure, returns false with
+ * the error in `why`; the store then keeps the data that precedes the error. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
 
 #endif

@@ -29,10 +29,10 @@ struct block_sizes {
 struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
 /* Are the sizes possible? Those of the last block are 0 and 0. */
 bool block_sizes_ok(const struct block_sizes *sizes);
-/* Checks the sum of a block, header and stored bytes, and continues *sum. */
+/* Checks the checksum of a block, its header and stored bytes, and continues *sum. */
 bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
-/* Returns the raw bytes: the stored ones, or unpacked into `scratch`. NULL if they are not valid
- * LZ4. */
+/* Returns the raw bytes: either the stored ones, or unpacked into `scratch`. NULL if they are not
+ * valid LZ4. */
 const char *block_unpack(const char *block, const struct block_sizes *sizes,
                          char scratch[BLOCK_RAW]);
 

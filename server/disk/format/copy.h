@@ -1,14 +1,16 @@
 /* copy: the contents of a store as a stream of blocks (block.h), for a replica of this server. The
  * blocks are those of a base (base.h): commands, compressed, with checksums, and an empty block at
- * the end. The header counts neither keys nor bytes, because they are not known in advance:
+ * the end. The header counts neither keys nor bytes, because neither is known in advance. Its
+ * integers are little-endian:
  *
- *     at 0 12 "EXPIRED-COPY"
- *        12 4 version, 1
- *        16 4 the database that the stream after the copy has selected; both little-endian
+ *     offset  bytes  content
+ *     0       12     "EXPIRED-COPY"
+ *     12      4      version, 1
+ *     16      4      the database that the stream after the copy has selected
  *
  * The checksums of the blocks continue that of the header.
  *
- * To change the layout: use a new version. A reader refuses an unknown one. */
+ * To change the layout, use a new version. A reader refuses a version that it does not know. */
 #ifndef SERVER_DISK_FORMAT_COPY_H
 #define SERVER_DISK_FORMAT_COPY_H
 

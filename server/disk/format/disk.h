@@ -1,8 +1,8 @@
 /* disk: the few file operations that durability needs. Depends on system calls only.
  *
  * Each function but disk_close returns 0 or an errno, which the caller must check. Nothing else
- * under server/disk/ writes, syncs, cuts, renames or removes files, so tests can make every such
- * operation fail here. Files are changed by open, pwritev, fdatasync (for files), fsync (for
+ * under server/disk/ writes, syncs, cuts, renames or removes files: here, tests can make every such
+ * operation fail. Files are changed by open, pwritev, fdatasync (for files), fsync (for
  * directories), ftruncate, fallocate, rename, unlink and mkdir. May be called from any thread. */
 #ifndef SERVER_DISK_FORMAT_DISK_H
 #define SERVER_DISK_FORMAT_DISK_H
@@ -19,40 +19,41 @@ int disk_open(const char *path, int *fd); /* to read and write */
 int disk_open_to_read(const char *path, int *fd);
 
 /* Writes everything from offset `at` on, across interruptions and short writes. *written is the
- * number of bytes written, also after an error. Modifies `iov`. */
+ * number of bytes written, even after an error. Modifies `iov`. */
 int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written);
 int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
 
-/* Copies the bytes from offset `at` on to a new file beside `path`, named PATH.cut-AT or, if there
- * is one, PATH.cut-AT.N, and syncs it and its name. `kept` receives the name. */
+/* Saves the bytes from offset `at` on in a new file beside `path`, named PATH.cut-AT or, if that
+ * exists, PATH.cut-AT.N, and syncs the file and its name. `kept` receives the name. */
 int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX]);
 
 /* Reads up to `len` bytes at an offset; fewer only at the file's end. */
 int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 
-/* Waits until the file's bytes and length are on the medium. After an error, do not rely on a
- * second call: Linux may have marked the pages clean, so that it succeeds although bytes are lost.
- */
+/* Waits until the file's bytes and length are on the medium. After an error never trust a second
+ * call: Linux may have marked the pages clean, and the call then succeeds although bytes are
+ * lost. */
 int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
 int disk_cut(int fd, uint64_t length);
-/* Allocates blocks for later writes; the length stays. Fails with ENOSPC unless the file system has
- * 16 times as much free. EOPNOTSUPP: not supported. The error may be ignored. */
+/* Allocates blocks for later writes without changing the length. Fails with ENOSPC unless 16 times
+ * as much is free, and with EOPNOTSUPP where it is not supported. The error may be ignored. */
 int disk_allocate(int fd, uint64_t from, uint64_t len);
 int disk_free_allocated(int fd); /* frees blocks after the file's end; the error may be ignored */
 
-/* The free space, for this process, of the file system that has the path. */
+/* The free space, for this process, of the file system that contains the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
 
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
  * synced. */
 int disk_write_file(const char *path, const void *data, size_t len);
-/* Renames at once for all processes; a crash before disk_sync_parent(to) may leave either file. */
+/* Renames at once for all processes. After a crash before disk_sync_parent(to), the name may denote
+ * either file. */
 int disk_rename(const char *from, const char *to);
 
-/* Locks the folder until `fd` is closed. EWOULDBLOCK: another process has it. Uses flock(2), which
- * needs no file and ends with the process. */
+/* Locks the folder until `fd` is closed, or fails with EWOULDBLOCK if another process holds the
+ * lock. Uses flock(2), which needs no file and ends with the process. */
 int disk_lock_dir(const char *path, int *fd);
 
 int disk_remove(const char *path); /* 0 even if it does not exist */
@@ -63,8 +64,8 @@ void disk_close(int fd); /* ignores errors: important bytes were synced before *
 /* Stores dir/name; ENAMETOOLONG. */
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
-/* For tests: called before each system call of enum disk_call. If it returns an errno, the call is
- * not made and fails with that errno. It may lower a write's `len`. NULL for no hook. */
+/* For tests: called before each system call of enum disk_call. If it returns an errno, that call
+ * fails with it instead of being made. It may lower a write's `len`. NULL for no hook. */
 enum disk_call {
     DISK_OPEN,
     DISK_WRITE,

@@ -12,9 +12,9 @@
  *     # crc32c xxxxxxxx             the checksum of the lines before; without it, a manifest with
  *                                   our first line is damaged
  *
- * A name with unusual characters is quoted as in redis.conf. More pairs of words may end a line.
- * Readers ignore unknown pairs, as in Redis, so that later versions can add some. Ours reveal a
- * lost end, a file of another server or of an older backup, and a file that was left out of the
+ * A name with unusual characters is quoted as in redis.conf. More pairs of words may end a line;
+ * readers ignore unknown pairs, as in Redis, so that later versions can add some. Our pairs reveal
+ * a lost end, a file of another server or of an older backup, and a file that is missing from the
  * list:
  *
  *     synced N           of a segment: its first N bytes were synced, and a file without them is
@@ -25,7 +25,8 @@
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
  *     anew 1             of a base: it does not continue the segments before it in the list
  *
- * A base is anew if the data was replaced, or if a part of the journal could not be written.
+ * A base is marked `anew` if the data was replaced, or if a part of the journal could not be
+ * written.
  *
  * Kept files serve to start from a point in time. They are listed in the order of their data: a
  * base, the segments that were written until the next base replaced them, that base, and so on up
@@ -34,14 +35,14 @@
  *
  * A line without such a pair, from an earlier version or a file written by hand, is not checked.
  *
- * Every change is written to a temporary file, synced and renamed, so that a crash leaves the old
- * or the new set of files, both complete. The struct equals the manifest on disk: a change that
- * fails leaves both unchanged. Only if the last step failed, the sync of the folder, it has the
- * change although an errno is returned. A crash may then leave either set, so nothing is deleted
- * until manifest_sync_again has repeated that sync.
+ * Every change is written to a temporary file, synced and renamed: a crash leaves the old or the
+ * new set of files, both complete. The struct equals the manifest on disk, and a change that fails
+ * leaves both unchanged. There is one exception. If the last step fails, the sync of the folder,
+ * the change is made although an errno is returned, and a crash may leave either set. Nothing is
+ * deleted then until manifest_sync_again has repeated that sync.
  *
- * Any thread may use a manifest, one at a time, because its memory comes from malloc. Changes wait
- * for the medium.
+ * Any thread may use a manifest, one thread at a time, because its memory comes from malloc.
+ * Changes wait for the medium.
  *
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
@@ -66,7 +67,7 @@ struct manifest_file {
     char *name;
     uint64_t seq;
     enum manifest_type type;
-    enum manifest_type kept; /* of history that is kept: what it was; else MANIFEST_HISTORY */
+    enum manifest_type kept; /* what kept history was before; otherwise MANIFEST_HISTORY */
     bool anew;
     uint64_t synced; /* bytes of a segment that were synced, or 0 if unknown */
     uint32_t header; /* checksum of a base's header, or 0 if unknown */
@@ -78,7 +79,8 @@ struct manifest_kept {
     size_t files;
     uint64_t bytes;
     msec since; /* when the first base that is left was made, which may be the current one; or -1 */
-    msec next;  /* the same of the second one: the files before it are kept for earlier instants */
+    msec next;  /* the same for the second base: the files before it are kept for earlier
+                 * instants */
 };
 
 struct manifest {
@@ -100,21 +102,21 @@ enum manifest_found {
     MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for reading
                        */
     MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
-    MANIFEST_BAD,     /* `why` has the error and its place */
+    MANIFEST_BAD,     /* `why` contains the error and its location */
 };
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
 
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
 uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
 size_t manifest_segments(const struct manifest *manifest);                  /* their number */
-/* The n-th file in the order of the data, from 0 on: kept history, the base, its segments. NULL:
+/* The n-th file in the order of the data, from 0 on: kept history, the base, its segments. NULL if
  * there are fewer. */
 const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n);
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
-/* Is the file at this path the base that was listed? True for other files, and if its header is
- * missing or damaged, which its reader reports. */
+/* Is the file at this path the base that was listed? True for files other than bases, and if the
+ * header is missing or damaged, which its reader reports. */
 bool manifest_is_listed_base(const struct manifest_file *file, const char *path);
 
 /* The path of the next base, and its number. */
@@ -125,37 +127,37 @@ typedef int manifest_create(const char *path, int *fd);
 int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
                           int *fd);
 
-/* Creates the folder if it is missing. While there is no manifest, marks the files in it as left
- * over from an unfinished first start, so that they are not taken for data. */
+/* Creates the folder if it is missing. While there is no manifest, marks the files in it as left by
+ * an unfinished first start, so that no start mistakes them for data. */
 int manifest_make_folder(const struct manifest *manifest);
-/* Repeats a sync of the folder that failed. Call before relying on a change. */
+/* Repeats a failed sync of the folder. Call before relying on a change. */
 int manifest_sync_again(struct manifest *manifest);
 
-/* The first file that a crash may have torn: the last segment with records, or the first segment if
- * none has any. A new segment gets records once the one before it is synced. Without segments, the
- * number of files. */
+/* The index of the first file that a crash may have torn: the last segment with records, or the
+ * first segment if none has any, because a new segment receives records only once the one before it
+ * is synced. Without segments, the number of files. */
 size_t manifest_first_torn(const struct manifest *manifest);
 
-/* Call when all segments are synced and closed: notes their lengths. */
+/* Call when all segments are synced and closed: records their lengths. */
 int manifest_note_synced(struct manifest *manifest);
-/* The same after the file was cut to `length`. No effect if less was noted. */
+/* The same for a file that was cut to `length`. No effect if a lower length is recorded. */
 int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length);
 
 /* Adds a segment with this ID at the end of the data. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id);
-/* Replaces the data by this base and the segments from `segment` on, which is added, with this ID,
+/* Replaces the data with this base and the segments from `segment` on. Adds `segment` with this ID
  * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 /* The same for a base that does not continue the segments so far. */
 int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* The same for a start that found no data, which a comment in the manifest notes. */
+/* The same for a start that found no data, which a comment in the manifest records. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
-/* Deletes history, but for files that are kept and needed to reach keep_from, and files left by a
- * crash: temporary files, and bases and segments with our names
- * that the manifest does not list, except segments with records. Never deletes files that are not
- * ours. Do not call while a base is being written or a new segment is not yet added. 0, or the
- * first errno; it continues after errors. */
+/* Deletes history, except kept files that are needed to reach keep_from, and what a crash has left:
+ * temporary files, and bases and segments with our names that the manifest does not list, unless
+ * they are segments with records. Never deletes files that are not ours. Do not call while a base
+ * is being written or a new segment is not yet added. Continues after errors; returns 0 or the
+ * first errno. */
 int manifest_sweep(struct manifest *manifest);
 
 #endif

@@ -1,5 +1,5 @@
 /* manifest_text: the list of files in a manifest, and its text in the layout of manifest.h. Knows
- * no folder and reads no file; only manifest.c includes it. */
+ * no folder and reads no file. Only manifest.c includes it. */
 #ifndef SERVER_DISK_FORMAT_MANIFEST_TEXT_H
 #define SERVER_DISK_FORMAT_MANIFEST_TEXT_H
 
@@ -13,7 +13,7 @@ bool manifest_lists_file(const struct manifest *manifest, const char *name);
 void manifest_drop_files(struct manifest *manifest); /* empties the list */
 
 /* Adds the files of the text to an empty list. On failure, returns false with the error and its
- * line in `why`, and the list keeps the files before it. */
+ * line in `why`; the list then keeps the files before that line. */
 bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX]);
 /* Does the text end with a checksum, as ours does? */

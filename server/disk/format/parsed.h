@@ -1,6 +1,6 @@
 /* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
- * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
- * main thread, which applies the effects (ahead.h). */
+ * effect_text.h. It allocates nothing and uses no globals, so a thread can parse ahead of the main
+ * thread, which applies the effects (ahead.h). */
 #ifndef SERVER_DISK_FORMAT_PARSED_H
 #define SERVER_DISK_FORMAT_PARSED_H
 
@@ -13,11 +13,11 @@
 
 enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
 
-/* An effect, or a piece of text that replay has to parse itself: a line that begins with #; a
- * command whose effects need other memory than the batch; or the rest of the text, which begins
- * with a command that can't be parsed. */
+/* An effect, or a piece of text that replay must parse itself: a line that begins with #; a command
+ * whose effects need memory outside the batch; or the rest of the text, if it begins with a command
+ * that can't be parsed. */
 struct parsed {
-    struct effect effect; /* of a piece of text, only the database in which it begins is set */
+    struct effect effect; /* for a piece of text, only the database in which it begins is set */
     struct bytes text;    /* the piece, or the name of the effect's command, ... */
     size_t at;            /* ... which begins here in the text being parsed */
     bool is_text;
@@ -25,7 +25,7 @@ struct parsed {
     uint64_t hashes[2];
 };
 
-/* A place in a journal, between two records. */
+/* An offset in a journal between two records, with the state that its reader needs. */
 struct parsed_place {
     uint64_t good; /* bytes before it */
     uint32_t sum;  /* of these bytes */
@@ -61,18 +61,18 @@ struct parser {
 void parser_init(struct parser *parser);
 
 /* Replaces the contents of the batch with the complete commands at the beginning of data. Returns
- * the bytes parsed; *is_full: more may be complete, for another batch. */
+ * the number of bytes parsed. With *is_full, another batch may find more complete commands. */
 size_t parser_fill(struct parser *parser, const char *data, size_t len, struct parsed_batch *batch,
                    bool *is_full);
 
 enum parsed_end {
     PARSED_FULL,    /* the batch is full: more records may be complete */
-    PARSED_PARTIAL, /* the next record has no end here */
-    PARSED_STOP,    /* the next record is damaged, or made after `until`, or does not fit a batch */
+    PARSED_PARTIAL, /* the next record does not end here */
+    PARSED_STOP,    /* the next record is damaged, made after `until`, or too large for a batch */
 };
 
-/* The same for a journal's records, of which only whole ones with correct checksums are taken.
- * *place is the one of the data, and is moved. */
+/* The same for a journal's records, taken only if they are whole and their checksums correct.
+ * *place describes the start of the data and is moved to the end of what was parsed. */
 size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
                            const char *data, size_t len, struct parsed_batch *batch,
                            enum parsed_end *why);

@@ -6,15 +6,16 @@
  *     #e3069283\r\n              the end of the record: CRC-32C of every byte before this line
  *     ...
  *
- * The first byte of a part tells what it is: * begins a command, # a line, 128 or more an effect in
- * brief form. Version 1, which 0.1 and early builds of 0.2 wrote, has no effects in brief form. A
- * server that continues a segment of version 1 adds only commands; new segments are of version 2.
+ * The first byte of a part distinguishes them: * begins a command, # a line, 128 or more an effect
+ * in brief form. Version 1, which 0.1 and early builds of 0.2 wrote, contains no effects in brief
+ * form. A server that continues a segment of version 1 adds only commands; new segments are of
+ * version 2.
  *
- * The checksum continues from the beginning of the file, so that a missing, repeated or misplaced
- * record is detected. Other lines that begin with # are comments, which readers skip (but include
- * in the checksum), except for marks (instant_mark.h, stream_position.h, segment_mark.h).
+ * The checksum continues from the beginning of the file, so it detects a missing, repeated or
+ * misplaced record. Other lines that begin with # are comments, which readers skip (but include in
+ * the checksum), except for marks (instant_mark.h, stream_position.h, segment_mark.h).
  *
- * To change the layout: use a new number in the first line; readers refuse unknown numbers.
+ * To change the layout, use a new number in the first line; readers refuse unknown numbers.
  * store/txn/effect_rows.c defines the commands. */
 #ifndef SERVER_DISK_FORMAT_RECORD_H
 #define SERVER_DISK_FORMAT_RECORD_H
@@ -47,16 +48,16 @@ static inline void record_print_sum(char *to, uint32_t sum)
     /* A nibble above 9 plus 6 sets bit 4 of its byte: these become letters. */
     uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
     digits += 0x3030303030303030 + letters * ('a' - '0' - 10);
-    /* Write two overlapping words, the first one last, so that the checksum, which reads eight
-     * bytes at once, finds it complete. */
+    /* Write two overlapping words, the first one last: the checksum reads eight bytes at once, and
+     * so finds it complete. */
     uint64_t last = htobe64(digits << 16 | '\r' << 8 | '\n');
     uint64_t first = htobe64((uint64_t)'#' << 56 | digits >> 8);
     memcpy(to + RECORD_SUM_LINE - sizeof(last), &last, sizeof(last));
     memcpy(to, &first, sizeof(first));
 }
 
-/* Parses such a line of RECORD_SUM_LINE bytes, whatever its first byte is. False: it is something
- * else. */
+/* Parses the digits in a line of RECORD_SUM_LINE bytes, whatever its first byte is. Returns false
+ * if the line is something else. */
 static inline bool record_parse_digits(const char *line, uint32_t *sum)
 {
     if (line[1 + RECORD_SUM_DIGITS] != '\r' || line[2 + RECORD_SUM_DIGITS] != '\n') return false;
@@ -69,7 +70,7 @@ static inline bool record_parse_digits(const char *line, uint32_t *sum)
     return true;
 }
 
-/* Parses such a line of RECORD_SUM_LINE bytes; false if it is something else. */
+/* Parses a checksum line of RECORD_SUM_LINE bytes. Returns false if it is something else. */
 static inline bool record_parse_sum(const char *line, uint32_t *sum)
 {
     return line[0] == '#' && record_parse_digits(line, sum);

@@ -1,6 +1,6 @@
-/* replay: applies commands to a store: a stream of them, or a journal file record by record.
- * Depends on effect_text.h, record.h and the store's transactions. Reports where an error is; the
- * caller decides what to do about it.
+/* replay: applies commands to a store, from a stream or from a journal file, record by record.
+ * Depends on effect_text.h, record.h and the store's transactions. It reports where an error is;
+ * the caller decides what to do about it.
  *
  * Effects are applied FROM_REPLAY: without lazy expiry and without notifications. */
 #ifndef SERVER_DISK_FORMAT_REPLAY_H
@@ -24,7 +24,8 @@
 enum { REPLAY_ERROR_MAX = 192, REPLAY_NAME_MAX = 32, REPLAY_WINDOW = PREFETCHES_MAX };
 
 struct replay_progress {
-    void (*report)(void *ctx, uint64_t done); /* after each MiB or more; `done`: bytes */
+    void (*report)(void *ctx, uint64_t done); /* after each MiB or more, with the number of bytes
+                                               * `done` */
     void (*inside)(void *ctx, uint64_t done); /* while a record is applied, inside its transaction;
                                                  may be NULL */
     void *ctx;
@@ -32,8 +33,8 @@ struct replay_progress {
 
 struct replay {
     uint64_t commands, effects;   /* applied so far */
-    struct position_marks marks;  /* last position in the stream; copy it from the previous file's
-                                  replay */
+    struct position_marks marks;  /* last position in the stream; copy it from the replay of the
+                                   * previous file */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
 
     /* Set these before replay_records, if they are known: */
@@ -43,7 +44,7 @@ struct replay {
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
     uint64_t ahead_from;          /* smaller files are read without it. At first 1 MiB */
-    /* Tables are made large ahead for at most this many elements. At first a million: that takes 10
+    /* Tables are allocated ahead for at most this many elements. At first a million, which takes 10
      * ms, during which the clients of a replica that loads a copy wait. */
     uint64_t expects_most;
 
@@ -55,7 +56,8 @@ struct replay {
     struct request request;
     const struct replay_progress *progress; /* of the record being applied; may be NULL */
     bool reads_brief;                       /* the file may have effects in brief form */
-    struct bytes last_key;                  /* of the last one in the record; no data: none */
+    struct bytes last_key;                  /* of the last brief effect in the record; without data
+                                             * if there was none */
     struct bytes name;                      /* of the command being read */
     uint64_t record_at;                     /* where it begins in the file */
     bool marked;                            /* the record has the mark of a position */
@@ -70,8 +72,8 @@ struct replay {
     struct bytes args[REPLAY_WINDOW][2]; /* for the prefetches: the key, and perhaps a member */
 };
 
-/* Prepares to apply commands to this store, which may have contents. With NULL, commands are only
- * checked. `now` becomes the access time of keys. */
+/* Prepares to apply commands to this store, which may contain data. If it is NULL, commands are
+ * only checked. `now` becomes the access time of keys. */
 void replay_init(struct replay *replay, struct store *store, msec now);
 void replay_drop(struct replay *replay);
 /* Call at the beginning of each file: selects database 0. */
@@ -79,35 +81,37 @@ void replay_restart(struct replay *replay);
 
 /* Applies the complete commands at the beginning of data: *consumed bytes. Pass the rest, the
  * beginning of another command, again with the bytes after it. Skips lines that begin with #.
- * Returns false if the command at *consumed is malformed or does not fit the data; those before it
- * were applied. */
+ * Returns false if the command at *consumed is malformed or does not fit the data; the commands
+ * before it were applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
-/* Appends the data to `carry`, applies the complete commands in it and removes them; the beginning
- * of an incomplete one stays. Returns false as replay_feed does. */
+/* Appends the data to `carry`, applies the complete commands in it and removes them, so that at
+ * most the beginning of a command is left. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
-/* Applies the items [from, to) of a batch as replay_feed applies text, which is still needed. Call
- * it for the items of a batch in order. */
+/* Applies the items [from, to) of a batch as replay_feed applies text. The parsed text must still
+ * be there. Call it for the items of a batch in order. */
 bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsigned from,
                    unsigned to, uint64_t commands);
 
 /* ---- a journal's file (record.h) ----
  *
  * A record is checked first and then applied as a whole. If reading ends before the end of the
- * file, the file is one of:
+ * file, the file is either torn or damaged.
  *
- * Torn: nothing after `good` was ever synced, and no good record follows the bad one, or a hole of
- * zeros before it shows that neither was synced. A crash can leave such a record: it is cut off,
- * has a wrong checksum, or has bytes that are not commands, because some blocks never reached the
- * disk. Cut the file at `good` and continue.
+ * Torn: a crash can leave this. Nothing after `good` was ever synced, and no good record follows
+ * the bad one, or a hole of zeros before that record shows that neither was synced. The bad record
+ * is cut off, its checksum is wrong, or it contains bytes that are not commands, because some
+ * blocks never reached the disk. Cut the file at `good` and continue.
  *
- * Damaged: bytes after `good` were synced, as the caller knows or a mark of the segment behind them
- * says; or a good record follows, and there is no hole. A good record is recognized by two checksum
- * lines anywhere after `good`: the second one must be correct, given the first, or given what the
- * first would be if that line alone is damaged. If the file ends within a command, a value of that
- * command may contain such lines, so the last of these records must end the file. Also damaged: a
- * record with a correct checksum that does not fit the data, or the segment before it. */
+ * Damaged: no crash leaves this. Bytes after `good` were synced, as the caller knows or a later
+ * mark of the segment says; or a good record follows without a hole; or a record with a correct
+ * checksum does not fit the data or the segment before it.
+ *
+ * A good record is recognized by two checksum lines anywhere after `good`. The second must be
+ * correct, given the first, or given what the first would be if that line alone is damaged. If the
+ * file ends within a command, a value of that command may contain such lines, so the last of these
+ * records must end the file. */
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
     REPLAY_STOPPED,    /* the next record, at `good`, is intact and was made after `until` */
@@ -118,11 +122,11 @@ enum replay_end {
 
 struct replay_file {
     enum replay_end end;
-    int version;      /* of its layout; 0: it has no complete first line */
+    int version;      /* of its layout; 0 if its first line is incomplete */
     uint64_t size;    /* of the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
     uint32_t sum;     /* of all bytes before `good`; the next record continues it */
-    uint32_t id;      /* of the segment; 0 if no good record tells it */
+    uint32_t id;      /* of the segment; 0 if no good record names it */
     uint64_t records; /* good ones */
     uint64_t undated; /* those of them before the first mark of an instant */
     msec first, last; /* instants of the first and last good record with one */
@@ -133,7 +137,7 @@ struct replay_file {
 };
 
 /* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
- * MiB, or of twice the largest record, and 8 MiB more for a thread that reads ahead. */
+ * MiB, or of twice the largest record, and 8 MiB more to read ahead in a thread. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);
 

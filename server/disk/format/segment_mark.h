@@ -1,8 +1,9 @@
-/* segment_mark: comment lines in a journal segment that tell how much of the journal must be there.
+/* segment_mark: comment lines in a journal segment that record how much of the journal must exist.
  * Depends on record.h and random numbers.
  *
- * A crash leaves a torn end, and damage may look like one. But what was synced is never torn. So
- * the writer notes how far syncs have come, and which segment each segment continues:
+ * A crash leaves a torn end, and damage may look like one. But bytes that were synced are never
+ * torn. The writer therefore records how far syncs have come, and which segment each segment
+ * continues:
  *
  *     line                            stands in         means
  *     #segment ID after LENGTH SUM    the first record  the last segment with records before this
@@ -13,9 +14,9 @@
  *     #synced OFFSET ID               later records     this segment was synced up to OFFSET
  *
  * Each line ends with \r\n; ID and SUM are eight hexadecimal digits. The segment of LENGTH and SUM
- * may be gone, because a base replaced it. The ID is random, so that no value can contain a mark of
- * its own segment. The manifest lists the ID too (manifest.h), so that the segment of another
- * server is not taken for this one. Readers that know nothing of marks skip them. */
+ * may no longer exist, because a base replaced it. The ID is random: no value can contain a mark of
+ * its own segment. The manifest lists the ID too (manifest.h), which reveals a segment of another
+ * server. Readers that know nothing of marks skip them. */
 #ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
 #define SERVER_DISK_FORMAT_SEGMENT_MARK_H
 
@@ -35,17 +36,17 @@ struct journal_end {
     uint32_t id; /* of the segment; 0 before the first */
 };
 
-/* The end that the segment behind this one continues: its own, or if it has no records, the one
- * that it continues itself, if any. */
+/* The end that the next segment continues: this segment's end or, if this one contains no records,
+ * the end that it continues itself, if any. */
 struct journal_end journal_end_to_follow(const struct journal_end *end,
                                          const struct journal_end *before);
 
-/* Print the line, without NUL, and return its length. */
+/* Print the line, without a NUL, and return its length. */
 size_t segment_mark_begin(char to[SEGMENT_MARK_MAX], uint32_t id, const struct journal_end *before);
 size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t id);
 
-/* Parse a line that begins with #, including its line end; `len` may be more. Return false for
- * another line. Without a segment before it, before->length is 0. */
+/* Parse a line that begins with #, including its line end; `len` may be larger. Return false for
+ * another line. before->length is 0 if no segment precedes this one. */
 bool segment_mark_read_begin(const char *line, size_t len, uint32_t *id,
                              struct journal_end *before);
 bool segment_mark_read_synced(const char *line, size_t len, uint64_t *offset, uint32_t *id);

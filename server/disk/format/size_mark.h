@@ -1,10 +1,10 @@
-/* size_mark: a line in a base or a full copy that says how much follows, so that its reader can
- * make tables large enough at once. Depends on walk_store.h.
+/* size_mark: a line in a base or a full copy that announces how much follows, so that the reader
+ * can allocate its tables at their final size. Depends on walk_store.h.
  *
  *     #KEYS <database> <count>     before the keys of a database
  *     #MEMBERS <count>             before a large collection
  *
- * Lines that begin with # are no commands. A reader that does not know them passes over them. */
+ * Lines that begin with # are not commands. A reader that does not know them skips them. */
 #ifndef SERVER_DISK_FORMAT_SIZE_MARK_H
 #define SERVER_DISK_FORMAT_SIZE_MARK_H
 

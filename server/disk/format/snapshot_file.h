@@ -1,34 +1,36 @@
 /* snapshot_file: a file that holds a stream of bytes (for base.h: commands), with checksums.
  * Depends on disk.h and block.h.
  *
- * Layout, all numbers little-endian. The header:
+ * All numbers are little-endian. The file begins with a header:
  *
- *     at  0  16  "EXPIRED-SNAPSHOT"
- *        16   4  version, 1
- *        20   4  flags, 0
- *        24   8  creation time, in milliseconds since 1970
- *        32   8  length of the file
- *        40   8  raw length: the bytes of the stream
- *        48   8  keys
- *        56   8  records, each of which a reader applies as one transaction
- *        64   4  blocks, including the last one
- *        68   4  CRC-32C of the bytes 0 to 67
+ *     offset  bytes  content
+ *     0       16     "EXPIRED-SNAPSHOT"
+ *     16      4      version, 1
+ *     20      4      flags, 0
+ *     24      8      creation time, in milliseconds since 1970
+ *     32      8      length of the file
+ *     40      8      raw length: the bytes of the stream
+ *     48      8      keys
+ *     56      8      records, each of which a reader applies as one transaction
+ *     64      4      blocks, including the last one
+ *     68      4      CRC-32C of the bytes 0 to 67
  *
  * The blocks follow, each with a header of 12 bytes:
  *
- *     at  0  4  stored: the bytes of this block in the file
- *         4  4  raw: the bytes of the stream that it holds, at most 256 KiB
- *         8  4  CRC-32C of stored, raw and the stored bytes, continued from the block before
- *        12  .  stored bytes: LZ4 if stored < raw, else the bytes of the stream
+ *     offset  bytes  content
+ *     0       4      stored: the bytes of this block in the file
+ *     4       4      raw: the bytes of the stream that it holds, at most 256 KiB
+ *     8       4      CRC-32C of stored, raw and the stored bytes, continued from the block before
+ *     12      ...    stored bytes: LZ4 if stored < raw, otherwise the bytes of the stream
  *
- * Because the checksum continues from block to block (from 0), a missing, repeated or misplaced
- * block is detected. A block with stored = raw = 0 ends the file.
+ * The checksum continues from block to block (from 0), so it detects a missing, repeated or
+ * misplaced block. A block with stored = raw = 0 ends the file.
  *
- * To change the layout: use a new version, and keep reading the old one. The first 20 bytes must
+ * To change the layout, use a new version, and keep reading the old one. The first 20 bytes must
  * not change. A reader refuses a file with an unknown version or flag.
  *
- * The writer uses a temporary file beside the target and writes the header last, so that an
- * unfinished file never looks like a snapshot. */
+ * The writer uses a temporary file beside the target and writes the header last: an unfinished file
+ * never looks like a snapshot. */
 #ifndef SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
 #define SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
 
@@ -74,18 +76,19 @@ struct snapshot_counts {
     uint64_t keys, records;
 };
 
-/* The name of the writer's temporary file: "temp-NAME" beside the path. 0, or ENAMETOOLONG. */
+/* Writes the name of the writer's temporary file: "temp-NAME" beside the path. Returns 0 or
+ * ENAMETOOLONG. */
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
-/* Begins to write; replaces a temporary file left by a crash. EEXIST: the path or the temporary
- * file is not ours. */
+/* Begins to write; replaces a temporary file left by a crash. Returns EEXIST if the path or the
+ * temporary file is not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
-/* Completes the file, syncs it and renames it to the path. 0; or an errno, and the old file of that
- * name stays (if only the sync of the folder failed, a crash may bring it back). Frees the writer.
- */
+/* Completes the file, syncs it and renames it to the path, then frees the writer. Returns 0, or an
+ * errno after which the old file of that name stays; only if the sync of the folder failed has the
+ * new file replaced it, and a crash may bring the old one back. */
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
-/* Frees the writer and removes the temporary file. Does nothing for NULL. */
+/* Frees the writer and removes the temporary file. `writer` may be NULL. */
 void snapshot_abort(struct snapshot_writer *writer);
 
 /* ---- reading ---- */
@@ -98,11 +101,11 @@ struct snapshot_fault {
     char reason[160];
 };
 
-/* The checksum of the file's header, 0 if that can't be read, or is damaged. It differs from file
- * to file, because the header contains the creation time. Any thread may call this. */
+/* The checksum of the file's header, or 0 if it can't be read or is damaged. The header contains
+ * the creation time, so the checksum differs from file to file. Any thread may call this. */
 uint32_t snapshot_header_sum(const char *path);
 
-/* The creation time in the file's header, -1 if that can't be read. Any thread may call this. */
+/* The creation time in the file's header, or -1 if it can't be read. Any thread may call this. */
 int64_t snapshot_made_at(const char *path);
 
 /* On failure, returns NULL with the error in `fault`. */
@@ -112,8 +115,8 @@ const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);
 uint64_t snapshot_offset(const struct snapshot_reader *reader); /* for progress */
 
 enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
-/* The next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that the
- * file is complete. */
+/* Returns the next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that
+ * the file is complete. */
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault);
 

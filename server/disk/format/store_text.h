@@ -14,7 +14,7 @@ struct store_text_sink {
     void *ctx;
 };
 
-/* Counts the keys. Returns false if `take` did. O(n) */
+/* Counts the keys. Returns false if `take` does. O(n) */
 bool store_text_write(const struct store *store, const struct store_text_sink *sink,
                       uint64_t *keys);
 

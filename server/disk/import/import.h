@@ -2,12 +2,12 @@
  * on proto/rdb/, requests and the store's types.
  *
  * A key is added, and a transaction of an AOF is run, only after it was read completely and found
- * valid. Expired keys are also added, and then expire as usual.
+ * valid. Expired keys are added too, and then expire as usual.
  *
  * Folder server/disk/import: converts Redis' files to our data. proto/rdb parses the bytes and
- * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys;
- * import_aof runs the commands of an AOF. In the other direction rdb_object writes a value for
- * DUMP, and rdb_store a whole store for a replica that is a Redis. Start here.
+ * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys; import_aof
+ * runs the commands of an AOF. In the other direction, rdb_object writes a value for DUMP, and
+ * rdb_store a whole store for a replica that is a Redis server. Start here.
  *
  * May use: proto/rdb server/disk/effect server/disk/format store/. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
@@ -37,7 +37,7 @@ struct import {
     msec now;
     const char *skip;      /* the types of which keys are skipped: "array graphdata", or NULL */
     bool skip_unsupported; /* skips keys of all types that can't be imported */
-    /* After a key that ends the import, reads the rest of an RDB, to count all such keys. */
+    /* After a key that ends the import, read the rest of an RDB to count all such keys. */
     bool counts_all;
     struct replay_progress progress;
     void (*between)(void *ctx); /* called after each few keys of an RDB; may be NULL */
@@ -48,7 +48,7 @@ struct import {
     /* Results. */
     uint64_t keys, commands;
     uint64_t libraries; /* of functions, in an RDB */
-    unsigned stream_db; /* repl-stream-db of an RDB, the database selected in the stream after it */
+    unsigned stream_db; /* the database selected in the stream after an RDB: repl-stream-db */
     uint64_t end;       /* the offset after an RDB */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
@@ -60,14 +60,15 @@ struct import {
 
 /* Reads 1 to `size` bytes. Returns 0 at the end, -1 on failure. */
 typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
-/* Imports one RDB from a function, and sets import->end to its end; may read bytes after that.
+/* Imports one RDB from a function, and sets import->end to its end; may read bytes beyond it.
  * Returns false as import_file does. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
 /* Prints the versions of RDB that can be imported: see rdb_versions. */
 void import_show_versions(char *to, size_t size);
 
-/* On failure, returns false with the error in `why`, and the store keeps the data before it. */
+/* On failure, returns false with the error in `why`; the store then keeps the data that precedes
+ * the error. */
 bool import_file(struct import *import, const char *path);
 
 #endif

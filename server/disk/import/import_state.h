@@ -4,12 +4,12 @@
 
 #include "server/disk/import/import.h"
 
-/* Returns false, for the caller to return. Only the first reason is kept. */
+/* Returns false, for the caller to return. Keeps only the first reason. */
 __attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
                                                        ...);
 
-/* Counts a key of this type ("stream", or "module" and its name). Returns false if the import must
- * end. */
+/* Counts a key of this type ("stream", or "module" and its name). Returns false if it must end the
+ * import. */
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at);
 

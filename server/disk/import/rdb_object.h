@@ -12,15 +12,15 @@
 /* A value being read; it is in no keyspace yet. */
 struct rdb_object {
     struct object object;
-    bool begun;                       /* the object exists, and must be taken or dropped */
+    bool begun;                       /* the object exists: take it or drop it */
     struct stream_group *group;       /* of a stream: the last one */
     struct stream_consumer *consumer; /* and its last consumer */
 };
 
-/* Sets the callbacks for the contents of a value, and key_failed, which drops it. Their ctx must be
- * a struct rdb_object, or begin with one; the caller provides key_begin and key_end. Refuses
- * strings longer than a collection can hold, and entries with more fields than a command of the
- * journal can have. */
+/* Sets the callbacks for the contents of a value, and key_failed, which drops the value. Their ctx
+ * must be a struct rdb_object, or begin with one; the caller provides key_begin and key_end. They
+ * refuse strings longer than a collection can hold, and entries with more fields than fit into a
+ * command of the journal. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 /* Hands over the complete value, which may be an empty dehydrator. */
@@ -31,16 +31,16 @@ void rdb_object_drop(struct rdb_object *value);
  */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis hold the value? Not if it is a dehydrator, has members with deadlines, a soft
- * deadline, or released pending entries (of a stream). The retention of a stream comes from a
- * policy and does not count. */
+/* Can Redis hold the value? It can't hold a dehydrator, members with deadlines, a soft deadline, or
+ * released pending entries (of a stream). A stream's retention comes from a policy and does not
+ * count. */
 bool rdb_object_is_plain(const struct object *object);
-/* Does rdb_object_write with this version leave out a part of the value, or can't it write the
- * value at all? O(1), and O(groups) for a stream. */
+/* Would rdb_object_write with this version leave out a part of the value, or fail to write the
+ * value at all? O(1), or O(groups) for a stream. */
 bool rdb_object_loses(const struct object *object, int version);
 /* Writes as much of an object as the writer's version can hold: without deadlines of members,
  * except those of hash fields for Redis 8 and Valkey 9. Writes a plain object as Redis 7.0 DUMPs
- * it. The payload is borrowed from the writer. Returns false without memory. O(n) */
+ * it. The payload is borrowed from the writer. Returns false if memory runs out. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

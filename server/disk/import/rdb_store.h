@@ -1,6 +1,6 @@
 /* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9: keys of their types with
- * deadlines, and functions. Leaves out what they can't hold: deadlines of members (except of hash
- * fields, for the newer two), dehydrators, leases and policies. */
+ * deadlines, and functions. Leaves out what they can't hold: dehydrators, leases, policies, and
+ * deadlines of members except of hash fields in the newer two. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 
@@ -12,8 +12,7 @@
 
 enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_REDIS_8, RDB_FOR_VALKEY_9 };
 
-/* Numbers of keys, and of policies, that an RDB leaves out or holds without all that belongs to
- * them. */
+/* Numbers of keys and policies that an RDB leaves out or holds incompletely. */
 struct rdb_store_losses {
     uint64_t dehydrators, leases, rules; /* rules: policies */
     uint64_t members;                    /* keys with deadlines of members */
@@ -21,12 +20,12 @@ struct rdb_store_losses {
     uint64_t streams; /* with released pending entries, or with IDs that XADD IDMP remembers */
 };
 
-/* Counts what an RDB in this form can't hold. Returns false if it holds everything. O(n) */
+/* Counts what an RDB in this form can't hold. Returns false if it can hold everything. O(n) */
 bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
                      struct rdb_store_losses *losses);
 
-/* With `functions_only`, writes the functions without the keys. `stream_db`: the database selected
- * in the stream that follows the copy. Returns false if the sink failed, or without memory. O(n) */
+/* Writes the functions, and the keys unless `functions_only`. `stream_db` is the database selected
+ * in the stream that follows the copy. Returns false if the sink failed, or memory ran out. O(n) */
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink);
 

@@ -1,14 +1,14 @@
-/* acl: the users of the server, by name. The user "default" always exists: connections begin with
- * it. Depends on acl_user, the options and sessions' `user`; knows no connections.
+/* acl: the users of the server, by name. The user "default" always exists, and connections begin
+ * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
  * A session holds its user, so a deleted user is freed once its last session has another user.
  *
  * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one set
  * of its permissions, acl_commands the permissions for commands as bits over the table of rows,
- * acl_rules the words that gave them, acl_check the answer for a call; acl_file reads and writes
- * many users, acl_log keeps the latest refusals. A user with all rights has a flag that allows
- * every call without further checks. Start here; server/engine/rights.c checks calls,
- * the commands are in server/admin/acl.
+ * acl_rules the words that granted them; acl_check decides about a call, acl_file reads and writes
+ * many users, acl_log keeps the latest refusals. A flag of a user with all rights allows every call
+ * without further checks. Start here; server/engine/rights.c checks calls, the commands are in
+ * server/admin/acl.
  *
  * May use: conf server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_ACL_ACL_H
@@ -19,7 +19,7 @@
 #include "server/engine/acl/acl_log.h"
 #include "server/engine/acl/acl_user.h"
 
-/* By name, each with one reference of the table. */
+/* By name. The table holds one reference to each user. */
 struct acl_users {
     struct dict by_name;
 };
@@ -53,23 +53,24 @@ struct acl_words {
 size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
 void acl_words_drop(struct acl_words *words);
 
-/* Creates or changes a user as ACL SETUSER does: applies all words or none. A word that is refused
- * is returned in *refused. The user's sessions have the new permissions at once. */
+/* Creates or changes a user as ACL SETUSER does: applies all words or none. Returns a word that is
+ * refused in *refused. The new permissions apply to the user's sessions at once. */
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
 /* Deletes the user; returns false if there is none. The caller must move its sessions to another
- * user: until then they hold this one, whose `is_deleted` is true. Not for the default user. */
+ * user: until then they hold this one, whose `is_deleted` is true. Not allowed for the default
+ * user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
-/* Makes the new requirepass the only password of the default user; "": it needs none. */
+/* Makes the new requirepass the only password of the default user, who needs none if it is "". */
 void acl_set_requirepass(struct acl *acl, const char *password);
 
 /* ---- several users at once: files and options (acl_file.c) ---- */
 
 void acl_users_init(struct acl_users *users);
 void acl_users_drop(struct acl_users *users);
-/* Adds users to an empty table: from the lines of an ACL file, or of `user` options. Appends
- * all errors to `faults`, each as a sentence; if there are any, the table must not be used. `name`
- * is the file's. */
+/* Adds users to an empty table from the lines of an ACL file, or of `user` options. Appends all
+ * errors to `faults`, each as a sentence; if there are any, the table must not be used. `name` is
+ * the name of the file. */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
@@ -83,8 +84,8 @@ bool acl_start(struct acl *acl, struct outbuf *why);
 /* ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
-/* The users as lines of the option `user`, for CONFIG REWRITE; free() it. "" if requirepass is
- * enough to make them. */
+/* The users as lines of the option `user`, for CONFIG REWRITE; free() the result. "" if requirepass
+ * alone defines them. */
 char *acl_option_lines(const struct acl *acl);
 /* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
 bool acl_uses_requirepass(const struct acl *acl);
@@ -96,7 +97,7 @@ void acl_begin_session(struct acl *acl, struct session *session);
 void acl_end_session(struct session *session);
 /* Logs in. Returns false if the password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
-/* Logs in without a password: something else, such as a certificate, has authenticated the peer.
+/* Logs in without a password, for a peer that was authenticated otherwise, as by a certificate.
  * Returns false if the user does not exist or is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */

@@ -1,7 +1,6 @@
-/* acl_rules: a selector's rules about commands, in order: "+get", "-@write",
- * "+select|0". Lists of users show them. They are kept, and not only their bits, because they
- * express the intent, which also covers commands that a later version adds to a category. Rules
- * that a later one makes useless are removed.
+/* acl_rules: a selector's rules about commands, in order: "+get", "-@write", "+select|0". Lists of
+ * users show them. Their bits alone would lose the intent, which covers commands that a later
+ * version adds to a category. A rule that a later rule makes useless is removed.
  *
  * A client may send any number of rules with first arguments, so each step takes amortized constant
  * time. */
@@ -24,7 +23,7 @@ enum acl_rule_kind {
 /* All zero: no rules, and no command is allowed. */
 struct acl_rules {
     bool from_all; /* the rules begin with +@all, so commands of later versions are allowed */
-    struct acl_items items; /* their texts have no sign, and are in lower case */
+    struct acl_items items; /* in lower case and without their signs */
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */
     struct acl_subrules **subrules;  /* for each command: the rules about parts of it */
@@ -42,7 +41,7 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
 bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
                                struct bytes arg);
 /* Call when the command is allowed or forbidden regardless of its first argument: earlier rules
- * about first arguments stay in the list, but no longer count. */
+ * about first arguments stay in the list but no longer count. */
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
 
 bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */

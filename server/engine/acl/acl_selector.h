@@ -1,5 +1,5 @@
-/* acl_selector: one set of permissions for commands, keys and channels. A user has one or more; a
- * call is allowed if one selector alone allows all of it.
+/* acl_selector: one set of permissions for commands, keys and channels. A user has one or more, and
+ * may make a call if a single one of them allows all of it.
  *
  * Applies the words of ACL SETUSER that concern commands, keys or channels. Depends on the command
  * table; knows neither users nor sessions. */
@@ -68,7 +68,8 @@ static inline bool acl_selector_has_id(const struct acl_selector *selector, unsi
     return selector->allowed[id / 64] >> id % 64 & 1;
 }
 
-/* True if the text has white space or a zero byte, which would not survive in a file. */
+/* Returns true if the text contains white space or a zero byte, which would not survive in a
+ * file. */
 bool acl_has_spaces(struct bytes text);
 
 #endif

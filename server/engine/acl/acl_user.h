@@ -6,16 +6,16 @@
 #include "server/cmd/call/call.h"
 #include "server/engine/acl/acl_selector.h"
 
-/* Whether RESTORE should check payloads. Here it always does; the words are accepted and listed. */
+/* Whether RESTORE should check payloads. Here it always does: the words are accepted and listed. */
 enum acl_payload { ACL_PAYLOAD_UNSET, ACL_PAYLOAD_CHECK, ACL_PAYLOAD_TRUST };
 
 struct acl_user {
-    /* A selector allows everything, so no call needs a check. Read for each call. */
+    /* A selector allows everything, so no call needs a check. Tested for each call. */
     bool unrestricted;
     bool on, nopass;
     bool is_deleted; /* only sessions refer to it */
     enum acl_payload payload;
-    unsigned references; /* by the set of users, and by the sessions of this user */
+    unsigned references; /* held by the set of users and by this user's sessions */
     struct blob *name;
     struct acl_items hashes;        /* of passwords */
     struct acl_selector *selectors; /* words outside of (...) change the first one */
@@ -30,7 +30,7 @@ void acl_user_open(struct acl_user *user);
 struct acl_user *acl_user_copy(const struct acl_user *user); /* with one reference */
 /* Exchanges everything except name, references and is_deleted. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
-/* Count references. The last release frees the user; NULL is allowed there. */
+/* Count references. The last release frees the user; releasing NULL does nothing. */
 struct acl_user *acl_user_retain(struct acl_user *user);
 void acl_user_release(struct acl_user *user);
 
@@ -39,11 +39,12 @@ struct acl_context {
     const struct commands *commands;
     bool all_channels; /* of new selectors: acl-pubsub-default */
 };
-/* One word, or one "(...)" with all its words: see doc/acl.md. An invalid word changes nothing. */
+/* Applies one word, or one "(...)" with all its words: see doc/acl.md. An invalid word changes
+ * nothing. */
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
 
-/* Takes the same time for each wrong password. False also if the user is off. */
+/* Is it the user's password, and is the user on? Takes the same time for each wrong password. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password);
 
 /* "user a on #... ~a* resetchannels -@all +get": rules that make the same user. */
@@ -53,19 +54,19 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 
 /* ---- checks (acl_check.c) ---- */
 
-/* If each selector refuses a call, the reply has the greatest of their verdicts. */
+/* If every selector refuses a call, the reply reports the greatest verdict. */
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
 /* May the user make this call? If not, *at is the index of the refused argument. For a call with a
  * wrong number of arguments, which never runs, only the permission for the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
-/* Does a selector that allows the call allow reading every key? For SORT's BY and GET. */
+/* Does a selector that allows the call also allow reading every key? For SORT's BY and GET. */
 bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
                         const struct bytes *argv);
-/* May it read every key that begins with this prefix? For CLIENT TRACKING BCAST. */
+/* May the user read every key that begins with this prefix? For CLIENT TRACKING BCAST. */
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
-/* May it be subscribed to this channel, or to this pattern? */
+/* May the user subscribe to this channel, or to this pattern? */
 bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);
 /* Has the user lost a channel rule that it had before? */
 bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);

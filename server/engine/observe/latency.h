@@ -23,7 +23,7 @@ struct latency_sample {
 };
 
 struct latency_series {
-    struct latency_sample samples[LATENCY_KEPT]; /* a ring: when it is full, `next` is the oldest */
+    struct latency_sample samples[LATENCY_KEPT]; /* a ring: once it is full, `next` is the oldest */
     unsigned count, next;
     int64_t worst_msec; /* of all time */
 };
@@ -36,7 +36,7 @@ const char *latency_name(enum latency_event event);
 /* Finds an event by name; LATENCY_EVENTS if there is none. */
 enum latency_event latency_find(struct bytes name);
 
-/* Adds a sample. Of several in one second, the worst is kept. */
+/* Adds a sample; of several within one second, keeps the worst. */
 void latency_note(struct latency *latency, enum latency_event event, int64_t at_sec, int64_t msec);
 /* The i-th sample, from the oldest. */
 const struct latency_sample *latency_sample(const struct latency_series *series, unsigned i);

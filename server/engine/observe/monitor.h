@@ -1,5 +1,5 @@
-/* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. Without
- * such sessions it costs one test per command. */
+/* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. Costs one
+ * test per command if there are none. */
 #ifndef SERVER_ENGINE_OBSERVE_MONITOR_H
 #define SERVER_ENGINE_OBSERVE_MONITOR_H
 
@@ -14,13 +14,13 @@ struct monitor;
 struct monitor *monitor_new(void);
 void monitor_free(struct monitor *monitor);
 
-/* No effect if the session was added before. */
+/* No effect if the session was added already. */
 void monitor_add(struct monitor *monitor, struct session *session);
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);
 
 /* Sends a line such as: +1339518083.107412 [0 127.0.0.1:60866] "keys" "*". For a script's command,
- * "lua" replaces the address. The caller has replaced secrets in `argv`. */
+ * "lua" replaces the address. The caller must have replaced secrets in `argv`. */
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv);
 

@@ -3,9 +3,9 @@
  *
  * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
  * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats
- * keeps the counters that no other part owns (connections, turns, peaks); the code that accepts a
- * connection, for example, increments its counter. INFO, SLOWLOG, LATENCY and the metrics port only
- * read. No command depends on a measurement. Start here.
+ * keeps the counters that no other part owns (connections, turns, peaks), which their events
+ * increment: the code that accepts a connection counts it. INFO, SLOWLOG, LATENCY and the metrics
+ * port only read. No command depends on a measurement. Start here.
  *
  * May use: conf proto/resp server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
@@ -48,12 +48,12 @@ void observer_reset(struct observer *observer, struct commands *commands); /* CO
  */
 void observe_turn(struct observer *observer, int64_t usec);
 /* Call before and after a call runs; pass the result of begin to end. A call counts from the end of
- * the call before it in its turn, so that the clock is read only once per call. */
+ * the call before it in its turn, so the clock is read only once per call. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
-/* A blocked call is recorded in the slow log and the histogram when it is answered, with the time
- * of all its runs; a call that times out is not recorded, as in Redis. Call these before and after
- * each further run, which adds to time->ran_usec: */
+/* Call these before and after each further run of a blocked call; they add to time->ran_usec. The
+ * call is recorded in the slow log and the histogram when it is answered, with the time of all its
+ * runs. As in Redis, a call that times out is not recorded. */
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    struct call_time *time);
@@ -63,12 +63,12 @@ void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
-/* Sends the call to monitors now. For rows with SKIP_MONITOR, such as EVAL, which observe_end
- * leaves out: they call this before their own calls. */
+/* Sends the call to monitors now. Rows with SKIP_MONITOR, such as EVAL, call this before their own
+ * calls, because observe_end leaves them out. */
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
-/* The same inside EXEC: as in Redis, the error is counted, the call is not. */
+/* The same inside EXEC: as in Redis, counts the error but not the call. */
 void observe_refused(struct observer *observer, const struct call *call);
 
 #endif

@@ -20,10 +20,10 @@ struct slow {
 
 /* A slow call, as it is stored. */
 struct slow_call {
-    uint64_t id; /* counts up from 0, and continues after a reset */
+    uint64_t id; /* counts up from 0, even across a reset */
     int64_t at_sec, usec, blocked_usec;
     int argc;           /* at most 32 */
-    struct blob **argv; /* long arguments are cut, and end with the number of bytes cut */
+    struct blob **argv; /* long arguments are cut; their ends say how many bytes were cut */
     struct blob *peer, *name;
     struct slow_call *older, *newer;
 };
@@ -31,7 +31,7 @@ struct slow_call {
 struct slowlog *slowlog_new(void);
 void slowlog_free(struct slowlog *slowlog);
 
-/* Stores a copy as the newest; keeps at most `max`. */
+/* Stores a copy as the newest, and keeps at most `max`. */
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max);
 size_t slowlog_count(const struct slowlog *slowlog);
 const struct slow_call *slowlog_newest(const struct slowlog *slowlog); /* NULL when empty */

@@ -1,6 +1,5 @@
-/* stats: the counters of INFO about connections, turns and all commands together. The store and
- * observe.h have other counters. CONFIG RESETSTAT zeroes them. Callers add to the fields directly.
- */
+/* stats: the counters of INFO about connections, turns and all commands together; the store and
+ * observe.h keep the others. CONFIG RESETSTAT zeroes them. Callers add to the fields directly. */
 #ifndef SERVER_ENGINE_OBSERVE_STATS_H
 #define SERVER_ENGINE_OBSERVE_STATS_H
 
@@ -30,7 +29,7 @@ struct stats {
     uint64_t full_syncs, partial_syncs, refused_partial_syncs; /* of replicas */
     uint64_t reads, writes;                                    /* of sockets */
     uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
-    uint64_t denied_tls_cert; /* clients' certificates whose name matches no user */
+    uint64_t denied_tls_cert; /* client certificates whose name matches no user */
     uint64_t closed_query_buffer, closed_output_buffer;
     uint64_t evicted_clients;
     struct loop_turns turns;
@@ -42,7 +41,7 @@ struct stats {
     struct stopwatch over_memory; /* maxmemory exceeded, and eviction did not end that at once */
     struct stopwatch defragging;
 
-    size_t memory_peak;       /* as seen by the last sample */
+    size_t memory_peak;       /* in bytes, as seen by the last sample */
     int64_t memory_peak_usec; /* monotonic: the first sample with this peak, or 0 */
 
     double commands_per_sec, in_per_sec, out_per_sec; /* between the last two samples */

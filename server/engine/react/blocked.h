@@ -1,4 +1,4 @@
-/* blocked: the blocked clients, the keys they wait for, their timeouts, and the keys that have
+/* blocked: the blocked clients, the keys that they wait for, their timeouts, and the keys that have
  * become ready. Stores a copy of each client's command; unblock.h runs it again.
  *
  * Blocking a client changes no data. Effects make keys ready, in order. Serving goes through the
@@ -6,9 +6,9 @@
  * until no key is ready. An effect on a key that no client waits for costs one table look-up, and
  * nothing while no client is blocked.
  *
- * A key can also become ready at a time, when an element in it is due: each key keeps the earliest
- * time that its clients asked for, until it has passed. That time may be too early, if the element
- * was removed meanwhile, but never too late. */
+ * A key can also become ready at a time, when an element in it falls due. Each key keeps the
+ * earliest time that its clients asked for, until it has passed. If the element is removed
+ * meanwhile, that time is too early; it is never too late. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_H
 #define SERVER_ENGINE_REACT_BLOCKED_H
 
@@ -27,24 +27,24 @@ struct blocked *blocked_new(void);
 void blocked_free(struct blocked *blocked); /* no client may be blocked */
 
 /* Blocks the call's session on the keys that `request` names, in its database; it must not be
- * blocked yet. Returns false without memory for a copy of the call. */
+ * blocked yet. Returns false if there is no memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
 /* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
 struct blocked_wait {
     enum wait_reason reason;
-    void (*gone)(void *ctx); /* called when the session is unblocked, with or without an answer */
+    void (*gone)(void *ctx); /* called when the session is unblocked, with or without a reply */
     void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL for a null array */
     void *ctx;
 };
-/* Blocks the session without a key; it must not be blocked yet. A session that was closed during
- * its own request is not blocked: `gone` is called at once. */
+/* Blocks the session without a key; it must not be blocked yet. If the session was closed during
+ * its own request, it is not blocked, and `gone` is called at once. */
 void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
 /* Calls the `late` of the wait. Returns false if `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
-/* The call that the session is blocked in, borrowed, and its time so far. NULL unless it is blocked
- * on a key. */
+/* The call that the session is blocked in, borrowed, and its time so far. NULL if the session is
+ * not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
 size_t blocked_with_timeout(const struct blocked *blocked); /* those of them that have a timeout */
@@ -54,7 +54,8 @@ size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
-/* An element of this dehydrator under the prefix may be claimed: makes key and prefix ready. */
+/* Makes the key and the prefix ready, because an element of this dehydrator under the prefix may be
+ * claimed. */
 void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
                          struct bytes key);
 void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix);
@@ -91,16 +92,17 @@ struct blocked_try {
 /* Finds the next client to try. Returns false if none is left. A client that is not unblocked after
  * its try keeps its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
-/* Call when the key of the last try has nothing more: skips its other clients. */
+/* Call when nothing more is left at the key of the last try: skips the key's other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* Call before a client of a prefix is tried. Returns true if a client that blocked earlier waits
- * for a ready key under the prefix: then that key has its turn first, and the try comes again. */
+/* Call before trying a client of a prefix. Returns true if a client that blocked earlier waits for
+ * a ready key under the prefix: that key has its turn first, and the try is repeated later. */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
-/* Call when the key of the last try is missing: skips its other clients without `or_gone`. */
+/* Call when the key of the last try is missing: skips those of its other clients that did not set
+ * `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
-/* Call when the key has nothing for the command of this try. Skips other clients that want the same
- * until the key is ready again: at `again`, or earlier by an effect. With 0 or NEVER, only by an
- * effect. */
+/* Call when the key holds nothing for the command of this try. Skips other clients that want the
+ * same until the key is ready again: at `again`, or earlier through an effect; with 0 or NEVER,
+ * only through an effect. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */

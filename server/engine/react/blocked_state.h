@@ -1,23 +1,24 @@
-/* blocked_state: the structs behind blocked.h. Only for blocked.c (clients) and blocked_ready.c
+/* blocked_state: the structs behind blocked.h, only for blocked.c (clients) and blocked_ready.c
  * (keys that become ready).
  *
  * A table per database holds the keys that clients wait for; each key holds a queue of its clients
  * in the order in which they blocked. A blocked session has one entry (struct queued_client) for
  * each of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys
- * that become ready at a time. Invariants: a key is in its table exactly while a client waits for
- * it, and in the ready queue exactly while `ready` is set.
+ * that become ready at a time.
  *
- * A client may wait for a prefix of keys (REDE.FAIRCLAIM). The prefix has a queue like a key, in a
- * table of its own, and becomes ready when a key under it does (store/fair.h). Clients of the key
- * and of the prefixes that cover it are one queue, in order of arrival: before a client of a
- * dehydrator or of a prefix, those of the prefixes that overlap with it are tried that blocked
- * earlier; and when a key under a prefix becomes ready, so do the clients of the key, before those
- * of the prefix.
+ * Invariants: a key is in its table exactly while a client waits for it, and in the ready queue
+ * exactly while `ready` is set.
  *
- * For that order a client of a prefix lets another ready key have its turn first, if an earlier
- * client there has not been tried yet (blocked_defers). The current queue then becomes ready again
- * and resumes where it was. This ends, because of all ready keys the one whose first untried client
- * arrived first never waits for another key, so that each round of turns tries that client. */
+ * A client may wait for a prefix of keys (REDE.FAIRCLAIM). Like a key, the prefix has a queue, in a
+ * table for prefixes, and becomes ready when a key under it does (store/fair.h). The clients of a
+ * key and of all prefixes that cover it form one queue, in order of arrival. Before a client of a
+ * dehydrator or prefix is tried, clients of overlapping prefixes are tried that blocked earlier.
+ * When a key under a prefix becomes ready, the clients of the key do so before those of the prefix.
+ *
+ * To keep that order, a client of a prefix lets another ready key go first if an earlier client
+ * there has not been tried yet (blocked_defers). The current queue then becomes ready again and
+ * resumes where it was. This ends: of all ready keys, the one whose first untried client arrived
+ * first never waits for another key, so each round of turns tries that client. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
@@ -38,8 +39,8 @@ struct key_queue {
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
     bool is_prefix;         /* `key` is a prefix of keys */
-    uint64_t nothing_since; /* the turn in which a client of the prefix found nothing */
-    uint64_t resumes_at;    /* clients that arrived earlier have been tried since it became ready */
+    uint64_t nothing_since; /* the turn in which a client of this prefix found nothing */
+    uint64_t resumes_at;    /* since it became ready, all earlier arrivals have been tried */
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
     bool wakes_all;  /* `wake` makes it ready for all its clients */
@@ -77,7 +78,7 @@ struct blocked {
     TAILQ_HEAD(, key_queue) ready;
     struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
     bool for_claims;            /* as in the key_queue of `next` */
-    /* Clients for which the current key has nothing; others that want the same are skipped. */
+    /* Clients for which the current key holds nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
     struct agenda wakes;     /* of keys */
@@ -107,7 +108,7 @@ struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db
                                       struct bytes prefix); /* or NULL */
 /* The clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
-/* Makes the queue of this client ready again, for this client and later ones. */
+/* Makes the queue of this client ready again, for this client and those after it. */
 void blocked_resume(struct blocked *blocked, const struct queued_client *next);
 /* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */
 void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at);

@@ -1,7 +1,7 @@
-/* commit_hooks: passes a transaction's effects to the journal, the replication stream, blocked,
- * watch, tracking and notify, in this order. At commit the stream comes before the journal, whose
- * record contains the stream's position after the transaction. The only listener of the store.
- * txn->caller is the session that runs the call, or NULL for the server itself. */
+/* commit_hooks: the only listener of the store. Passes a transaction's effects to the journal, the
+ * replication stream, blocked, watch, tracking and notify, in this order. At commit the stream
+ * comes before the journal, because the journal's record contains the stream's position after the
+ * transaction. txn->caller is the session that runs the call, or NULL for the server itself. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
@@ -20,16 +20,16 @@ struct commit_hooks {
     struct blocked *blocked;
     struct tracking *tracking;          /* NULL without client-side caching */
     struct persist *persist;            /* NULL without a journal */
-    struct feed *feed;                  /* NULL if no stream for replicas is made here */
+    struct feed *feed;                  /* NULL if this server makes no stream for replicas */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
     bool keeps_only;                    /* none but the journal */
-    bool changed; /* a commit changed data since the turn last began to send; turn.c clears it */
+    bool changed; /* a commit has changed data since this turn began to send; cleared by turn.c */
 };
 
 /* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
-/* Call when the whole data set was replaced: notifies watchers, blocked clients and caches that any
- * key may have changed. Does not inform the journal and replicas; the caller does. */
+/* Call when the whole data set was replaced: tells watchers, blocked clients and caches that any
+ * key may have changed. The caller must inform the journal and replicas. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
 
 #endif

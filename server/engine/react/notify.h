@@ -8,9 +8,9 @@
  *     V  __subkeyspaceevent@<db>__:<event>|<key>     <subkeys>
  * where <subkeys> is <length>:<subkey>[,<length>:<subkey>...].
  *
- * Messages are published when the call ends or the transaction commits. The members that one call
- * gives the same event are published together, in order, after the event's K and E. After 1000
- * members or 64 KiB, S, T and V continue in another message. */
+ * Messages are published when the call ends or the transaction commits. Members with the same event
+ * in one call are published together, in order, after the event's K and E. After 1000 members or 64
+ * KiB, S, T and V continue in another message. */
 #ifndef SERVER_ENGINE_REACT_NOTIFY_H
 #define SERVER_ENGINE_REACT_NOTIFY_H
 
@@ -22,11 +22,12 @@ struct notify;
 struct notify *notify_new(struct pubsub *pubsub);
 void notify_free(struct notify *notify);
 
-/* Letters as in notify-keyspace-events. All must be valid; the option's check rejects others. */
+/* Sets the classes by their letters in notify-keyspace-events. All must be valid; the option's
+ * check rejects others. */
 void notify_set_flags(struct notify *notify, const char *text);
 
-/* The effects that notify needs from the store: LISTEN_EVENTS, LISTEN_MEMBERS (not while there are
- * no subscriptions), both, or 0. */
+/* The effects that notify needs from the store: LISTEN_EVENTS, LISTEN_MEMBERS (only while there are
+ * subscriptions), both, or 0. */
 unsigned notify_wants(const struct notify *notify);
 /* Queues the messages for an effect with an event. O(1) */
 void notify_effect(struct notify *notify, const struct effect *effect);

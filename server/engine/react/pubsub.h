@@ -12,7 +12,7 @@
 
 struct pubsub;
 
-/* Shard channels have their own name space; patterns do not match them. */
+/* Shard channels form a name space of their own; patterns do not match them. */
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
 struct pubsub *pubsub_new(void);
@@ -43,7 +43,8 @@ void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
                  void (*visit)(void *ctx, struct bytes name), void *ctx);
 void session_each_subscription(const struct session *session, enum pubsub_kind kind,
                                void (*visit)(void *ctx, struct bytes name), void *ctx);
-/* The session's oldest subscription, borrowed until it is unsubscribed; false if it has none. */
+/* The session's oldest subscription, borrowed until it is unsubscribed. Returns false if there is
+ * none. */
 bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
                                 struct bytes *name);
 /* Memory of the session's subscriptions, of all kinds. Names that several sessions share count for

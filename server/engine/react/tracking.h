@@ -1,10 +1,10 @@
 /* tracking: client-side caching. Remembers which sessions have read which keys, and sends them
- * invalidation messages when the keys change. Depends on sessions, whose output it appends to; keys
- * are known by name only, regardless of the database, as in Redis.
+ * invalidation messages when the keys change. Depends on sessions, to whose output it appends. As
+ * in Redis, keys are known by name only, regardless of the database.
  *
- * A session receives one message for each key that it has read; reading the key again makes it
- * eligible again. In broadcast mode reads are not remembered: sessions subscribe to prefixes and
- * receive all changes of a turn together. Messages for a transaction's changes are sent after its
+ * A session receives one message for each key that it has read, and another only after reading the
+ * key again. In broadcast mode no reads are remembered: sessions subscribe to prefixes and receive
+ * all changes of a turn together. Messages for a transaction's changes are sent after its
  * commit. */
 #ifndef SERVER_ENGINE_REACT_TRACKING_H
 #define SERVER_ENGINE_REACT_TRACKING_H
@@ -43,7 +43,7 @@ void tracking_off(struct tracking *tracking, struct session *session); /* no eff
 /* Call when the session ends, even if it does not track: others may redirect to it. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 
-/* CLIENT CACHING: makes the next command, or transaction, an exception from OPTIN or OPTOUT. */
+/* CLIENT CACHING: makes the next command, or transaction, an exception to OPTIN or OPTOUT. */
 void tracking_set_caching(struct session *session);
 void tracking_end_caching(struct session *session);
 
@@ -51,7 +51,7 @@ void tracking_end_caching(struct session *session);
 struct tracking_view {
     struct tracking_mode mode;
     uint64_t redirect_id; /* 0 without redirection */
-    bool caching, broken; /* `broken`: the session it redirects to is gone */
+    bool caching, broken; /* `broken`: the session that it redirects to has ended */
 };
 /* Returns false if tracking is off. */
 bool tracking_view(const struct session *session, struct tracking_view *view);
@@ -76,9 +76,10 @@ void tracking_flush(struct tracking *tracking); /* call after a commit: sends th
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
 /* Forgets up to `most` random keys while more than `max` (0 for no limit) are remembered, and sends
- * invalidations for them. Returns false if there were not too many. */
+ * invalidations for them. Returns false if the limit is kept. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
-/* The same with a growing effort: forgets more keys with each call in a row that finds too many. */
+/* The same with growing effort: each call in a row that finds too many keys forgets more of
+ * them. */
 void tracking_limit(struct tracking *tracking, size_t max);
 
 /* ---- for INFO ------------------------------------------------------------------------------- */

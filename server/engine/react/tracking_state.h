@@ -1,5 +1,5 @@
-/* tracking_state: shared by tracking.c (sessions and remembered keys) and tracking_notify.c
- * (messages) only. */
+/* tracking_state: the structs that only tracking.c (sessions and remembered keys) and
+ * tracking_notify.c (messages) share. */
 #ifndef SERVER_ENGINE_REACT_TRACKING_STATE_H
 #define SERVER_ENGINE_REACT_TRACKING_STATE_H
 

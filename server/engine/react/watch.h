@@ -1,5 +1,5 @@
 /* watch: the keys that sessions watch (WATCH), for EXEC. A change marks every session that watches
- * the key. A change of an unwatched key costs one table look-up, and nothing while no key is
+ * the key. It costs one table look-up if the key is unwatched, and nothing while no key is
  * watched. */
 #ifndef SERVER_ENGINE_REACT_WATCH_H
 #define SERVER_ENGINE_REACT_WATCH_H
@@ -14,7 +14,7 @@ struct watch;
 struct watch *watch_new(void);
 void watch_free(struct watch *watch);
 
-/* `exists`: does the key exist now? A later FLUSH marks the session only if it did. */
+/* `exists` says whether the key exists now: if not, a later FLUSH does not mark the session. */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
 /* UNWATCH: removes the session's keys and clears watch_touched. */

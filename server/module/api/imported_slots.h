@@ -2,9 +2,9 @@
  * the host; hosts other than Valkey 9 have none.
  *
  * During such an import the keys belong to another node, which expires them and sends its changes.
- * Clients do not see these keys here, but a module does, and if it opened one, the key would expire
- * here too. So events about these keys are ignored, none of them is opened, and a scan finds them
- * when the import has ended. */
+ * Clients do not see these keys here, but a module does; if it opened one, the key would expire
+ * here too. Events about these keys are therefore ignored, none of them is opened, and a scan finds
+ * them when the import has ended. */
 #ifndef SERVER_MODULE_API_IMPORTED_SLOTS_H
 #define SERVER_MODULE_API_IMPORTED_SLOTS_H
 
@@ -15,7 +15,7 @@
 /* `on_taken` is called when this node has taken over slots. */
 void imported_slots_start(RedisModuleCtx *ctx, void (*on_taken)(void));
 
-/* Is the key in a slot that is being imported? O(1) if none is, else O(length) */
+/* Is the key in a slot that is being imported? O(1) if no slot is, otherwise O(length) */
 bool imported_slots_has(struct bytes key);
 
 #endif

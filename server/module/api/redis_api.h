@@ -1,8 +1,8 @@
 /* redis_api: the part of the module API of Redis and Valkey that this module uses, declared from
- * its documentation. Depends on nothing.
+ * its documentation.
  *
- * Names after `redis.` are those of the API without "RedisModule_". A host provides its
- * functions by name when it loads the module; api_load fetches them all. */
+ * Names after `redis.` are those of the API without "RedisModule_". A host provides its functions
+ * by name when it loads the module; api_load fetches them all. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
 
@@ -157,7 +157,7 @@ enum { API_TYPE_VERSION = 4 };
  * server/cmd/call/command.h. */
 struct api_key_spec {
     const char *notes;
-    uint64_t flags; /* 0: the end of the list */
+    uint64_t flags; /* 0 at the end of the list */
     enum { SEARCH_UNKNOWN = 1, SEARCH_INDEX, SEARCH_KEYWORD } search;
     union {
         struct {
@@ -223,7 +223,7 @@ typedef int (*api_apply_config)(RedisModuleCtx *ctx, void *data, RedisModuleStri
 typedef void (*api_free_data)(RedisModuleCtx *ctx, void *data);
 typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
 
-/* X(result, name, arguments): without these the module does not load. */
+/* X(result, name, arguments): the module does not load without these functions. */
 #define API_NEEDED(X)                                                                              \
     X(int, SetModuleAttribs, (RedisModuleCtx * ctx, const char *name, int version, int api))       \
     X(int, IsModuleNameBusy, (const char *name))                                                   \
@@ -336,7 +336,7 @@ typedef void (*api_on_command)(RedisModuleCommandFilterCtx *command);
     X(int, ReplyWithMap, (RedisModuleCtx * ctx, long pairs))                                       \
     X(int, WrongArity, (RedisModuleCtx * ctx))
 
-/* Optional: without one of these the module does less and logs its name. */
+/* Optional: if one of these is missing, the module does less and logs its name. */
 #define API_OPTIONAL(X) X(int, EventLoopAddOneShot, (void (*run)(void *data), void *data))
 
 struct redis_api {
@@ -357,8 +357,8 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
     return bytes;
 }
 
-/* Fetches the functions and names the module. False: the host lacks a needed function, or has a
- * module of this name; the reason is logged. */
+/* Fetches the functions and names the module. Returns false, after logging the reason, if the host
+ * lacks a needed function or already runs a module of this name. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
 
 bool api_host_is_valkey(void);

@@ -2,7 +2,7 @@
  * Depends on store/struct and store/mem; knows neither the host nor clocks.
  *
  * A name is in the agenda of its database; an entry that no longer matches the host's key costs one
- * check. Memory: about 39 bytes and the name. */
+ * check. An entry takes about 39 bytes and the name. */
 #ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
 #define SERVER_MODULE_KEYS_DUE_KEYS_H
 
@@ -64,22 +64,22 @@ void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struc
 void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
 
-/* The instant of an entry; DUE_AT_NEVER: not known. O(1) */
+/* The instant of an entry, or DUE_AT_NEVER if unknown. O(1) */
 struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key);
 /* The entry that is due first, if it is due by now; or NULL. O(databases) */
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
 
-/* The number of a database's content. A flush gives the database a new one; a swap moves it with
+/* The number of a database's contents. A flush assigns a new number; a swap moves the number with
  * the data. O(1) */
 uint32_t due_keys_database(struct due_keys *keys, unsigned db);
-/* Finds the database that holds the content with this number now. Returns false if it was flushed.
- * O(databases) */
+/* Finds the database that now holds the contents with this number. Returns false if they were
+ * flushed. O(databases) */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
-/* Prefetch for many names at a time: in this order, the steps load the memory that a later
+/* Prefetch for many names at a time: called in this order, the steps load the memory that a later
  * due_keys_find or due_keys_advance of the name needs. No step waits for memory if enough time has
- * passed since the previous one. O(1) */
+ * passed since the one before. O(1) */
 struct due_hint {
     unsigned db;
     struct bytes name;

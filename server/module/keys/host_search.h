@@ -2,8 +2,8 @@
  * Depends on the host.
  *
  * Ten times a second the host searches for expired keys. While it finds many it continues for up to
- * 25 ms, during which it serves no client. During a burst the module finds all of them anyway, in
- * shorter slices. */
+ * 25 ms, and serves no client meanwhile. During a burst the module finds all of these keys anyway,
+ * in shorter slices. */
 #ifndef SERVER_MODULE_KEYS_HOST_SEARCH_H
 #define SERVER_MODULE_KEYS_HOST_SEARCH_H
 

@@ -1,12 +1,12 @@
 /* name_pages: allocates small blocks, those of equal size side by side in pages of 4 KiB. Depends
  * on store/mem.
  *
- * The host's allocator rounds 25 bytes up to 32, and 33 to 48. Here a block takes its size rounded
- * up to 4 bytes, and a page of about a hundred blocks has a header of 32 bytes. A page is aligned
- * to its size, so that a block's address leads to its page. If the allocator does not align
- * blocks of 4 KiB (jemalloc does), a page takes twice as much. A page is freed with its last block,
- * so a few surviving blocks may keep it, just as in jemalloc. Larger blocks come directly from the
- * allocator. */
+ * The host's allocator rounds 25 bytes up to 32, and 33 to 48. Here a block is rounded up to a
+ * multiple of 4 bytes, and about a hundred blocks share a page, whose header takes 32 bytes. A page
+ * is aligned to its size, so that a block's address leads to its page; if the allocator does not
+ * align blocks of 4 KiB (jemalloc does), a page takes twice as much. A page is freed with its last
+ * block, so a few surviving blocks may keep it, just as in jemalloc. Larger blocks come directly
+ * from the allocator. */
 #ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
 #define SERVER_MODULE_KEYS_NAME_PAGES_H
 

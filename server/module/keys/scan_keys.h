@@ -6,7 +6,7 @@
 
 struct scan_keys {
     RedisModuleScanCursor *cursor; /* NULL before the first scan */
-    int db;                        /* being scanned; -1: no scan runs */
+    int db;                        /* being scanned; -1 if no scan runs */
 };
 
 void scan_keys_init(struct scan_keys *scan);

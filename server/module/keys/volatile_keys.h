@@ -3,7 +3,7 @@
  *
  * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
  * deadline if the command's arguments contain it. Otherwise the deadline is read from the host
- * between two commands: during the event, opening a key that has expired would remove it in the
+ * between two commands, not during the event: opening an expired key there would remove it in the
  * middle of a command. When the deadline has passed, a master opens the key, which makes the host
  * itself expire it, with its event and its DEL for replicas and the AOF.
  *
@@ -25,7 +25,7 @@ struct volatile_keys {
     struct key_changes changes; /* not applied to `keys` yet */
     bool loading;               /* a file is being loaded: command_ttl sees no commands */
     const struct due_key *open; /* the entry of the key being opened; NULL once it is forgotten */
-    msec held_until;  /* open no key before this: the host hides or keeps expired ones for now */
+    msec held_until;  /* open no key before this, because the host hides or keeps expired ones */
     uint64_t expired; /* keys with an entry that expired */
     uint64_t stale;   /* checks of a key that was gone or had another deadline */
     struct histogram lag;
@@ -44,7 +44,7 @@ void volatile_keys_init(struct volatile_keys *known);
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);
-/* Notes the deadline of a key that is open, as in a scan. */
+/* Notes the deadline of an open key, as in a scan. */
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 

@@ -2,8 +2,8 @@
  * WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead and the host.
  *
  * Keyspace events name the keys that were written or have expired. A master applies their policies
- * between two commands, by commands of the host that also go to replicas and to the append-only
- * file. */
+ * between two commands, through commands of the host that also go to replicas and to the
+ * append-only file. */
 #ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
 #define SERVER_MODULE_POLICIES_KEY_POLICIES_H
 

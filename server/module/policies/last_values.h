@@ -14,7 +14,7 @@
 #include "store/mem/buffer.h"
 #include "store/struct/dict.h"
 
-/* A copy that is being made. All zero: empty. */
+/* A copy that is being made; all zero if empty. */
 struct last_value_draft {
     struct buffer text;
     uint32_t parts;
@@ -22,10 +22,10 @@ struct last_value_draft {
 };
 
 void last_value_add(struct last_value_draft *draft, struct bytes part);
-/* Adds one part, `begin` and `end`. */
+/* Adds one part: `begin`, then `end`. */
 void last_value_add_joined(struct last_value_draft *draft, struct bytes begin, struct bytes end);
 void last_value_add_number(struct last_value_draft *draft, uint64_t number);
-/* Empties it, and frees its memory if that is large. */
+/* Empties the draft, and frees its memory if that is large. */
 void last_value_clear(struct last_value_draft *draft);
 
 struct last_value {

@@ -1,13 +1,13 @@
 /* read_ahead: copies the values of keys that are about to expire, for policies with EXPIRED TO and
  * VALUE. Depends on due_keys, last_values, node_policies and the host.
  *
- * When the host reports that a key has expired, its value is already gone. So the value is copied
- * AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is later. A
- * write drops the copy, and the value is copied again in the same turn. A replica makes no copies,
- * but writes and removals there drop those that it made as a master.
+ * When the host reports that a key has expired, its value is already gone. The value is therefore
+ * copied AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is
+ * later. A write drops the copy, and the value is copied again in the same turn. A replica makes no
+ * copies; writes and removals there drop those that it made as a master.
  *
- * volatile_keys reports each deadline, and reports a key before dropping it, so each copy and each
- * instant here belongs to a key that volatile_keys has. */
+ * volatile_keys reports each deadline, and reports a key before dropping it. Each copy and each
+ * instant here thus belongs to a key that volatile_keys knows. */
 #ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
 #define SERVER_MODULE_POLICIES_READ_AHEAD_H
 
@@ -22,7 +22,7 @@ void read_ahead_init(void);
 /* Call when the key's deadline is `at` (or an earlier one has become unknown). NEVER means that the
  * key is gone or has no deadline. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
-/* The key was written, or removed without having expired. */
+/* Call when the key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);
 /* The copy of a key that has expired, or NULL. The caller frees it. */
 struct last_value *read_ahead_take(unsigned db, struct bytes name);
@@ -33,7 +33,7 @@ struct due_at read_ahead_next(void);
 /* Copies one value, on a master. Returns false if none is to be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 
-void read_ahead_flush(int db); /* drops the names and copies of a database; of all: db < 0 */
+void read_ahead_flush(int db); /* drops names and copies of one database, or of all if db < 0 */
 void read_ahead_swap(unsigned a, unsigned b);
 bool read_ahead_flushed(void); /* read_ahead_reclaim has work */
 /* Frees up to `work` flushed names or copies; true while more are left. */

@@ -1,4 +1,4 @@
-/* due_values: keys with something due inside their values: members that expire, elements of
+/* due_values: keys whose values contain something that falls due: members that expire, elements of
  * dehydrators, or scores that are times for which a client waits. Depends on lent_keys and
  * due_keys. */
 #ifndef SERVER_MODULE_VALUES_DUE_VALUES_H
@@ -24,7 +24,7 @@ void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
 /* On a master: removes expired members of the key that is due first, announces its elements, and
- * serves clients. Returns about how much work that was, 0 if no key is due. */
+ * serves clients. Returns roughly how much work that was, or 0 if no key is due. */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
 /* On a master: removes expired members from keys that were taken back, and announces elements. */
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);

@@ -5,12 +5,13 @@
  *     set            deadline, member
  *     hash           deadline, field, value
  *     sorted set     deadline, score (a double), member
- *     dehydrator     what it is (enum held_part), then
+ *     dehydrator     a kind (enum held_part), then
  *                    of an element: instant, deliveries, 1 if it is claimed or else 0, id, payload
- *                    of others: from, to, at and stage.at of their effect, id, payload
+ *                    of other kinds: from, to, at and stage.at of their effect, id, payload
  *
- * A deadline is stored plus one, and 0 means none. In encoding 1 a dehydrator has elements only,
- * and no part says so. To change the format: raise the encoding and keep reading the old ones. */
+ * A deadline is stored plus one, and 0 means none. In encoding 1 a dehydrator contains only
+ * elements, written without a kind. To change the format, raise the encoding and keep reading the
+ * old ones. */
 #ifndef SERVER_MODULE_VALUES_HELD_FILE_H
 #define SERVER_MODULE_VALUES_HELD_FILE_H
 

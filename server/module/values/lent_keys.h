@@ -27,7 +27,7 @@ void lent_keys_use_policies(const struct policies *policies);
 struct lent_key {
     RedisModuleString *name;
     RedisModuleKey *key;     /* open while the store has its value */
-    struct held_value *held; /* the host's value; NULL if not of our types */
+    struct held_value *held; /* the host's value; NULL if it is not of our types */
     enum type type;          /* of that value, before the transaction */
     bool foreign;            /* the value is of the host's own type, or of another module's */
     bool replaced;           /* the transaction has dropped the old value */
@@ -46,8 +46,8 @@ enum { LENT_FEW = 4 };
 struct lent_keys {
     RedisModuleCtx *ctx;
     bool writes;
-    /* Replicas and the file get the command itself, not its effects: because it came from a master
-     * or a file, or because the stream has no reader. */
+    /* Pass the command itself, not its effects, to replicas and the file: it came from a master or
+     * a file, or the stream has no reader. */
     bool verbatim;
     struct lent_key *keys;
     unsigned count, cap, last; /* last: the key of the last effect */
@@ -60,7 +60,7 @@ struct lent_keys {
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
-/* Is anything overdue in one of the values, which a transaction would remove or announce? */
+/* Is anything overdue in one of the values that a transaction would remove or announce? */
 bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
 /* Returns the values to the host's keys and replicates the effects. */

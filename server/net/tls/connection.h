@@ -18,8 +18,8 @@ enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not
 
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
-/* Uses the current settings, and uses the socket until tls_close, which does not close it. `tls`
- * must outlive the connection. Returns NULL without memory. */
+/* Uses the current settings, and the socket until tls_close, which does not close the socket. `tls`
+ * must outlive the connection. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
 /* The same on the client's side. Also NULL if no option asks for connections to other servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
@@ -30,12 +30,12 @@ void tls_close(struct tls_connection *conn);
  * signature, which takes from 30 us to some milliseconds, depending on the key. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
-/* Like recv and send, after the handshake: -1 with EAGAIN, or with EPROTO if the connection has
- * failed (tls_fault); reading 0 bytes is the end. tls_write sends about 256 KiB at most. After a
+/* Like recv and send, for after the handshake: -1 with EAGAIN, or with EPROTO if the connection has
+ * failed (tls_fault); 0 bytes read at the end. tls_write sends about 256 KiB at most. After a
  * partial write, the next call must begin with the unsent bytes and may add more. */
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size);
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count);
-/* Is input buffered that poll does not report? */
+/* Has OpenSSL buffered input that poll does not report? */
 bool tls_pending(const struct tls_connection *conn);
 /* Must the socket become writable before the handshake or tls_read can continue? */
 bool tls_wants_write(const struct tls_connection *conn);
@@ -44,8 +44,8 @@ void tls_close_notify(struct tls_connection *conn);
 
 const char *tls_fault(const struct tls_connection *conn); /* why it failed */
 size_t tls_bytes(const struct tls_connection *conn);      /* its memory; 0 for NULL */
-/* Copies the common name of the client's verified certificate. Returns false without a certificate,
- * without exactly one name, or if the name is too long or contains a zero byte. */
+/* Copies the common name of the client's verified certificate. Returns false if there is no
+ * certificate, not exactly one name, or a name that is too long or contains a zero byte. */
 bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size);
 
 #endif

@@ -16,8 +16,8 @@ struct tls_settings {
     char serial[TLS_SERIAL_SIZE];
 };
 
-/* Reads the options. If any is invalid, returns false: `why` then lists all of these, and there are
- * no settings to drop. */
+/* Reads the options. If any is invalid, returns false with a list of all errors in `why`; there are
+ * then no settings to drop. */
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);

@@ -1,10 +1,10 @@
-/* tls: encryption of connections with OpenSSL: struct tls has the certificates and settings of
+/* tls: encryption of connections with OpenSSL. struct tls holds the certificates and settings of
  * tls-port and of connections to other servers. Depends on the tls-* options; knows neither clients
  * nor the loop.
  *
- * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls
- * keeps and replaces them, connection reads and writes records. In server/net only transport,
- * handshakes and io_thread use connections; nothing above knows which are encrypted. Start here;
+ * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
+ * and replaces them, connection reads and writes records. In server/net only transport, handshakes
+ * and io_thread use connections; nothing above them knows which are encrypted. Start here;
  * doc/tls.md is the page for operators.
  *
  * May use: conf server/base store/base store/mem. */
@@ -22,7 +22,7 @@ struct tls;
 enum { TLS_WHY_SIZE = 2048 }; /* bytes for the reasons of all invalid options */
 
 /* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
- * anything uses OpenSSL (even to hash a password); no effect later. */
+ * anything uses OpenSSL (even to hash a password); later it has no effect. */
 void tls_count_memory(void);
 /* Call before other threads use OpenSSL: from now on any thread may allocate and free its
  * memory. */
@@ -34,23 +34,24 @@ bool tls_is_wanted(const struct conf *conf);
 /* Reads certificates and keys. On failure, returns NULL, and `why` lists each invalid option with
  * its file and OpenSSL's reason. conf must outlive it. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
-void tls_free(struct tls *tls); /* after its connections; streams of libevent may outlive it */
+void tls_free(struct tls *tls); /* call after closing its connections; streams of libevent may
+                                 * outlive it */
 
 /* Reads the options and files again for new connections; open ones keep the old settings. Earlier
  * sessions can't be resumed. On failure, changes nothing and returns false, with `why` as for
  * tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* As tls_reload, every tls-auto-reload-interval seconds, if the files have changed since they were
+/* Does the same every tls-auto-reload-interval seconds if the files have changed since they were
  * read; logs the result. Call about once a second, with seconds since 1970. */
 void tls_refresh(struct tls *tls, int64_t now_sec);
 
-/* Logs a warning if the server's certificate has expired or expires in less than 30 days: when it
- * was read, and then once a day. Call about once a second, with seconds since 1970. */
+/* Logs a warning if the server's certificate has expired or expires in less than 30 days: after
+ * reading it, and then once a day. Call about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);
 
-/* OpenSSL's state of a new connection, on the server's side: for streams of libevent, instead of
- * connection.h. The caller frees it. NULL if memory runs out. */
+/* OpenSSL's state of a new connection on the server's side, for streams of libevent, which do not
+ * use connection.h. The caller frees it. NULL if memory runs out. */
 struct ssl_st;
 struct ssl_st *tls_new_session(const struct tls *tls);
 

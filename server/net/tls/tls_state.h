@@ -10,7 +10,7 @@
 
 enum { TLS_RECORD = 16384 }; /* most bytes in one record */
 
-/* The state of a file when it was read, all 0 if there was none. */
+/* The state of a file when it was read; all 0 if there was none. */
 struct tls_stamp {
     int64_t changed_sec, changed_nsec;
     uint64_t inode, size;
@@ -21,14 +21,14 @@ enum { TLS_FILES = 7 };
 struct tls {
     const struct conf *conf;
     struct tls_settings now; /* for new connections; only the main thread replaces it */
-    pthread_mutex_t lock;    /* around replacing `now`, and around its use by other threads */
+    pthread_mutex_t lock;    /* held to replace `now`, and by other threads to use it */
     int64_t remind_at;       /* seconds since 1970 */
-    int64_t looked_at;       /* when tls_refresh last looked at the files, in such seconds */
+    int64_t looked_at;       /* when tls_refresh last looked at the files, in its `now_sec` */
     struct tls_stamp files[TLS_FILES];
     _Atomic uint64_t handshakes, resumed, failed;
 };
 
-/* Bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo 2^N: the
+/* Bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo 2^N. The
  * difference between two results is the memory taken in between. */
 size_t tls_memory_balance(void);
 

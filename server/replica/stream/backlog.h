@@ -1,9 +1,9 @@
 /* backlog: the last bytes of the replication stream, shared by all replicas. Depends on memory
  * only.
  *
- * Each byte has an offset; offsets only grow. Bytes are in chunks of equal size, so that the chunk
- * of an offset is found in O(1). A replica that lags needs no copy of its own: it has only an
- * offset. The owner decides how many bytes are kept (backlog_trim). */
+ * Each byte has an offset; offsets only grow. Bytes are in chunks of equal size, so the chunk of an
+ * offset is found in O(1). A replica that lags needs no copy, only an offset. The owner decides how
+ * many bytes are kept (backlog_trim). */
 #ifndef SERVER_REPLICA_STREAM_BACKLOG_H
 #define SERVER_REPLICA_STREAM_BACKLOG_H
 
@@ -21,7 +21,7 @@ void backlog_free(struct backlog *backlog);
 void backlog_restart(struct backlog *backlog, uint64_t offset);
 void backlog_append(struct backlog *backlog, const void *data, size_t len);
 /* Returns *room bytes after the end, at least one, for the caller to fill in place. backlog_commit
- * appends the first `used` of them; any other change of the backlog discards them. */
+ * appends the first `used` of them; any other change of the backlog discards the bytes. */
 char *backlog_reserve(struct backlog *backlog, size_t *room);
 void backlog_commit(struct backlog *backlog, size_t used);
 /* Forgets whole chunks that lie before this offset. O(chunks forgotten) */

@@ -1,19 +1,22 @@
 /* feed: turns transactions into the replication stream. Depends on effect_text; knows no replica.
  *
- * All replicas get the same stream: commands of Redis 7.0 wherever it has one for the effect,
- * otherwise commands of this server (effect_text.h). A stock Redis skips a command that it does not
- * know, but would lose a whole MULTI that contains one. So a transaction is written as follows:
+ * All replicas receive the same stream: the command of Redis 7.0 wherever one has the effect,
+ * otherwise a command of this server (effect_text.h). A stock Redis skips a command that it does
+ * not know, but would lose a whole MULTI that contains one. The form of a transaction therefore
+ * depends on its commands:
  *
- *     one command: unchanged
- *     several commands, all known to Redis 7.0: MULTI, the commands, EXEC
- *     several commands, one unknown to Redis: an empty line, the commands, an empty line; runs of
- *         known commands are in MULTI and EXEC
+ *     one command                            unchanged
+ *     several, all known to Redis 7.0        MULTI, the commands, EXEC
+ *     several, one or more unknown to it     an empty line, the commands, an empty line; runs of
+ *                                            known commands are in MULTI and EXEC
  *
  * Redis ignores an empty line. For a replica of this server it begins and ends a unit, which is
- * applied as a whole. A member that is added with a deadline is written as two commands, Redis'
- * command without the deadline and one that sets it, so that a stock Redis adds the member. A field
- * that loses its deadline is written as HSET with its value, because Redis 8 ignores HPERSIST if it
- * comes after that deadline, and the field would be lost on a replica that lags.
+ * applied as a whole.
+ *
+ * A member that is added with a deadline is written as two commands, Redis' command without the
+ * deadline and one that sets it, so that a stock Redis adds the member. A field that loses its
+ * deadline is written as HSET with its value: Redis 8 ignores HPERSIST if it comes after that
+ * deadline, and a replica that lags would lose the field.
  *
  * PUBLISH and SPUBLISH of clients are parts of units, in their order. Other commands of the stream
  * are PING and REPLCONF GETACK *, outside of units. */
@@ -38,9 +41,9 @@ void feed_commit(struct feed *feed);        /* appends the unit to the backlog *
 /* A command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
-/* The database that the stream has selected; 0 if the next command selects one. */
+/* The database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
-/* Makes the next command select its database again, for a replica that begins here. Discards an
+/* Makes the next command select its database again, for a replica that begins at it. Discards an
  * open unit. */
 void feed_restart(struct feed *feed);
 

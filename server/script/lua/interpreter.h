@@ -1,8 +1,8 @@
 /* interpreter: a Lua interpreter that counts and limits its memory, and calls back while a script
  * runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
  *
- * LuaJIT's compiler is off: in a compiled loop the hook would never be called, so that nothing
- * could stop it, and compiled code needs pages that are writable and executable. */
+ * LuaJIT's compiler is off. In a compiled loop the hook would never be called, so nothing could
+ * stop the loop; and compiled code needs pages that are writable and executable. */
 #ifndef SERVER_SCRIPT_LUA_INTERPRETER_H
 #define SERVER_SCRIPT_LUA_INTERPRETER_H
 
@@ -14,17 +14,17 @@
 struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
-    size_t limit; /* of `used` while a script runs; SIZE_MAX: no limit */
+    size_t limit; /* of `used` while a script runs; SIZE_MAX for no limit */
     /* Inside a protected call an allocation may fail, which raises an error. Elsewhere, and while a
-     * command of a script makes its reply, an error would skip C code that must run, so allocations
-     * beyond the limit succeed and set `exceeded`. */
+     * command of a script makes its reply, an error would skip C code that must run. Allocations
+     * beyond the limit then succeed and set `exceeded`. */
     bool may_fail;
     bool exceeded;
     size_t live;            /* at least this many bytes were in use after the last collection */
-    size_t made;            /* bytes allocated since the collection before it ended */
+    size_t made;            /* bytes allocated since before the last collection ended */
     const char *stack_base; /* where C's stack was when the script began */
-    ptrdiff_t stack_max;    /* bytes of it for the script */
-    unsigned spent;         /* steps of functions in C since on_steps was called for them */
+    ptrdiff_t stack_max;    /* bytes of it that the script may use */
+    unsigned spent;         /* steps of functions in C since their last call of on_steps */
     size_t large;           /* bytes in large blocks */
     int hook_steps;         /* instructions between two calls of on_steps */
     /* Called after each ENGINE_HOOK_STEPS instructions or earlier; may raise a Lua error. */
@@ -37,9 +37,9 @@ struct interpreter {
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
 /* About 50 us of simple instructions. Most functions and operators take time in proportion to their
- * operands, so the hook is called more often the more bytes large blocks have: after each
- * instruction if they have 64 MiB, whichever script created them, because a function can keep them
- * for its next call. Functions that take longer than that call interpreter_spend. */
+ * operands, so the more bytes there are in large blocks, the more often the hook is called: after
+ * each instruction at 64 MiB, whichever script created them, because a function can keep them for
+ * its next call. Functions that take longer than that call interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
@@ -55,8 +55,8 @@ bool interpreter_let_fail(lua_State *lua, bool on);
  * calls this first, so that the limit also holds for error handlers, callbacks and coroutines. */
 void interpreter_check_stack(lua_State *lua);
 
-/* Is C's stack large enough for one more level? For functions in C that call themselves, but not
- * Lua. True in a state without an interpreter. */
+/* Does C's stack allow one more level? For functions in C that call themselves but not Lua. True in
+ * a state without an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
 /* Call when a function in C has done about as much work as this many instructions: checks the time
@@ -64,8 +64,8 @@ bool interpreter_has_stack(lua_State *lua);
 void interpreter_spend(lua_State *lua, unsigned steps);
 
 /* While a script runs, Lua may allocate this many more bytes; beyond that an allocation fails with
- * Lua's error "not enough memory". With 0 there is no limit. The use of C's stack is measured from
- * this call. */
+ * Lua's error "not enough memory". 0 sets no limit. The use of C's stack is measured from this
+ * call. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)
@@ -73,13 +73,13 @@ static inline bool interpreter_is_full(const struct interpreter *interpreter)
     return interpreter->used > interpreter->limit;
 }
 
-/* From now on the hook is called at each line, so that a script cannot continue by catching the
- * errors that on_steps raises. interpreter_resume ends that. */
+/* From now on the hook is called at each line, until interpreter_resume, so that a script can't
+ * continue by catching the errors that on_steps raises. */
 void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);
 bool interpreter_hurries(lua_State *lua);
 
-/* Background work after scripts that left much garbage: collects some of it. Returns false when
+/* Background work after scripts that left much garbage: collects some of it. Returns false once
  * little garbage is left. */
 bool interpreter_collect(void *interpreter, size_t amount);
 

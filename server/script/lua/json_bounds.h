@@ -1,6 +1,6 @@
-/* json_bounds: computes how much memory lua-cjson will need, before it is called. lua-cjson takes
- * its buffers from malloc, with sizes of type int. It aborts if malloc fails, and leaks a
- * buffer if Lua raises an error while it works. */
+/* json_bounds: computes how much memory lua-cjson will need before it is called. lua-cjson takes
+ * its buffers from malloc, with sizes of type int: it aborts if malloc fails, and leaks a buffer if
+ * Lua raises an error while it works. */
 #ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 #define SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 
@@ -10,8 +10,8 @@
 /* For encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
 enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
 
-/* In one call of encode, which can't be stopped: this many take up to 2 s. The limit is necessary:
- * 30 tables that each contain the next one twice are 2^30 values. */
+/* Limit for one call of encode, which can't be stopped: this many values take up to 2 s. It is
+ * necessary because 30 tables that each contain the next one twice are 2^30 values. */
 enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
 
 /* Functions of a cjson module that return its limits for encode if called without arguments. */
@@ -20,9 +20,9 @@ struct json_limits {
     int sparse_array; /* index of encode_sparse_array */
 };
 
-/* At least as many bytes as encode's buffer will need for the value on top. Raises an error if that
- * is more than JSON_MAX_BYTES or there are more than JSON_MAX_VALUES values, and encode's error if
- * the value is nested too deeply. Takes about as long as encode. */
+/* At least the number of bytes that encode's buffer will need for the value on top. Raises an error
+ * if that exceeds JSON_MAX_BYTES or there are more than JSON_MAX_VALUES values, and encode's error
+ * if the value is nested too deeply. Takes about as long as encode. */
 size_t json_bound_encoded(lua_State *L, const struct json_limits *limits);
 
 /* Upper bounds for decoding a text, whether or not it is JSON. */

@@ -7,7 +7,7 @@
 
 /* Pushes the library's table. */
 void script_open_cjson(lua_State *L);
-/* Resets its settings if a script changed one. Modules that scripts create with cjson.new keep
+/* Resets its settings if a script has changed one. Modules that scripts create with cjson.new keep
  * theirs, because no other script sees them. */
 void lib_cjson_reset(lua_State *L);
 

@@ -7,7 +7,7 @@
 
 /* Replaces them in Lua's own libraries, which must be open. */
 void lib_compat_adapt(lua_State *lua);
-/* Makes math.random unpredictable again, if a script called math.randomseed. */
+/* Makes math.random unpredictable again after a script has called math.randomseed. */
 void lib_compat_reset(lua_State *lua);
 
 #endif

@@ -1,6 +1,6 @@
-/* lua_number: doubles as integers and integers as bytes, for replies and the format libraries. Out
- * of range, a double converts as x86-64's instructions do it, because that is what Redis users
- * see. */
+/* lua_number: converts doubles to integers and integers to bytes, for replies and the format
+ * libraries. A double out of range converts as x86-64's instructions do it, because that is what
+ * Redis users see. */
 #ifndef SERVER_SCRIPT_LUA_LUA_NUMBER_H
 #define SERVER_SCRIPT_LUA_LUA_NUMBER_H
 
@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Truncates. Out of range, and not a number: INT64_MIN. */
+/* Truncates. Numbers out of range and not-a-number become INT64_MIN. */
 static inline int64_t lua_number_to_int64(double number)
 {
     return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
 }
 
-/* Truncates. Negative numbers wrap around; 2^64 and more: 0; not a number: 2^63. */
+/* Truncates. Negative numbers wrap around; 2^64 and more become 0, not-a-number 2^63. */
 static inline uint64_t lua_number_to_uint64(double number)
 {
     if (number >= 0x1p64) return 0;

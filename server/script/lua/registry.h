@@ -1,7 +1,7 @@
 /* registry: values in Lua's registry, which scripts can't reach. The keys are numbers below those
  * of luaL_ref, and below its LUA_REFNIL and LUA_NOREF, which find nothing. Addresses of variables
- * would also do, but then the order in which the collector visits the registry, and with it the
- * memory in use at an instant, would differ between two processes. */
+ * would work too, but would make the order in which the collector visits the registry differ
+ * between two processes, and with it the memory in use at an instant. */
 #ifndef SERVER_SCRIPT_LUA_REGISTRY_H
 #define SERVER_SCRIPT_LUA_REGISTRY_H
 
