@@ -1,9 +1,10 @@
-/* access: the time or frequency of an entry's last use, in the 32 bits entry->accessed. For
+/* access: the time or frequency of an entry's last use, in the 32 bits of entry->accessed. For
  * eviction (LRU, LFU) and OBJECT IDLETIME and FREQ.
  *
- * By default the field holds unix seconds (LRU). If store->counts_access it holds 24 bits of unix
- * minutes above an 8-bit logarithmic counter, which decays by one per access_decay_minutes (Morris,
- * "Counting large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
+ * By default the field holds unix seconds (LRU). If store->counts_access is set, it holds 24 bits
+ * of unix minutes above an 8-bit logarithmic counter, which decays by one per access_decay_minutes
+ * (Morris, "Counting large numbers of events in small registers", 1978; parameters as in Redis'
+ * LFU). */
 #ifndef STORE_ACCESS_H
 #define STORE_ACCESS_H
 
@@ -15,7 +16,7 @@
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
 /* For RESTORE and imports: sets the idle time in seconds or the counter (0 to 255), whichever the
- * store keeps. -1 means unknown and leaves the field unchanged. */
+ * store keeps. -1 is unknown, and leaves the field unchanged. */
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 

@@ -1,12 +1,11 @@
-/* effect: the record of one change that a mutator made, absolute and deterministic. An effect has
- * no relative time-to-live and no randomness, so that replay and replicas make exactly the same
- * change.
+/* effect: the record of one change that a mutator made. It is absolute and deterministic, without
+ * relative times and randomness: replay and replicas make exactly the same change.
  *
  * A store has one listener. Except during a replay, the store calls it for each effect that its
  * event mask selects, as the effect happens, and once when the transaction commits. All data is
- * borrowed: copy what must be kept. Without a listener an effect costs the
- * test of one event mask. txn/effect_row.h describes each kind: how it is written, and how its
- * change is made in another store. */
+ * borrowed: copy what must be kept. Without a listener an effect costs the test of one event mask.
+ * txn/effect_row.h describes how each kind is written, and how its change is made in another
+ * store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
@@ -71,11 +70,12 @@ enum effect_kind {
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
-    EFFECT_REDE_RATE,   /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
-    EFFECT_REDE_PAUSE,  /* dehydrator key is paused until `at`; 0 ends the pause */
-    EFFECT_STREAM_ADD,  /* entry `id` with the fields `texts` is added to stream key */
-    EFFECT_STREAM_DROP, /* its entry `id` is removed */
-    EFFECT_STREAM_TRIM, /* its entries before `id` are removed */
+    EFFECT_REDE_RATE,     /* dehydrator key delivers nothing before microsecond `from`; 0 ends the
+                           * limit */
+    EFFECT_REDE_PAUSE,    /* dehydrator key is paused until `at`; 0 ends the pause */
+    EFFECT_STREAM_ADD,    /* entry `id` with the fields `texts` is added to stream key */
+    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
+    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* its last ID, greatest deleted ID and count of entries become `marks` */
     EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
     EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */
@@ -88,16 +88,16 @@ enum effect_kind {
     EFFECT_PENDING_DROP,  /* in its group a, entry `id` is no longer pending */
     EFFECT_REPEAT_LIMITS, /* stream key remembers the last `to` texts of each producer, for `from`
                              seconds */
-    EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which got the ID `id` */
+    EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which was added as `id` */
     EFFECT_REPEAT_COUNTS, /* `from` texts were added to it, and `to` were sent again */
-    EFFECT_LEASE_TAKE, /* owner a holds lease key with the token `from` until `at`, and the key has
-                          `to` permits */
-    EFFECT_LEASE_EXTEND, /* its owner a holds it until `at` */
-    EFFECT_LEASE_DROP,   /* its owner a holds it no longer */
-    EFFECT_POLICY_SET,   /* `policy` is set under the name `key` (a prefix and '*', or a key) */
-    EFFECT_POLICY_DROP,  /* the policy named `key` is removed */
-    EFFECT_LIBRARY_SET,  /* the code of the library of functions named `key` becomes a */
-    EFFECT_LIBRARY_DROP, /* the library named `key` is removed */
+    EFFECT_LEASE_TAKE,    /* owner a holds lease key with the token `from` until `at`, and the key
+                           * grants `to` permits */
+    EFFECT_LEASE_EXTEND,  /* its owner a holds it until `at` */
+    EFFECT_LEASE_DROP,    /* its owner a holds it no longer */
+    EFFECT_POLICY_SET,    /* `policy` is set under the name `key` (a prefix and '*', or a key) */
+    EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
+    EFFECT_LIBRARY_SET,   /* the code of the library of functions named `key` becomes a */
+    EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
     EFFECT_TOKEN, /* the last fencing token of the data set is `from`, or a larger one; if `to`
                      is 1, all that were granted are recorded before this */
     EFFECT_KINDS,
@@ -189,9 +189,9 @@ enum {
 };
 
 struct effect_listener {
-    /* Called when the first call of a transaction begins, and again before each later call of a
-     * client's or a master's transaction, because an earlier call may have added a WATCH or a
-     * subscription. Returns the event mask until the next begin. NULL if the mask is constant. */
+    /* Called when the first call of a transaction begins, and before each later call of a client's
+     * or a master's transaction, because the call before may have added a WATCH or a subscription.
+     * Returns the event mask until the next begin. NULL if the mask is constant. */
     unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);

@@ -1,10 +1,10 @@
 /* fair: whose turn it is among the dehydrators whose names begin with a prefix (REDE.FAIRCLAIM).
  *
- * An index belongs to a prefix and a database. It has one node for each dehydrator with elements
- * under the prefix. The node of a key from which an element may be claimed now (delivery.h) is in a
- * ring, in order of turns; the others are in an agenda, at the instant at which one may be. A key
- * that becomes claimable joins at the end of the ring, and moves to the end after its turn. A push
- * to a key in the ring leaves it where it is.
+ * An index belongs to a prefix and a database, and keeps one node for each dehydrator with elements
+ * under the prefix. If an element of a key may be claimed now (delivery.h), its node is in a ring,
+ * in order of turns; otherwise it is in an agenda, at the instant at which one may be. A key that
+ * becomes claimable joins at the end of the ring, and moves to the end after its turn. A push to a
+ * key in the ring leaves it where it is.
  *
  *            its instant comes, or a change of the key
  *      +---------------+ -----------------------> +-------------+ --+
@@ -15,10 +15,10 @@
  *      A key without elements, or of another type, has no node.
  *
  * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
- * looks at them when the call ends. An index is no part of the data: files, replicas and digests
- * leave it out. The first REDE.FAIRCLAIM that needs it makes it, from a scan of all keys in slices:
- * by the calls that wait for it, and by fair_run between calls. The figures of REDE.FAIRINFO are
- * counted the same way (fair_survey.h); they need no nodes.
+ * looks at them when the call ends. An index is not part of the data: files, replicas and digests
+ * leave it out. The first REDE.FAIRCLAIM that needs it creates it from a scan of all keys in
+ * slices, made by the calls that wait for it, and by fair_run between calls. The figures of
+ * REDE.FAIRINFO are counted the same way (fair_survey.h); they need no nodes.
  *
  *      nodes                                          survey
  *
@@ -62,7 +62,7 @@ struct fair_index; /* of one prefix in one database */
 enum fair_nodes {
     FAIR_NO_NODES,
     FAIR_SCANNING, /* some */
-    FAIR_CHECKING, /* all, but some may be claimable earlier than it knows: a policy has changed */
+    FAIR_CHECKING, /* all, but a policy has changed: some may be claimable earlier than it knows */
     FAIR_COMPLETE, /* all */
 };
 
@@ -76,7 +76,7 @@ enum {
 struct fair_hooks {
     /* An element of this key may be claimed now. */
     void (*ready)(void *ctx, unsigned db, struct bytes prefix, struct bytes key);
-    /* One of some key may be claimed at this instant, or earlier. */
+    /* An element of some key may be claimed at this instant, or earlier. */
     void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
     /* Does a client wait for the prefix? */
     bool (*waits)(void *ctx, unsigned db, struct bytes prefix);
@@ -88,20 +88,20 @@ struct fair_hooks {
 /* Is it a prefix and a '*'? */
 bool fair_prefix_ok(struct bytes name);
 
-/* The index of this prefix (without '*'), made if there is none. Borrowed until fair_run. */
+/* The index of this prefix (without '*'), created if there is none. Borrowed until fair_run. */
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
 /* Visits about `budget` buckets, unless all its nodes are known, and returns what is known then. */
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
-/* Puts keys into the ring whose instants have come, at most `most`. */
+/* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
 
-/* The key whose turn it is, or false if no element may be claimed. `key` is valid until
- * fair_turned. Looks at the key no closer than its node: it may be unable to deliver after all. */
+/* Finds the key whose turn it is. Returns false if no element may be claimed. `key` is valid until
+ * fair_turned. Looks only at the key's node: the key may be unable to deliver after all. */
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct store *store, struct fair_index *index, msec now);
-/* The instant from which on another key may have its turn, unless one changes before: now if the
- * ring is not empty, NEVER if there is none. */
+/* The instant from which on another key may have its turn, unless a key changes before: now if the
+ * ring is not empty, NEVER if no key has elements. */
 msec fair_next_at(const struct fair_index *index, msec now);
 /* For a call that stops before it knows whether an element may be claimed: fair_run will call
  * hooks.done for the prefix. */

@@ -1,5 +1,6 @@
 /* guest: lends a value to a store for one transaction. For the module, where the engine owns the
- * keys: commands run on the value by the same write path as in the daemon. Depends on the keyspace.
+ * keys: commands run on the value through the same write path as in the daemon. Depends on the
+ * keyspace.
  *
  *     guest_lend(store, key, object);
  *     ... a transaction that touches this key only ...
@@ -11,8 +12,8 @@
 
 #include "store/store.h"
 
-/* Optional, makes lending fast: adds `never`, which must outlive the store, to an agenda that would
- * otherwise become empty, and free its memory, after each guest. */
+/* Optional, to make lending fast: adds `never`, which must outlive the store, to an agenda that
+ * would otherwise become empty, and free its memory, after each guest. */
 void guest_prepare(struct store *store, struct deadline *never);
 
 /* Puts the value at an absent key of database 0. Ownership passes to the store. Returns when
@@ -23,7 +24,8 @@ struct due_at guest_lend(struct store *store, struct bytes key, struct object ob
 bool guest_take(struct store *store, struct bytes key, struct object *object, struct due_at *next);
 
 /* Replaces the store's policies with these, but only the rules for the inside of values (MEMBERTTL,
- * MAXLEN, BACKOFF, RATE, CLAIMED): the owner of a key also owns its deadline. O(policies) */
+ * MAXLEN, BACKOFF, RATE, CLAIMED), because the owner of a key also owns its deadline.
+ * O(policies) */
 void guest_use_policies(struct store *store, const struct policies *policies);
 
 #endif

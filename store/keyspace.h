@@ -1,17 +1,17 @@
 /* keyspace: the keys of one database with their values and deadlines. Depends on type/object.h for
  * values.
  *
- * These functions record no effects, so only code in store/ may change a keyspace: the mutators in
- * txn/, defragmentation in sweep/, rewind.c, reclaim.c and store.c. server/ reads sizes, due times
- * and cache hints from it.
+ * These functions record no effects. Only code in store/ may therefore change a keyspace: the
+ * mutators in txn/, defragmentation in sweep/, rewind.c, reclaim.c and store.c. server/ reads
+ * sizes, due times and cache hints from it.
  *
  * Each key with a deadline of its own or inside its value owns exactly one agenda node, armed at
- * the earlier of the two. The node's agenda depends on the kind (enum key_kind), so that volatile
- * keys can be found without visiting keys that only have deadlines inside. A key of a type that
- * cannot have deadlines inside stores its own deadline in the agenda only.
+ * the earlier of the two. The kind of the key (enum key_kind) decides which agenda the node is in,
+ * so that volatile keys can be found without visiting keys that only have deadlines inside. If the
+ * key's type can't have deadlines inside, its own deadline is stored in the agenda only.
  *
- * A replica, and a master during CLIENT PAUSE, must not remove what has expired, so overdue keys
- * may become many. keyspace_hide moves their nodes to further agendas, once for each key, so that
+ * A replica, and a master during CLIENT PAUSE, must not remove expired data, so overdue keys may
+ * become many. keyspace_hide moves their nodes to further agendas, once for each key, so that
  * counts and the next deadlines need not visit them. The node of a hidden key is armed at the
  * instant at which the whole key has expired: its own deadline, or that of its last member. Each
  * change of a hidden key moves the node back (keyspace_changed, keyspace_rearm ...), and
@@ -60,7 +60,7 @@ enum key_kind {
     KEY_INNER_FIRST, /* a deadline inside the value; the key's own is later */
     KEY_INNER_ONLY,  /* a deadline inside the value, but the key has no deadline itself */
     KEY_SHOWN_KINDS,
-    /* Hidden: the instant at which the whole key has expired, or NEVER. */
+    /* Hidden: armed at the instant at which the whole key has expired, or NEVER. */
     KEY_PARTLY = KEY_SHOWN_KINDS, /* overdue inside; the key's own deadline is later */
     KEY_PARTLY_INNER,             /* overdue inside; the key has no deadline of its own */
     KEY_GONE,                     /* expired; has a deadline of its own */
@@ -97,7 +97,7 @@ const struct entry *keyspace_hint_overflow(const struct keyspace *ks, uint64_t h
 void keyspace_hint_value(const struct entry *entry);
 /* Prefetches what a change of the key's own deadline reads. */
 void keyspace_hint_deadline(const struct keyspace *ks, const struct entry *entry);
-/* Takes ownership of the object. The key must be absent. O(log n) */
+/* Adds an absent key and takes ownership of the object. O(log n) */
 struct entry *keyspace_add(struct keyspace *ks, struct bytes key, struct object object);
 /* Removes and frees the entry; the caller owns the returned object. O(log n) */
 struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
@@ -110,36 +110,36 @@ msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
 /* NEVER makes it persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 /* Updates object.has_expiry and the agenda node from the value; call it after each change of a
- * deadline inside. O(1) if the next due time stays the same, else O(log n) */
+ * deadline inside. O(1) if the next due time stays the same, otherwise O(log n) */
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
-/* Call after each change of a value that does not call keyspace_rearm: whether a key is hidden
- * depends on the number of its members too. O(1) while no key is hidden, else O(log n) */
+/* Call after each change of a value without a call of keyspace_rearm: the number of its members
+ * also decides whether a key is hidden. O(1) while no key is hidden, otherwise O(log n) */
 void keyspace_changed(struct keyspace *ks, struct bytes key);
-/* The entry that is due first, if it is due by now (by its own or an inner deadline), or NULL.
- * Requires that no key is hidden. */
+/* The entry that is due first, if it is due by now through its own or an inner deadline; otherwise
+ * NULL. No key may be hidden. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
-/* While this is later than now, no key and no member has expired. It is the first such instant if
- * no key is hidden. O(1) */
+/* No key and no member has expired while this is later than now. If no key is hidden, it is the
+ * first instant at which one has. O(1) */
 static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 {
     return ks->next_due;
 }
-/* Has the key expired by now: its own deadline, or those of all its members? */
+/* Has the key expired by now, through its own deadline or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
-/* The delivery counts of an empty dehydrator: those that are kept after its key was removed
- * (drained.h), or those of a key that must exist although it holds nothing. {0} if there are none.
- * Borrowed. O(1) */
+/* The delivery counts of an empty dehydrator: those kept since its key was removed (drained.h), or
+ * those of a key that must exist although it holds nothing. {0} if there are none. Borrowed.
+ * O(1) */
 struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now);
 
-/* Hides keys that are due by now. Moves at most `most` nodes and returns how many. A result below
- * `most` means that all are hidden. If the clock was set back, it reveals all keys first. O(log n)
- * for each node; a key's node moves at most twice if the key does not change. */
+/* Hides keys that are due by now. Moves at most `most` nodes and returns how many; a result below
+ * `most` means that all are hidden. If the clock was set back, reveals all keys first. O(log n) for
+ * each node; a key's node moves at most twice if the key does not change. */
 size_t keyspace_hide(struct keyspace *ks, msec now, size_t most);
 /* Moves at most `most` nodes of hidden keys back; returns how many. O(log n) for each node */
 size_t keyspace_reveal(struct keyspace *ks, size_t most);
-/* Number of nodes that keyspace_hide would move, which is also how many the counts below visit;
- * stops at `most`. O(found) */
+/* The number of nodes that keyspace_hide would move, and that the counts below visit; stops at
+ * `most`. O(found) */
 size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most);
 /* The first instant at which keyspace_hide has work, unless the clock is set back. O(1) */
 struct due_at keyspace_next_to_hide(const struct keyspace *ks);
@@ -169,7 +169,7 @@ static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);
 }
-/* Is there nothing for a flush to remove, neither keys nor what is kept of missing ones? O(1) */
+/* Is there nothing for a flush to remove, neither keys nor counts kept for missing ones? O(1) */
 static inline bool keyspace_is_blank(const struct keyspace *ks)
 {
     return keyspace_count(ks) == 0 && ks->refreshers == NULL && ks->drained == NULL;
@@ -179,9 +179,9 @@ size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* An entry that has not expired, for databases in which most have: nearly uniformly random, NULL if
- * there is none. O(1) if no key or only keys with deadlines are alive, else O(expired keys / other
- * keys). Call keyspace_hide first. */
+/* An entry that has not expired, for databases in which most have: nearly uniformly random, or NULL
+ * if there is none. O(1) if no key or only keys with deadlines are alive, otherwise O(expired keys
+ * / other keys). Call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
 /* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier
@@ -196,8 +196,8 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);
 /* The keys that are due by now but may not have expired as a whole, hidden or not: their number,
- * and a visit to each, in no particular order. Stops counting at `most`; returns `most` if the
- * clock was set back since keys were hidden, because more keys may be alive. O(visited) */
+ * and a visit to each, in no particular order. Stops counting at `most`. If the clock was set back
+ * since keys were hidden, returns `most`, because more keys may be alive. O(visited) */
 size_t keyspace_count_partly(const struct keyspace *ks, msec now, size_t most);
 void keyspace_each_partly(const struct keyspace *ks, msec now,
                           bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
@@ -207,8 +207,8 @@ void keyspace_each_partly(const struct keyspace *ks, msec now,
 void keyspace_each(const struct keyspace *ks,
                    bool (*visit)(void *ctx, const struct keyspace *ks, const struct entry *entry),
                    void *ctx);
-/* Walks the entries in the order in which they are due, without hidden ones; the keyspace must not
- * change meanwhile. Step k costs O(log k). */
+/* Walks the entries in the order in which they are due, leaving out hidden ones; the keyspace must
+ * not change meanwhile. Step k costs O(log k). */
 struct keyspace_walk {
     struct agenda_walk walks[KEY_SHOWN_KINDS];
     struct deadline *next[KEY_SHOWN_KINDS]; /* the next node of each agenda, or NULL */

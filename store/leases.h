@@ -1,5 +1,5 @@
-/* leases: the state that all leases of the data set share: limits, and until when this server must
- * not grant any. The server sets it; commands read it. */
+/* leases: the state that all leases of the data set share: limits, and an instant before which this
+ * server must grant none. The server sets it; commands read it. */
 #ifndef STORE_LEASES_H
 #define STORE_LEASES_H
 
@@ -14,23 +14,23 @@
 struct leases {
     msec max_ttl; /* the longest ttl that TAKE and EXTEND accept */
     /* The server grants no lease before this instant, because others may hold leases that it has
-     * not seen; 0 if there can be none. */
+     * not seen; 0 if no such lease can exist. */
     msec quiet_until;
-    msec until; /* no holder's lease ends later; 0 if there was none */
+    msec until; /* no holder's lease ends later; 0 if none was granted */
     /* This server is a replica: only its master grants leases and fencing tokens. */
     bool granted_elsewhere;
-    /* Counts clients that wait for a lease of this key, up to `most`. NULL if no client can
+    /* Counts clients that wait for a lease of this key, up to `most`. NULL where no client can
      * wait. */
     size_t (*waiting)(void *ctx, unsigned db, struct bytes key, size_t most);
     void *ctx;
 };
 
-/* Milliseconds until leases are granted, 0 if they are granted now. */
+/* Milliseconds until leases are granted; 0 if they are granted now. */
 static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;
 }
-/* From now on leases may be held that this server has not seen, none longer than max_ttl. */
+/* From now on others may hold leases that this server has not seen, none longer than max_ttl. */
 static inline void leases_hush(struct leases *leases, msec now)
 {
     msec until = instant_moved(now, leases->max_ttl);

@@ -1,6 +1,6 @@
 /* lookahead: prefetches the keys and members of the next requests, or of the next effects of a
  * replay, into the CPU cache before the first of them runs. It guesses which argument is a member;
- * a wrong guess only costs a little time. Depends on the keyspace. */
+ * a wrong guess costs only a little time. Depends on the keyspace. */
 #ifndef STORE_LOOKAHEAD_H
 #define STORE_LOOKAHEAD_H
 
@@ -26,8 +26,8 @@ struct prefetch {
 
 void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
-/* Call before and after what was prefetched runs, so that its hashes need not be computed again.
- * They are kept in a global, for the reason in siphash.h. */
+/* Call before and after the prefetched requests run, so that their hashes need not be computed
+ * again. The hashes are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);
 

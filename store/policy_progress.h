@@ -1,6 +1,5 @@
 /* policy_progress: how far pending policies have been applied to existing keys. Separate from
- * sweep/policy_walk.c, which does the work, because the store owns it and SWAPDB has to adjust
- * it. */
+ * sweep/policy_walk.c, which does the work, because the store owns it and SWAPDB must adjust it. */
 #ifndef STORE_POLICY_PROGRESS_H
 #define STORE_POLICY_PROGRESS_H
 
@@ -17,7 +16,7 @@ struct policy_progress_scan {
     bool done;
 };
 
-/* A key with members to which the policy is not yet applied; it may no longer exist. */
+/* A key whose members the policy has not all been applied to; the key may no longer exist. */
 struct policy_progress_rest {
     struct blob *key; /* owned */
     unsigned db;

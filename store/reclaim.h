@@ -1,6 +1,6 @@
 /* reclaim: a queue of removed values and keyspaces whose memory is still to be freed. Small values
  * are freed at once, large ones in slices, so that DEL and FLUSHALL do not block the loop. A thread
- * would be the alternative, but then the allocator would have to be thread-safe. */
+ * would do too, but only with a thread-safe allocator. */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H
 
@@ -21,7 +21,7 @@ struct reclaim {
 
 void reclaim_init(struct reclaim *reclaim);
 void reclaim_drop(struct reclaim *reclaim); /* frees everything queued at once */
-/* Both take ownership. O(1), or O(elements) for a value of few elements */
+/* Take ownership. O(1), or O(elements) for a value of few elements */
 void reclaim_object(struct reclaim *reclaim, struct object object);
 void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks);
 /* Frees about `work` elements; returns true while more is queued. */

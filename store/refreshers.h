@@ -1,9 +1,9 @@
-/* refreshers: the rights to make a key's value (GETFRESH): while one client makes it, others do not
- * make it too. A right belongs to a key of a database, whether the key exists or not. One client at
- * a time has it, until an instant, or until the value is set or deleted.
+/* refreshers: the rights to refresh a key's value (GETFRESH). A right belongs to a key of a
+ * database, whether the key exists or not. Only one client at a time holds it, until an instant, or
+ * until the value is set or deleted.
  *
  * Rights are not data: no effect, snapshot or digest contains them, and after a restart or a
- * promotion there are none. Reads create rights, so their number is limited: otherwise a reader
+ * promotion there are none. Their number is limited because reads create them: otherwise a reader
  * could fill the memory. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
  * stated. */
 #ifndef STORE_REFRESHERS_H
@@ -13,7 +13,7 @@
 
 enum { REFRESHERS_MOST = 100000 }; /* rights per database */
 
-/* Returns the end of the right to make this key's value, or 0 if no client holds it by now. */
+/* Returns the end of the right to refresh this key's value, or 0 if no client holds it by now. */
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
 /* No effect if the database has REFRESHERS_MOST rights of other keys. */
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);

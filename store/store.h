@@ -8,18 +8,19 @@
  *
  * Folder store: the data set. A store owns databases, each a keyspace (keys, values, deadlines,
  * SCAN); policies (store/policy, applied by txn/), libraries (texts of functions, not run here) and
- * tokens (the counter of fencing tokens). refreshers keeps the clients' rights to make a value; a
- * keyspace also keeps the counts of dehydrators that became empty (type/drained.h). effect.h lists
- * the changes that can be recorded, event.h the keyspace events; walk visits the effects that
- * rebuild a value, walk_store those that rebuild everything. lookahead prefetches the keys and
- * members of a few requests or effects at once. rewind handles a clock that is set back, reclaim
- * frees large values in slices, delivery says when a dehydrator may deliver, fair whose turn it is
- * among those of a prefix, trail records deadlines and ends, guest lends one value that another
- * program keeps, digest compares stores. Start here, then keyspace.h and effect.h; changes
- * are made by store/txn only.
+ * tokens (the counter of fencing tokens). Only store/txn changes them. effect.h lists the changes
+ * that can be recorded, event.h the keyspace events; walk visits the effects that rebuild a value,
+ * walk_store those that rebuild everything.
  *
- * May use: store/base store/calendar store/trail store/mem store/policy store/struct store/type/.
- */
+ * The other files each do one thing. lookahead prefetches the keys and members of a few requests or
+ * effects at once. rewind handles a clock that is set back, reclaim frees large values in slices,
+ * delivery decides when a dehydrator may deliver, fair whose turn it is among those of a prefix.
+ * trail records deadlines and ends, refreshers the clients' rights to refresh a value; a keyspace
+ * also keeps the counts of dehydrators that became empty (type/drained.h). guest lends one value
+ * that another program keeps, digest compares stores. Start here, then keyspace.h and effect.h.
+ *
+ * May use: store/base store/calendar store/trail store/mem store/policy store/struct
+ * store/type/. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -41,7 +42,7 @@
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
-    /* Misses of keys that the trail knows to have expired, been deleted or been evicted. */
+    /* Misses of keys that have expired, been deleted or been evicted, as the trail knows. */
     uint64_t expiration_misses, deletion_misses, eviction_misses;
     uint64_t expired_keys, expired_members, evicted_keys;
     /* Entries that could not be added to the target of EXPIRED TO or MAXDELIVERIES. */
@@ -54,13 +55,14 @@ struct calendar;
 struct trail;
 struct policy_progress;
 
-/* How the expiry log writes values. Defaults for missing functions: no payloads, and scores with 17
- * digits. */
+/* How the expiry log writes values. A missing function has a default: no payloads, and scores with
+ * 17 digits. */
 struct value_format {
-    /* Passes the payload that DUMP would reply to `take`. Without memory, `take` is not called. */
+    /* Calls `take` with the payload that DUMP would reply; not at all if memory runs out. */
     void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                  void *ctx);
-    size_t (*print_score)(char *to, double score); /* at most 40 characters, returns how many */
+    size_t (*print_score)(char *to, double score); /* writes at most 40 characters and returns their
+                                                    * number */
 };
 
 struct store {
@@ -75,15 +77,15 @@ struct store {
     struct tokens tokens;
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
-    struct calendar *calendar; /* of CRON: zones and schedules, which are no data; owned */
+    struct calendar *calendar; /* of CRON: zones and schedules, which are not data; owned */
     struct trail *trail;       /* of deadlines and ends, or NULL (trail/trail.h); owned */
     struct rewind rewind;
     struct fair *fair; /* whose turn it is (REDE.FAIRCLAIM); NULL before the first use; owned */
     struct fair_hooks fair_hooks;
     bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
-    /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; with 0 it
-     * never falls. */
+    /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; never if
+     * 0. */
     unsigned access_log_factor, access_decay_minutes;
     struct value_format value_format;
     struct store_stats stats;
@@ -95,7 +97,7 @@ struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
 /* Replaces the store's data, policies, libraries and tokens with those of `other`, without
- * recording effects. Frees `other` at once and the old data in slices. Both must have the same
+ * recording effects. Frees `other` at once, but the old data in slices. Both must have the same
  * number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
@@ -105,12 +107,12 @@ void store_discard(struct store *store, struct store *other);
  * listener. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
-/* A database, for reading; changes go through txn.h. */
+/* A database, for reading. Changes go through txn.h. */
 static inline const struct keyspace *store_database(const struct store *store, unsigned db)
 {
     return &store->databases[db];
 }
-/* Makes a database's table large enough for `count` keys, which are about to be added. O(count) */
+/* Enlarges a database's table for `count` keys, which are about to be added. O(count) */
 void store_expect(struct store *store, unsigned db, size_t count);
 /* Keys of all databases, expired or not. O(databases) */
 size_t store_count(const struct store *store);
@@ -124,14 +126,14 @@ size_t store_count_to_hide(const struct store *store, msec now, size_t most);
 /* The first instant at which store_hide has work, unless the clock is set back. O(databases) */
 msec store_next_to_hide(const struct store *store);
 
-/* The first instant at which expiry_run has work; NEVER if there is none. O(databases) */
+/* The first instant at which expiry_run has work, or NEVER. O(databases) */
 msec store_next_due(const struct store *store);
 
-/* Checks every invariant of every structure; aborts if one does not hold. O(n) */
+/* Checks every invariant of every structure; aborts if one is broken. O(n) */
 void store_check(const struct store *store);
 
-/* A 128-bit hash of all keys that have not expired, their values and deadlines, the policies,
- * the libraries and the last token, independent of the order in tables. O(n) */
+/* A 128-bit hash of the data set, independent of the order in tables: all keys that have not
+ * expired, their values and deadlines, the policies, the libraries and the last token. O(n) */
 struct digest {
     uint64_t high, low;
 };

@@ -3,18 +3,20 @@
  * smaller tokens than the largest it has seen is safe from a holder that was paused.
  *
  * The counter may lag behind tokens that were granted: a loss of power loses the end of the
- * journal, and a replica that is promoted may not have received all of its master's stream. So the
- * first grant after a start or a promotion leaps ahead, to the token of the clock: the Unix time in
- * milliseconds times TOKENS_PER_MSEC. A master also leaps when the first replica asks for its
- * stream, so that a replica knows this leap before anything is granted. As long as fewer than
- * TOKENS_PER_MSEC tokens are granted per millisecond, all earlier ones lie below the leap, even
- * those of a promotion that this server never learnt of, or of a run before an older copy of the
- * files. If the clock is behind the last token, because it was set back or is behind that of the
- * former master, the leap is TOKEN_DISTANCE instead: more tokens than are granted in 30 s, the time
- * for which the kernel may hold a write back. It is not longer, because a server that does not
- * learn of this leap relies on the clock.
+ * journal, and a replica that is promoted may not have received all of its master's stream. The
+ * first grant after a start or a promotion therefore leaps ahead, to the token of the clock: the
+ * Unix time in milliseconds times TOKENS_PER_MSEC. A master also leaps when the first replica asks
+ * for its stream, so that a replica knows this leap before anything is granted. As long as fewer
+ * than TOKENS_PER_MSEC tokens are granted per millisecond, all earlier ones lie below the leap,
+ * even those of a promotion that this server never learnt of, or of a run after which an older copy
+ * of the files was restored.
  *
- * Tokens stay below 2^53, so that a double holds them exactly. The clock gets there in 2248. */
+ * If the clock is behind the last token, because it was set back or is behind that of the former
+ * master, the leap is TOKEN_DISTANCE instead: more tokens than are granted in 30 s, the time for
+ * which the kernel may hold a write back. It is not longer, because a server that does not learn of
+ * this leap relies on the clock.
+ *
+ * Tokens stay below 2^53, so that a double holds them exactly. The clock reaches that in 2248. */
 #ifndef STORE_TOKENS_H
 #define STORE_TOKENS_H
 
@@ -30,23 +32,23 @@
 struct tokens {
     int64_t last; /* the largest token so far, or 0 */
     bool leaps;   /* the next grant leaps; else its token is last + 1 */
-    /* A server stopped with all its grants in the journal, and none has been made since. */
+    /* A server stopped with all its grants in the journal, and none was made since. */
     bool closed;
 };
 
 void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
 /* Makes the store grant no tokens, because its counter is not kept. */
 void tokens_disable(struct tokens *tokens);
-/* Grants may have been made that the data does not have: the next one leaps. */
+/* Call if grants may exist that the data does not contain: the next one leaps. */
 void tokens_distrust(struct tokens *tokens);
-/* Takes the counter of a data set that replaces this one. */
+/* Takes over the counter of a data set that replaces this one. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
-/* Leaps now, if the next grant has to, at most to TOKEN_MAX. Returns whether `last` has changed. */
+/* Leaps now, at most to TOKEN_MAX, if the next grant must. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);
 /* Call when no more tokens will be granted before the stop. Returns whether that must be recorded.
  */
 bool tokens_close(struct tokens *tokens);
-/* Notes a token that was granted, unless a larger one was. It is between 0 and TOKEN_MAX. */
+/* Notes a granted token, between 0 and TOKEN_MAX, unless a larger one is known. */
 void tokens_raise(struct tokens *tokens, int64_t token);
 
 #endif

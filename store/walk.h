@@ -1,5 +1,5 @@
 /* walk: the effects that build a value from nothing. Snapshots, COPY, DUMP and stored results are
- * made from them, so one description of each type serves all four. */
+ * all made from them, so one description of each type serves all four. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 
@@ -7,14 +7,14 @@
 #include "store/type/object.h"
 
 /* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
- * the visitor sets key and database. A string gives one EFFECT_SET without a deadline, and its soft
- * deadline. The `at` of an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
+ * the visitor sets key and database. A string yields one EFFECT_SET without a deadline, and its
+ * soft deadline. The `at` of an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
 /* Applies an effect of walk_object to a value of the same type, built by the effects before it.
- * Returns false, with the value unchanged, if the effect does not fit the stream or lease; effects
- * of walk_object always fit. */
+ * Effects of walk_object always fit; for any other that does not fit the stream or lease, returns
+ * false and leaves the value unchanged. */
 bool walk_put(struct object *to, const struct effect *effect);
 
 /* The operands of the effect that adds this member of a set, hash, sorted set or lease, with its

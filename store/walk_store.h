@@ -7,7 +7,8 @@
 
 /* How much is about to be visited. */
 struct store_size {
-    bool is_database; /* the keys of database `db`; else the elements of the next effect's key */
+    bool is_database; /* the keys of database `db`, or otherwise the elements of the next effect's
+                       * key */
     unsigned db;
     size_t count;
 };
@@ -16,7 +17,8 @@ struct store_visitor {
     void (*effect)(void *ctx, const struct effect *effect);
     bool (*key_done)(void *ctx); /* after the effects of each key; return false to stop */
     void *ctx;
-    /* Before the effects of a database with keys, and of a large collection; may be NULL. */
+    /* Called before the effects of a database with keys, and before those of a large collection;
+     * may be NULL. */
     void (*size)(void *ctx, const struct store_size *size);
 };
 

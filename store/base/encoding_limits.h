@@ -1,7 +1,7 @@
 /* encoding_limits: the sizes up to which OBJECT ENCODING reports Redis' compact encoding of a
- * collection. They change the reported name, not the layout in memory, which has limits of its own;
- * only the sparse form of a HyperLogLog and the blocks of a stream really depend on them. As in
- * Redis, a new limit applies to values that grow afterwards. */
+ * collection. They change only the reported name: the layout in memory has limits of its own. The
+ * exceptions are the sparse form of a HyperLogLog and the blocks of a stream. As in Redis, a new
+ * limit applies to values that grow afterwards. */
 #ifndef STORE_BASE_ENCODING_LIMITS_H
 #define STORE_BASE_ENCODING_LIMITS_H
 

@@ -19,15 +19,15 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, int64_t value,
                    uint64_t count); /* < 0 counts as 0 */
-/* The smallest value that is not below `percent` (50, 99, 99.9, ...) of all values; 0 if there are
- * none. O(HISTOGRAM_BUCKETS) */
+/* The smallest value that is not below `percent` (50, 99, 99.9, ...) of all values, or 0 if there
+ * are none. O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
 /* The values that were added after `before`, an earlier copy; all values if the histogram was reset
  * meanwhile. Its max is that of its last bucket. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
-/* The smallest and the largest value in the bucket of this value; the last bucket has no end:
+/* The smallest and the largest value in the bucket of this value. The last bucket ends at
  * INT64_MAX. */
 int64_t histogram_floor(int64_t value);
 int64_t histogram_ceiling(int64_t value);

@@ -2,8 +2,8 @@
  * comparison of a deadline with now uses these functions, so that all agree to the millisecond.
  * `now` is always an argument: this library reads no clock.
  *
- * A key or member is alive at its deadline and expired one millisecond later. So a deadline (msec)
- * and the first instant at which there is work (struct due_at) are different things. They are
+ * A key or member is alive at its deadline and expired one millisecond later. A deadline (msec) and
+ * the first instant at which there is work (struct due_at) are therefore different things. They are
  * different types too, and only functions of this header convert one to the other.
  *
  * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
@@ -28,7 +28,7 @@ static inline bool instant_ok(msec at)
     return at >= INSTANT_MIN && at <= INSTANT_MAX;
 }
 
-/* Keys and members: alive at the deadline, expired one millisecond later (as Redis). */
+/* For keys and members: alive at the deadline, expired one millisecond later, as in Redis. */
 static inline bool instant_expired(msec at, msec now)
 {
     return now > at;
@@ -40,7 +40,7 @@ static inline msec instant_last_expired(msec now)
     return now == INT64_MIN ? now : now - 1;
 }
 
-/* Is the deadline not in the future? Then a command that sets it deletes the data instead. */
+/* Is the deadline not in the future? If so, a command that sets it deletes the data instead. */
 static inline bool instant_past(msec at, msec now)
 {
     return at <= now;
@@ -52,7 +52,7 @@ static inline msec instant_next(msec now)
     return now + 1;
 }
 
-/* The first instant at which there is work: when a key or member has expired or an element is
+/* The first instant at which there is work, because a key or member has expired or an element is
  * due. */
 struct due_at {
     msec at;
@@ -98,21 +98,21 @@ static inline bool due_at_is_never(struct due_at due)
     return due.at == NEVER;
 }
 
-/* Dehydrator elements: due at the deadline. */
+/* For elements of dehydrators: due at the deadline. */
 static inline bool instant_due(msec at, msec now)
 {
     return at <= now;
 }
 
-/* *at = now + ttl; false if it overflows or passes INSTANT_MAX. A negative span may give an
- * instant before INSTANT_MIN. Use it for every span that a client gives. */
+/* Sets *at = now + ttl. Returns false if it overflows or passes INSTANT_MAX; a negative span may
+ * lead to an instant before INSTANT_MIN. Use it for every span that a client sends. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;
 }
 
-/* at + span, limited to INSTANT_MIN and INSTANT_MAX. For instants that the server computes and that
- * can't be refused. */
+/* at + span, limited to INSTANT_MIN and INSTANT_MAX. For instants that the server computes and
+ * therefore can't refuse. */
 static inline msec instant_moved(msec at, msec span)
 {
     msec to;
@@ -121,7 +121,7 @@ static inline msec instant_moved(msec at, msec span)
     return to < INSTANT_MAX ? to : INSTANT_MAX;
 }
 
-/* Seconds to milliseconds; false if it overflows. */
+/* Converts seconds to milliseconds. Returns false if they overflow. */
 static inline bool instant_from_seconds(int64_t seconds, msec *at)
 {
     return !__builtin_mul_overflow(seconds, (int64_t)1000, at);

@@ -8,8 +8,8 @@
 /* The most bytes that one byte of text becomes. */
 enum { JSON_TEXT_GROWTH = 6 };
 
-/* Writes the text without quotation marks around it; `to` has room for JSON_TEXT_GROWTH * len
- * bytes. Returns how many were written, without a zero at the end. */
+/* Writes the text without quotation marks around it; `to` must have room for JSON_TEXT_GROWTH * len
+ * bytes. Returns the number of bytes written; adds no NUL. */
 size_t json_text_put(char *to, struct bytes text);
 
 /* The same for the first character of a text that is not empty; sets *taken to its bytes. */

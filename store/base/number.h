@@ -13,12 +13,12 @@ enum {
     NUMBER_FIXED_MAX_CHARS = 5120, /* a long double in %f form, as INCRBYFLOAT prints */
 };
 
-/* Writes decimal text at `to` (no NUL); returns its length. */
+/* Writes decimal text at `to`, without a NUL; returns its length. */
 size_t number_print_int64(char *to, int64_t value);
 size_t number_print_uint64(char *to, uint64_t value);
 
-/* As Redis prints scores and RESP3 doubles: as an integer if the value is one in the safe range,
- * else with %.17g; "inf", "-inf", "nan". */
+/* As Redis prints scores and RESP3 doubles: an integer if the value is one in the safe range,
+ * otherwise %.17g; "inf", "-inf", "nan". */
 size_t number_print_double(char *to, double value);
 
 /* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
@@ -29,9 +29,9 @@ size_t number_print_long_double(char *to, long double value);
 bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 
-/* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; "inf", "+inf",
- * "-inf", "infinity" and hex floats are accepted; overflow and underflow (ERANGE) are treated as in
- * Redis. Texts of 5 KiB and more are refused. */
+/* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; accepts "inf",
+ * "+inf", "-inf", "infinity" and hex floats; treats overflow and underflow (ERANGE) as Redis does.
+ * Refuses texts of 5 KiB and more. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
 /* As string2ld, for INCRBYFLOAT. */

@@ -1,6 +1,6 @@
 /* pointer48: a pointer in six bytes, unaligned, so that arrays of them have no gaps. On the
- * supported machines user space ends below 2^47, so that the two highest bytes are zero. Check
- * pointers from elsewhere with pointer48_fits(). */
+ * supported machines user space ends below 2^47, so the two highest bytes are zero. Check pointers
+ * from elsewhere with pointer48_fits(). */
 #ifndef STORE_BASE_POINTER48_H
 #define STORE_BASE_POINTER48_H
 

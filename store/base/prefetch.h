@@ -1,6 +1,5 @@
-/* prefetch: starts loading memory into the cache, without waiting.
- * A compiler may remove calls of a function that only prefetches, because it sees no effect. The
- * empty asm prevents that. */
+/* prefetch: starts loading memory into the cache, without waiting. A compiler may remove calls of a
+ * function that only prefetches, because it sees no effect; the empty asm prevents that. */
 #ifndef STORE_BASE_PREFETCH_H
 #define STORE_BASE_PREFETCH_H
 

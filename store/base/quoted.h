@@ -11,7 +11,7 @@ static inline bool quoted_is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Does c end a word? As in Redis, VT and FF do not, although they may stand between words. */
+/* Does c end a word? As in Redis, VT and FF do not, although they may separate words. */
 static inline bool quoted_ends_word(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -11,11 +11,12 @@ struct random {
     unsigned left;
 };
 
-/* Fills a block from the kernel. Blocks early during boot, until the kernel has entropy. */
+/* Fills a block from the kernel. Waits early during boot, until the kernel has entropy. */
 void random_fill(void *to, size_t len);
 
 void random_init(struct random *random);
-/* The next number. Takes a struct random as void *, so that it can be dict_random's `next`. */
+/* The next number. `random` is a struct random, passed as void * so that this can be dict_random's
+ * `next`. */
 uint64_t random_next(void *random);
 
 #endif

@@ -17,7 +17,7 @@ struct ring_link {
 };
 
 struct rings {
-    uint64_t filled; /* bit per ring: it is not empty */
+    uint64_t filled; /* one bit per ring: it is not empty */
     uint32_t first[RING_LIMIT];
 };
 

@@ -12,11 +12,11 @@ uint64_t siphash(const void *data, size_t len);
 /* The same without the memo below, for any thread. */
 uint64_t siphash_anew(const void *data, size_t len);
 
-/* With an explicit key, for digests and tests. 1-3 rounds: the reference vectors of SipHash-2-4 do
- * not apply. */
+/* With an explicit key, for digests and tests. It uses 1-3 rounds: the reference vectors of
+ * SipHash-2-4 do not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
-/* The same with 128 bits of result, so that colliding inputs cannot be found by chance either. */
+/* The same with 128 bits of result, so that collisions can't be found by chance, either. */
 void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
                  uint64_t *high);
 
@@ -25,10 +25,10 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
  * bytes. `hash` must be siphash(data, len), and the bytes must not change until then. Keeps the
  * last two: a key and a member.
  *
- * The memo belongs to the process and not to the request, because keys and members are hashed in
- * dict.c, which knows neither the call nor the transaction. To carry the hashes there, each of
- * about 50 functions that find a key or a member by name would take one more parameter, to save
- * two comparisons for each hash. */
+ * The memo belongs to the process and not to the request, because dict.c, which hashes keys and
+ * members, knows neither the call nor the transaction. To pass the hashes there, each of about 50
+ * functions that find a key or a member by name would need one more parameter, to save two
+ * comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
 

@@ -1,10 +1,9 @@
 /* calendar: finds schedules by their text and the name of their zone, and keeps what it has parsed.
  *
- * Folder store/calendar: schedules by the calendar (doc/calendar.md): cron parses the text and
- * matches local times, zone has the offsets of a zone, read from the bytes of a TZif file, footer
- * the rule at its end, civil the dates, and schedule combines them; all of these are pure. calendar
- * is the cache, which gets the bytes of files from a function that it was given. Start with
- * schedule.h.
+ * Folder store/calendar: schedules by the calendar (doc/calendar.md). cron parses the text and
+ * matches local times; zone reads the offsets of a zone from the bytes of a TZif file, and footer
+ * the rule at its end; civil computes dates; schedule combines them. All of these are pure.
+ * calendar is the cache; a function of the caller reads files for it. Start with schedule.h.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_CALENDAR_CALENDAR_H
@@ -21,8 +20,8 @@ enum {
     CALENDAR_FAULT_MAX = 200,
 };
 
-/* Appends the TZif file of a zone. The name has been checked: it stays below the folder of zones.
- * Returns false if there is none. */
+/* Appends the TZif file of a zone. The name was checked: it stays below the folder of zones.
+ * Returns false if there is no such file. */
 typedef bool zone_reader(const char *name, struct buffer *file);
 
 #define ZONE_DEFAULT LIT("UTC")
@@ -35,14 +34,14 @@ void calendar_free(struct calendar *calendar);
 /* The default zone needs no file. Without a reader it is the only one. */
 void calendar_set_reader(struct calendar *calendar, zone_reader *read);
 
-/* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, and
+/* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, with
  * the reason in `fault`, if one of them is invalid. Borrowed until the next call. O(1) if it is
- * known, else it is parsed and the zone perhaps read. */
+ * known; otherwise the text is parsed, and the zone perhaps read. */
 const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
                                      struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
-/* The name of its zone, a space, and its text. Borrowed as the schedule. */
+/* The name of its zone, a space, and its text; borrowed as the schedule is. */
 struct bytes calendar_text(const struct schedule *schedule);
-/* The first instant after `after` at which the schedule runs; NEVER: see schedule.h. */
+/* The first instant after `after` at which the schedule runs; NEVER as in schedule.h. */
 msec calendar_next(const struct schedule *schedule, msec after);
 
 /* Forgets all zones and schedules, so that newer files are read. */

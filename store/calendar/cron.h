@@ -6,7 +6,7 @@
  *     @hourly
  *
  * As in Vixie's cron, a day matches if either its day of the month or its day of the week does,
- * unless one of these fields begins with '*': then both have to match. */
+ * unless one of these fields begins with '*': then both must match. */
 #ifndef STORE_CALENDAR_CRON_H
 #define STORE_CALENDAR_CRON_H
 
@@ -27,15 +27,16 @@ struct cron {
     uint32_t hours, days, months;
     uint32_t weekdays;    /* 0 is Sunday */
     bool last_day;        /* of the month: L */
-    bool either_day;      /* the day of the month or the day of the week; else both */
+    bool either_day;      /* match the day of the month or the day of the week; otherwise both */
     bool follows_elapsed; /* hours with '*' or a step: see schedule.h */
 };
 
 /* Returns false, and the reason in `fault`, if the text is no schedule or no date ever matches. */
 bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]);
 
-/* The first local time after `local` that matches. LOCAL_NEVER beyond the year of an int64_t. Jumps
- * from field to field: at most 41 years of months are examined, about a microsecond. */
+/* The first local time after `local` that matches, or LOCAL_NEVER beyond the year of an int64_t.
+ * Jumps from field to field and examines at most 41 years of months, which takes about a
+ * microsecond. */
 int64_t cron_next_local(const struct cron *cron, int64_t local);
 
 #endif

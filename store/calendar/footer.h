@@ -1,5 +1,5 @@
-/* footer: the rule at the end of a TZif file: a TZ string of POSIX, with the extension of RFC 9636
- * that hours may be from -167 to 167. "CET-1CEST,M3.5.0,M10.5.0/3" */
+/* footer: the rule at the end of a TZif file: a TZ string of POSIX, such as
+ * "CET-1CEST,M3.5.0,M10.5.0/3". As in RFC 9636, hours may be from -167 to 167. */
 #ifndef STORE_CALENDAR_FOOTER_H
 #define STORE_CALENDAR_FOOTER_H
 

@@ -1,10 +1,10 @@
-/* zone: the offsets of one time zone from UTC, read from the bytes of a TZif file (RFC 9636). Knows
- * no files: the caller has read them.
+/* zone: the offsets of one time zone from UTC, read from the bytes of a TZif file (RFC 9636). The
+ * caller reads the file.
  *
- * A zone is a list of spans of time, each with its offset. The rule of the footer, which holds
- * after the last transition of the file, becomes spans of the 400 years after which dates and
- * weekdays repeat, and some more; later instants are moved back by whole cycles. So every search is
- * in one list. */
+ * A zone is a list of spans of time, each with its offset, so every search is in one list. The rule
+ * of the footer, which holds after the last transition of the file, becomes spans of the 400 years
+ * after which dates and weekdays repeat, and some more; later instants are moved back by whole
+ * cycles. */
 #ifndef STORE_CALENDAR_ZONE_H
 #define STORE_CALENDAR_ZONE_H
 
@@ -29,7 +29,7 @@ struct zone {
     struct span spans[];
 };
 
-/* How far after an instant that zone_fold has returned, spans are complete. */
+/* Spans are complete up to this far after an instant that zone_fold has returned. */
 enum { ZONE_YEARS_AHEAD = 100 };
 
 /* Returns NULL, and the reason in *fault, if it is no valid TZif file. Free it with zone_free. */

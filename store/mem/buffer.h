@@ -1,5 +1,5 @@
 /* buffer: a byte array that grows at its end. A zeroed buffer is empty. Appending is amortised
- * O(len). An outbuf (outbuf.h) never moves its bytes; a buffer keeps them contiguous. */
+ * O(len). A buffer keeps its bytes contiguous, while an outbuf (outbuf.h) never moves them. */
 #ifndef STORE_MEM_BUFFER_H
 #define STORE_MEM_BUFFER_H
 
@@ -19,7 +19,7 @@ void buffer_clear(struct buffer *buffer);
 /* The process exits if there is no memory. */
 void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
-/* For sizes that a file or a client chooses. Without memory, leaves the content unchanged and
+/* For sizes that a file or a client chooses: if memory runs out, leaves the content unchanged and
  * returns false. */
 bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
 /* Makes room for `more` bytes after the content. */

@@ -1,12 +1,12 @@
 /* mem: the allocator of the store and the daemon, which call malloc only through it. Counts the
  * bytes in use, by usable size.
  *
- * Blocks of up to 1 KiB, and powers of two up to 32 KiB, come from the pool (pool.h), except in
- * builds with a sanitizer that watches malloc, or with -DNO_POOL. pool.h says what the pool gains.
- * Single-threaded: helper threads must not call it. Their data comes from shared.h or, in the case
- * of the journal's manifest, from malloc directly.
+ * Single-threaded: helper threads must not call it. Their data comes from shared.h or, for the
+ * journal's manifest, from malloc directly. Blocks of up to 1 KiB, and powers of two up to 32 KiB,
+ * come from the pool (pool.h says what that gains), except in builds with a sanitizer that watches
+ * malloc, or with -DNO_POOL.
  *
- * Folder store/mem: memory: mem is the only caller of malloc in the store and the server; it counts
+ * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it counts
  * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
  * module). pool serves small blocks from slabs of huge pages, relocate moves blocks between them
  * during defragmentation. shared allocates blocks for several threads. blob is a byte string that
@@ -22,13 +22,13 @@
 #include <stdint.h>
 
 /* Blocks are aligned to 8 bytes; a block of 16, 32 or 64 bytes lies within one cache line. Never
- * returns NULL: when memory runs out, it releases the reserve; if that is not enough, it calls the
- * handler and the process exits. */
+ * returns NULL: when memory runs out, releases the reserve; if that is not enough, calls the
+ * handler, and the process exits. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
 void mem_free(void *p);
-/* As mem_alloc, but aligned to 4 bytes only, so that less is rounded up. */
+/* As mem_alloc, but aligned only to 4 bytes, so that sizes are rounded up less. */
 void *mem_alloc_tight(size_t size);
 /* As mem_alloc, aligned to a cache line; an allocator set by mem_use need not align. */
 void *mem_alloc_lines(size_t size);
@@ -37,24 +37,24 @@ void *mem_alloc_lines(size_t size);
  * *cap: doubles it when it is full. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
-/* NULL if there is no memory: for sizes that a client chooses. While memory is short, only small
- * blocks succeed, so that the rest of the reserve is left for mem_alloc. */
+/* Returns NULL if there is no memory: for sizes that a client chooses. While memory is short, only
+ * small blocks succeed, which leaves the rest of the reserve to mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
 /* Can this much be allocated without touching the reserve? Costs one large malloc and free. */
 bool mem_has_room(size_t size);
 
-/* Turns a reserve of several MiB, which is never written to, on or off. A mem_alloc that finds no
+/* Turns on or off a reserve of several MiB, which is never written to. A mem_alloc that finds no
  * memory releases it. From then on memory is short, and callers should refuse work that needs
  * more. */
 void mem_keep_reserve(bool on);
 /* For callers of malloc that need these bytes and found no memory. Returns false if there was no
  * reserve. */
 bool mem_release_reserve(size_t wanted);
-/* Is memory short? If so, first tries to allocate the reserve again. O(1) otherwise. */
+/* Is memory short? If so, first tries to allocate the reserve again; otherwise O(1). */
 bool mem_is_short(void);
 
-/* Ends the process as a failed mem_alloc does, for callers that cannot continue without memory. */
+/* Ends the process as a failed mem_alloc does, for callers that can't continue without memory. */
 __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */
@@ -63,17 +63,17 @@ size_t mem_used(void);          /* including shared.h */
 /* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
  * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into
  * a new one, and free it. Repeat until a walk moves nothing: this terminates, and leaves less than
- * 64 KiB unused per size class and a few MiB in total. O(1), except that once per 2 MiB it looks at
- * 32 slabs. */
+ * 64 KiB unused per size class and a few MiB in total. mem_sparse() is O(1), except that once per 2
+ * MiB it looks at 32 slabs. */
 bool mem_sparse(const void *p);
 /* A new block with the size and alignment of p, or NULL if memory runs out. */
 void *mem_alloc_like(const void *p);
 /* For tests: makes mem_sparse true for all blocks. */
 void mem_all_sparse(bool on);
-size_t mem_pool_waste(void); /* bytes held by the pool and not in use by blocks */
-size_t mem_pool_spare(void); /* the part of it in slabs without any block: mem_trim frees it */
-/* Returns up to 2 MiB of free slabs to the system, or returns false if there are none. Seldom
- * needed, because freeing does this when there are many. */
+size_t mem_pool_waste(void); /* bytes that the pool holds and no block uses */
+size_t mem_pool_spare(void); /* the part of it in entirely free slabs, which mem_trim returns */
+/* Returns up to 2 MiB of free slabs to the system; false if there are none. Seldom needed, because
+ * freeing does this when there are many. */
 bool mem_trim(void);
 
 size_t mem_peak(void);
@@ -90,27 +90,26 @@ struct mem_allocators {
 struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
 /* Lets a thread of the allocator return unused memory, so that no free() waits for it. fork() does
- * not copy this thread: the process that serves calls it after it has become a daemon, and children
- * that write snapshots do without. */
+ * not copy this thread: the process that serves must call this after it has become a daemon, and
+ * children that write snapshots do without the thread. */
 void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
-/* Replaces the allocator, or with NULL restores our own. Call it while nothing is allocated. A few
- * freed blocks of each size up to 2 KiB are kept for reuse; mem_used does not count them. */
+/* Replaces the allocator, or restores our own if NULL. Call it while nothing is allocated. A few
+ * freed blocks of each size up to 2 KiB are kept for reuse, and mem_used does not count them. */
 struct mem_hooks {
     void *(*resize)(void *old, size_t size); /* as realloc */
     void (*release)(void *p);
     size_t (*size)(const void *p);
 };
 void mem_use(const struct mem_hooks *hooks);
-/* The handler is called when memory becomes short, and (ends) before the process exits for lack of
- * it. */
+/* The handler is called when memory becomes short, and, with `ends`, before the process exits for
+ * lack of it. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
-/* Injects a fault: the n-th mem_try_* call from now on fails, with 1 the next one. 0 disables
- * this. */
+/* Injects a fault: the n-th mem_try_* call from now on fails; 1 is the next one, 0 none. */
 void mem_fail_try(uint64_t nth);
 uint64_t mem_fail_left(void); /* n, less the calls so far; 0 once it has failed */
 

@@ -1,6 +1,6 @@
-/* outbuf: bytes to be written, as a chain of chunks. Does not know sockets or the protocol. Growth
- * never moves existing bytes: doubling one block would stall the server for large replies. Chunks
- * grow from 1 KiB to 64 KiB; an empty outbuf owns no memory. */
+/* outbuf: bytes to be written, as a chain of chunks. Knows neither sockets nor the protocol. Growth
+ * never moves existing bytes, because doubling one block would stall the server for large replies.
+ * Chunks grow from 1 KiB to 64 KiB; an empty outbuf owns no memory. */
 #ifndef STORE_MEM_OUTBUF_H
 #define STORE_MEM_OUTBUF_H
 
@@ -23,8 +23,8 @@ struct outbuf {
     size_t bytes;  /* memory owned */
     size_t shared; /* bytes of other owners in chunks of the chain */
     size_t chunks;
-    /* Set by the owner if output may be lost when memory runs out. Then `lost` is set, and nothing
-     * is appended until outbuf_drop. */
+    /* Set by the owner if output may be lost when memory runs out: then `lost` becomes true, and
+     * nothing is appended until outbuf_drop. */
     bool optional;
     bool lost;
 };
@@ -36,7 +36,7 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
 
 /* Appends another owner's bytes without copying them. They must not change until release(owner) is
- * called: once all of them have been consumed, or at once if output is lost. O(1) */
+ * called: when all of them have been consumed, or at once if output is lost. O(1) */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 
@@ -54,18 +54,18 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 /* Fills at most `max` iovecs with the first bytes; returns how many. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 
-/* Bytes to be written that are in the first chunk, and that chunk's memory; 0 when empty. */
+/* The first chunk's unsent bytes, and that chunk's memory; 0 when empty. */
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 
-/* A position from which to continue reading later. {0} is the beginning. Valid while bytes are only
+/* A position from which to continue reading later; {0} is the beginning. Valid while bytes are only
  * appended. */
 struct outbuf_cursor {
     const struct outbuf_chunk *chunk;
     size_t end;
 };
 struct outbuf_cursor outbuf_cursor(const struct outbuf *out);
-/* The next piece after the cursor; moves the cursor past it. False at the end. O(1). */
+/* Finds the next piece and moves the cursor past it. Returns false at the end. O(1). */
 bool outbuf_next(const struct outbuf *out, struct outbuf_cursor *cursor, struct iovec *piece);
 
 /* Removes the first `len` bytes (len <= out->len) and frees chunks that become empty. */

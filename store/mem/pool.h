@@ -1,16 +1,16 @@
 /* pool: blocks of up to 1 KiB in size classes of 4 bytes, and tables of powers of two up to 32 KiB,
  * from slabs that hold one class each. Slab allocation after Bonwick (1994).
  *
- * A block comes from the few of its class that were freed last, else from the class's current slab.
- * When that is full, the fullest other slab with room becomes current. So sparse slabs become
- * empty, and an empty slab can hold another class or go back to the system.
+ * A block comes from the few of its class that were freed last, otherwise from the class's current
+ * slab. When that is full, the fullest other slab with room becomes current. Sparse slabs thus
+ * become empty, and an empty slab can serve another class or return to the system.
  *
  * Gains against malloc: 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 9 to 20 % of
  * the CPU time of reads and writes. doc/performance.md, "what the allocator layers gain".
  *
  * A block is aligned to the largest power of two that divides its class size: 4 for 36, 8 for 40,
- * 64 for 192. So a block whose content must be aligned to 8 bytes has an even number of words.
- * Single-threaded. */
+ * 64 for 192. A block whose content must be aligned to 8 bytes therefore needs an even number of
+ * words. Single-threaded. */
 #ifndef STORE_MEM_POOL_H
 #define STORE_MEM_POOL_H
 
@@ -34,12 +34,12 @@ struct slab {
     struct ring_link link;
     uint16_t words; /* size of its blocks; 0 while the slab has no class */
     uint16_t class;
-    bool recycles; /* its freed blocks may go to the recent ones */
+    bool recycles; /* its freed blocks may join the recent ones */
     uint8_t state;
     uint16_t free;   /* first of the list of freed blocks, linked through their first bytes */
     uint16_t fresh;  /* blocks after this position were never used */
     uint16_t used;   /* blocks in use, counting recent ones */
-    uint16_t floor;  /* a free that finds at most this many in use changes the slab's state */
+    uint16_t floor;  /* a free that finds at most this many used changes the slab's state */
     uint16_t blocks; /* number of blocks, used or not */
     char unused[RING_ROW - sizeof(struct ring_link) - 8 * sizeof(uint16_t)];
 };
@@ -107,8 +107,8 @@ static inline void pool_free(void *block)
 }
 
 /* Would it save memory to copy the block into a new one and free it? If so, its slab allocates no
- * new block until all its blocks have moved, unless the class needs more slabs. Repeatedly moving
- * all such blocks terminates, and then every slab that can be emptied is empty. O(1), except once
+ * new block until all its blocks have moved, unless the class needs more slabs. Moving all such
+ * blocks repeatedly terminates, and then every slab that can be emptied is empty. O(1), except once
  * per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 

@@ -2,8 +2,8 @@
  *
  * Only defragmentation uses it; its gain is in store/sweep/defrag.h.
  *
- * Each owner of blocks has a function `..._relocate`, which visits some of its blocks and stores
- * where to continue. Contents do not change, and no effect is recorded. */
+ * Each owner of blocks defines a function `..._relocate`, which visits some of its blocks and
+ * stores where to continue. Contents do not change, and no effect is recorded. */
 #ifndef STORE_MEM_RELOCATE_H
 #define STORE_MEM_RELOCATE_H
 
@@ -27,8 +27,8 @@ static inline bool relocation_begins(const struct relocation_cursor *cursor)
     return cursor->at == 0 && cursor->phase == 0;
 }
 
-/* A copy of the block if that saves memory, else NULL. The caller must redirect all pointers to the
- * copy and free the block. */
+/* A copy of the block if that saves memory, otherwise NULL. The caller must redirect all pointers
+ * to the copy and free the block. */
 void *relocation_copy(struct relocation *relocation, const void *block);
 /* For a block (or NULL) with only one pointer to it: returns its new address. */
 void *relocation_block(struct relocation *relocation, void *block);

@@ -1,5 +1,5 @@
 /* shared: blocks that several threads may allocate and free, unlike those of mem.h. They come from
- * malloc, and count in mem_used. Depends on libc alone. */
+ * malloc, and count in mem_used. Depends only on libc. */
 #ifndef STORE_MEM_SHARED_H
 #define STORE_MEM_SHARED_H
 
@@ -11,8 +11,8 @@ void *mem_shared_realloc(void *old, size_t size);
 void mem_shared_free(void *p); /* NULL is allowed */
 
 size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
-/* The part of mem_shared_used that must not cause an eviction; _set_apart adds bytes to it, modulo
- * 2^N, so that it can subtract too. */
+/* The part of mem_shared_used that must not cause an eviction. _set_apart adds bytes modulo 2^N, so
+ * that it can subtract too. */
 void mem_shared_set_apart(size_t more);
 size_t mem_shared_apart(void);
 

@@ -2,8 +2,8 @@
  *
  * The range grows in steps of 2 MiB, which become huge pages if the system supports that (madvise);
  * the first few steps use small pages, so that a small process stays small. Slabs are taken from
- * the fullest step, so that others become empty. An empty step goes back to the system, except for
- * a few kept as spare. No call gives back more than one step.
+ * the fullest step, so that others become empty. An empty step is returned to the system, except
+ * for a few spare ones. No call returns more than one step.
  *
  * Huge pages gain 4 to 14 % of a request's CPU time; emptying whole steps keeps them after many
  * deletes, which gains 12 % of GET (doc/performance.md, "Which optimizations helped"). */
@@ -27,7 +27,7 @@ enum {
 struct slab_range {
     uintptr_t base; /* of slab 0 */
     size_t size;    /* grows; addresses after it may belong to others */
-    void *rows;     /* a table of RING_ROW bytes per slab for the caller; zeros at first */
+    void *rows;     /* a table of RING_ROW bytes per slab for the caller, zeroed at first */
 };
 extern struct slab_range slab_range;
 
@@ -35,9 +35,9 @@ uint32_t slabs_take(void); /* SLAB_NONE without memory or addresses */
 void slabs_give(uint32_t slab);
 
 /* The first touch of a huge page takes tenths of a millisecond, because the kernel clears it, and
- * many milliseconds where a hypervisor has to find memory for it. So whenever a new step comes into
- * use, `announce` receives the memory of the next one to four steps, which another thread can touch
- * in advance without changing their bytes. It is called in forked children too. NULL disables
+ * many milliseconds where a hypervisor must find memory for it. Whenever a new step comes into use,
+ * `announce` therefore receives the memory of the next one to four steps, which another thread can
+ * touch in advance without changing their bytes. It is called in forked children too. NULL disables
  * it. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
@@ -52,7 +52,8 @@ struct slab_set {
  * taken from it until it is empty or slabs_stay is called, and *leaving receives the slabs to
  * empty. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
-/* If the next slab would need new memory, stops emptying one step; *staying is set to its slabs. */
+/* If the next slab would need new memory, stops emptying one step and sets *staying to its
+ * slabs. */
 bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */

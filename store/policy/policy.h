@@ -4,10 +4,11 @@
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
  * name wins, then the longest prefix.
  *
- * Folder store/policy: rules by prefix. policy has a policy and the table of them, policy_rows a
- * row for each option, policy_words the words of POLICY SET and of files, policy_options deadlines
- * and rates, policy_targets the keys that policies write to. Start here; store/policy_progress.h
- * records how far a new policy has been applied to existing keys.
+ * Folder store/policy: rules by prefix. policy defines a policy and the table of policies,
+ * policy_rows a row for each option, policy_words the words of POLICY SET and of files;
+ * policy_options computes deadlines and rates, policy_targets lists the keys that policies write
+ * to. Start here; store/policy_progress.h records how far a new policy has been applied to existing
+ * keys.
  *
  * May use: store/base store/mem. */
 #ifndef STORE_POLICY_POLICY_H
@@ -46,14 +47,14 @@ enum policy_option { POLICY_OPTION_LIST(POLICY_OPTION_NUMBER) POLICY_OPTIONS };
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* A span is 0 if the policy does not contain that rule. A table owns the names of targets (dead_to,
- * expired_to) in its policies; those of any other struct policy are borrowed. */
+/* A span is 0 if the policy lacks that rule. A table owns the names of targets (dead_to,
+ * expired_to) in its policies; any other struct policy borrows them. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* of a stream's entries */
     uint64_t max_len; /* members, elements or entries, or 0 for no limit */
-    /* Of a stream's entry to a group, or of a dehydrator's element, before it moves; 0 for no
-     * limit */
+    /* How often a stream's entry is delivered to a group, or a dehydrator's element at all, before
+     * it moves; 0 for no limit */
     uint64_t max_deliveries;
     struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
     msec backoff, backoff_max; /* after the first failure of an element, and the longest */
@@ -62,7 +63,8 @@ struct policy {
     msec rate_span;            /* ... in any such span, or 0 for no limit */
     uint64_t max_claimed;      /* elements of a dehydrator at once, or 0 for no limit */
     bool fair;                 /* keep the index of the prefix (store/fair.h) */
-    struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; no bytes: none */
+    struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; without bytes
+                                * there is none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* log the value too */
     enum policy_refresh refresh;
@@ -99,7 +101,7 @@ struct policies {
     struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
     size_t bytes;                                    /* memory of the table */
     /* List of the pending policies, in the order in which they were set. Each pass over the keys
-     * applies those that were set before it began: they come first in the list. */
+     * applies the policies that were set before it began: they are first in the list. */
     struct rule *first_pending, *last_pending;
     size_t pending;
     uint64_t pass;
@@ -119,33 +121,34 @@ msec policy_spread(const struct policy *policy, msec span, msec now, struct rand
 struct policy_use {
     msec now, at;    /* its deadline, or NEVER */
     bool created;    /* or replaced */
-    bool expiry_set; /* by the command itself: TTL does not apply */
+    bool expiry_set; /* by the command itself, so TTL does not apply */
     bool refreshed;  /* by an access for which REFRESH resets the TTL */
 };
-/* Applies the rule TTL: the deadline of a new key without one becomes now + TTL. A deadline that it
- * already has is kept, because it comes from the command or from the key that was copied or
- * renamed. With REFRESH, now + TTL if that is later. */
+/* Applies the rule TTL: the deadline of a new key without one becomes now + TTL. An existing
+ * deadline is kept, because it comes from the command or from the key that was copied or renamed.
+ * With REFRESH, becomes now + TTL if that is later. */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
 /* The deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
-/* The delay before an element is due again that failed this often: backoff * 2^(failures - 1), more
+/* The delay before an element that failed this often is due again: backoff * 2^(failures - 1), more
  * or less by the jitter, and at most backoff_max. 0 without a failure or a back-off. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
 
-/* The rate, by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts: deliveries are
- * at least rate_span / rate apart, rounded up to microseconds. A millisecond has all deliveries
- * whose microseconds lie in it, so no span of rate_span milliseconds has more than `rate`.
+/* Applies the rate, by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts:
+ * deliveries are at least rate_span / rate apart, rounded up to microseconds. All deliveries whose
+ * microseconds lie in a millisecond may take place in it, so no span of rate_span milliseconds
+ * contains more than `rate`.
  *
  * Returns how many may take place in the millisecond `now`. *next is the earliest microsecond of
  * the next delivery, 0 before the first, and becomes that of the first one allowed. If it is
- * further ahead than one delivery can put it, the clock was set back or the rate was raised; then
- * the next delivery may take place now. */
+ * further ahead than one delivery can put it, the clock was set back or the rate was raised: the
+ * next delivery may then take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
 /* *next after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);
 
-/* Adds a copy of the policy, or replaces the one of the same name, which must satisfy
+/* Adds a copy of the policy, or replaces the policy of that name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
 /* The policy of exactly this name, or NULL. Borrowed until the next change. */
@@ -175,7 +178,7 @@ static inline bool policies_write_to(const struct policies *policies, struct byt
 /* The statistics of a policy that is in a table. A change of its options keeps them. O(1) */
 struct policy_stats *policy_stats_of(const struct policy *policy);
 void policies_reset_stats(const struct policies *policies); /* O(n) */
-/* In order of names; the table must not change meanwhile. O(n) */
+/* Visits them in order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,
                    void (*visit)(void *ctx, struct bytes name, const struct policy *policy),
                    void *ctx);
@@ -187,7 +190,7 @@ bool policies_in_pass(const struct policies *policies, const struct policy *poli
 /* The first pending policy of the current pass, or NULL; *name (if not NULL) is its name. O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
-/* Used by policy.c only: adds the options to the table's counts, or removes them. */
+/* Only for policy.c: adds the options to the table's counts, or removes them. */
 void policies_count(struct policies *policies, const struct policy *policy, bool adds);
 void policies_check(const struct policies *policies);
 

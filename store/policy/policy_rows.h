@@ -1,5 +1,5 @@
 /* policy_rows: one row for each option of a policy: the words and values of which it consists, and
- * the fields of struct policy that keep them. Made from the rows: the parser and the words of files
+ * the fields of struct policy that keep them. The rows drive the parser and the words of files
  * (policy_words.h), equality, digests, the counts of policy.h, the replies and the help of POLICY,
  * and the table of options in its reference. */
 #ifndef STORE_POLICY_POLICY_ROWS_H
@@ -12,7 +12,7 @@
 #include "store/policy/policy.h"
 
 enum policy_kind {
-    POLICY_FLAG, /* a word without a value; 1 if it is there */
+    POLICY_FLAG, /* a word without a value; 1 if given */
     POLICY_NUMBER,
     POLICY_SPAN,   /* milliseconds */
     POLICY_SIZE,   /* bytes */
@@ -20,22 +20,22 @@ enum policy_kind {
     POLICY_KEY,    /* the name of a key that the policy writes to */
 };
 
-/* A value, and the word in front of it. A value of 0, or a key without bytes, is not there. */
+/* A value, and the word in front of it. A value of 0, or a key without bytes, is missing. */
 struct policy_part {
     const char *word;  /* in front of the value, or NULL */
     const char *shown; /* its name in POLICY GET; NULL if POLICY GET omits it */
     enum policy_kind kind;
     bool optional; /* may be left out, with its word, which then is not NULL */
-    bool nested; /* allowed only behind the optional part before it, and written whenever that is */
+    bool nested;  /* allowed only after the optional part before it, and written whenever that is */
     uint8_t size; /* of the field */
     uint16_t offset;
-    int64_t most;               /* of a number, span or size, whose minimum is 1 */
-    int64_t preset;             /* the value if the option is there and this part is left out */
+    int64_t most;               /* of a number, span or size; the least is 1 */
+    int64_t preset;             /* the value if the option is given without this part */
     const char *const *choices; /* ends with NULL */
     const char *missing;        /* "<option> needs ..." if it is missing */
-    const char *valid;          /* "... is not <valid>"; if NULL, as the kind says */
-    /* Does the value go together with those before it? If not, `valid` says what is wrong, or
-     * without it `missing`. NULL if it always does. */
+    const char *valid;          /* "... is not <valid>"; if NULL, the kind provides the text */
+    /* Does the value agree with those before it? If not, `valid` says what is wrong or, if that is
+     * NULL, `missing`. NULL if it always agrees. */
     bool (*fits)(const struct policy *policy);
 };
 
@@ -43,10 +43,9 @@ enum { POLICY_PARTS_MAX = 3 };
 
 struct policy_row {
     const char *name;
-    struct policy_part
-        parts[POLICY_PARTS_MAX]; /* the first one tells whether the option is there */
+    struct policy_part parts[POLICY_PARTS_MAX]; /* the first part shows whether the option is set */
     unsigned part_count;
-    unsigned needs;    /* POLICY_BIT of options, one of which it needs; 0 if it needs none */
+    unsigned needs;    /* POLICY_BIT of options, one of which it needs, or 0 */
     bool changes_keys; /* a new value is applied to existing keys (policy_walk.h) */
     bool inside;       /* also applies inside values of the module's host (guest.h) */
     const char *types; /* of the keys to which it applies */
@@ -59,14 +58,14 @@ extern const struct policy_row policy_rows[POLICY_OPTIONS];
 /* The words behind the option's name, as in POLICY_OPTION_LIST. */
 extern const char *const policy_syntax[POLICY_OPTIONS];
 
-/* The value of a part that is no key; and of one that is. */
+/* The value of a part that is not a key, and of one that is. */
 int64_t policy_number(const struct policy *policy, const struct policy_part *part);
 struct bytes policy_key(const struct policy *policy, const struct policy_part *part);
 void policy_set_number(struct policy *policy, const struct policy_part *part, int64_t value);
 void policy_set_key(struct policy *policy, const struct policy_part *part, struct bytes key);
 
 bool policy_has(const struct policy *policy, enum policy_option option);
-/* Is this part of an option that the policy has there too? */
+/* Is this part of an option set in the policy? */
 bool policy_has_part(const struct policy *policy, const struct policy_row *row, unsigned part);
 void policy_clear(struct policy *policy, enum policy_option option); /* removes the option */
 

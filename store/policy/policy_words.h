@@ -1,5 +1,5 @@
-/* policy_words: the words of a policy: those that POLICY SET and the configuration accept, and
- * those that files and replicas have. Both are made from the rows of policy_rows.h. */
+/* policy_words: the words of a policy, both those that POLICY SET and the configuration accept and
+ * those in files and on replicas. Both derive from the rows of policy_rows.h. */
 #ifndef STORE_POLICY_POLICY_WORDS_H
 #define STORE_POLICY_POLICY_WORDS_H
 
@@ -13,14 +13,14 @@
 
 enum policy_error {
     POLICY_BAD_NAME, /* policy_name_ok refuses `word` */
-    POLICY_EMPTY,   /* nothing would be left; `text` lists the options of which one must be there */
-    POLICY_UNKNOWN, /* `word` is no option */
-    POLICY_TWICE,   /* `name` is there twice */
-    POLICY_NEEDS,   /* `name` needs `text` */
-    POLICY_BAD,     /* `word`, the value of `name`, is not `text` */
-    POLICY_BAD_KEY, /* the key of `name` has no bytes or more than POLICY_NAME_MAX */
-    POLICY_OWN_KEY, /* a policy of one key would write to that key */
-    POLICY_ALONE,   /* `name` requires the option or one of the options `text` */
+    POLICY_EMPTY,    /* no option would be left; `text` lists those of which one is needed */
+    POLICY_UNKNOWN,  /* `word` is no option */
+    POLICY_TWICE,    /* `name` is there twice */
+    POLICY_NEEDS,    /* `name` needs `text` */
+    POLICY_BAD,      /* `word`, the value of `name`, is not `text` */
+    POLICY_BAD_KEY,  /* the key of `name` has no bytes or more than POLICY_NAME_MAX */
+    POLICY_OWN_KEY,  /* a policy of one key would write to that key */
+    POLICY_ALONE,    /* `name` requires the option or one of the options `text` */
     POLICY_TTL_LONG, /* TTL is longer than MAXTTL */
 };
 
@@ -31,17 +31,17 @@ struct policy_fault {
     char text[256];
 };
 
-/* Parses the words; words[0] is the name. If `policies` has a policy of this name, it provides the
- * options that the words leave out. Names of keys are borrowed from that policy and from the words.
- * Returns false if a word is invalid; the fault then says which one, and why. */
+/* Parses the words; words[0] is the name. If `policies` contains a policy of this name, that
+ * provides the options that the words leave out. Names of keys are borrowed from that policy and
+ * from the words. Returns false if a word is invalid; the fault then says which one, and why. */
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 
 /* ---- words of a file --------------------------------------------------------------------------
  *
- * They are the words of POLICY SET, of all options that the policy has, in the order of the rows
- * and with plain decimal numbers, so that equal policies have equal words. PENDING 1 follows if the
- * policy is pending. */
+ * They are the words of POLICY SET for all options of the policy, in the order of the rows and with
+ * plain decimal numbers, so that equal policies have equal words. PENDING 1 follows if the policy
+ * is pending. */
 
 enum { POLICY_WORDS_MAX = 64, POLICY_NUMBERS_MAX = 32 };
 

@@ -2,15 +2,15 @@
  * deadlines of keys and of members.
  *
  * A 4-ary min-heap with back positions: each deadline stores its slot, so that it can be moved and
- * cancelled in O(log n). The heap lies in segments, so that growth never copies more than one small
- * block. Invariants: no slot is due before its parent; the deadline of slot i stores i.
+ * cancelled in O(log n). The heap is stored in segments, so that growth never copies more than one
+ * small block. Invariants: no slot is due before its parent; the deadline of slot i stores i.
  *
  * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. 46 bits reach
- * from 1970 to the year 4199. A key's deadline may be later, up to INSTANT_MAX; such a far instant
- * is stored in an extra block of 16 bytes, so that the order is exact for all. Deadlines that far
- * away are so rare that wider slots for all would be a waste. When arrival numbers run out (2^35
- * since the agenda was last empty), all slots are renumbered from 0, in O(n log n). Requires: a
- * deadline is aligned to 4 bytes and lies below address 2^48. */
+ * from 1970 to the year 4199. Later deadlines, up to INSTANT_MAX, are too rare to justify wider
+ * slots for all: a far instant is stored in an extra block of 16 bytes, so that the order stays
+ * exact. When arrival numbers run out (2^35 since the agenda was last empty), all slots are
+ * renumbered from 0, in O(n log n). A deadline must be aligned to 4 bytes and lie below address
+ * 2^48. */
 #ifndef STORE_STRUCT_AGENDA_H
 #define STORE_STRUCT_AGENDA_H
 
@@ -43,15 +43,15 @@ struct agenda {
     struct agenda_slot **segments;
     uint32_t count;
     uint32_t segment_count, segment_cap; /* segments allocated; room in the directory */
-    uint32_t last_missing;               /* slots that the last segment has yet to grow by */
+    uint32_t last_missing;               /* slots by which the last segment has yet to grow */
     uint32_t far_count;                  /* slots with a far instant */
     uint64_t arrivals;                   /* the next arrival number */
 };
 
 void agenda_init(struct agenda *ag);
 void agenda_drop(struct agenda *ag); /* frees the slots; does not touch the deadlines */
-/* The same in slices: frees about *work blocks and subtracts them from *work; true when done. The
- * agenda must not be used between slices. */
+/* The same in slices: frees about *work blocks and subtracts them from *work; returns true when
+ * done. The agenda must not be used between slices. */
 bool agenda_drop_some(struct agenda *ag, size_t *work);
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at); /* d must be idle. O(log n) */
@@ -89,16 +89,16 @@ bool agenda_has(const struct agenda *ag, const struct deadline *d);
 void agenda_each_until(const struct agenda *ag, msec until,
                        bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 
-/* Finds the earliest deadline later than `after`, in steps; begin with {0}. It looks at the
- * deadlines up to `after` and at their children, so at most at 1 + 4 * d slots, where d is the
- * number of deadlines up to `after`. Begins again if the agenda has changed since the last step. */
+/* Finds the earliest deadline later than `after`, in steps; begin with {0}. Looks at the deadlines
+ * up to `after` and at their children: at most 1 + 4 * d slots for d deadlines up to `after`.
+ * Begins again if the agenda has changed since the last step. */
 struct agenda_search {
     uint32_t slot; /* the next one to look at */
     msec first;    /* the earliest found so far, or NEVER */
-    /* The agenda as it was at the beginning; each change of it changes one of these. */
+    /* The agenda as it was at the beginning; each change of the agenda changes one of these. */
     uint64_t arrivals;
     uint32_t count;
-    uint32_t changes; /* how often the search has begun again */
+    uint32_t changes; /* how often the search has begun anew */
     bool begun;
 };
 /* Looks at about `budget` slots, twice as many after each change, so that it ends however often the

@@ -1,11 +1,16 @@
 /* agenda_slot: the layout of an agenda's slot, a number of 128 bits. For agenda.c and its test
  * only.
  *
- * From high to low: 46 bits instant, 35 bits arrival, 46 bits pointer (without the two lowest,
- * which are zero), 1 bit "far". So comparing two numbers compares instants, then arrivals.
+ *     bits      content
+ *     127-82    instant
+ *     81-47     arrival number
+ *     46-1      pointer, without its two lowest bits, which are zero
+ *     0         far: the pointer leads to a struct far_instant
+ *
+ * Comparing two slots as numbers thus compares instants, then arrivals.
  *
  * Load and store a slot as one value, not as two halves: a 16-byte load of halves that were just
- * stored separately cannot be forwarded from the store buffer and would stall. */
+ * stored separately can't be forwarded from the store buffer and would stall. */
 #ifndef STORE_STRUCT_AGENDA_SLOT_H
 #define STORE_STRUCT_AGENDA_SLOT_H
 
@@ -27,7 +32,7 @@ struct agenda_slot {
     number bits __attribute__((packed, aligned(8))); /* mem_alloc guarantees only 8 */
 };
 
-/* For an instant outside 46 bits: the slot holds the nearest one that fits, and points here. */
+/* For an instant outside 46 bits: the slot holds the nearest instant that fits, and points here. */
 struct far_instant {
     msec at;
     struct deadline *deadline;

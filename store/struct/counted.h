@@ -1,21 +1,21 @@
 /* counted: the inner nodes of a counted B+ tree (an order-statistics tree, Cormen et al.).
  * timeline, stream and pending_tree use it above their leaves.
  *
- * Every node counts the items below it, so an item that is added or removed costs one addition for
- * each node above. An inner node has for each child a branch: the child, a key, and whatever else
- * the user stores about the child. No item of the child is before the key, and no item of the
- * previous child is after it. Removals do not change keys; the key of a node's first branch is
- * unused. The user searches by key, in a loop that compares without calls; counted splits and
- * merges nodes, and finds items by rank.
+ * Every node counts the items below it, so adding or removing an item costs one addition for each
+ * node above. An inner node stores a branch for each child: the child, a key, and whatever else the
+ * user records about the child. No item of the child is before the key, and no item of the previous
+ * child is after it. Removals do not change keys; the key of a node's first branch is unused. The
+ * user searches by key, in a loop that compares without calls; counted splits and merges nodes, and
+ * finds items by rank.
  *
- * Nodes are merged late: when a node is at most a quarter full, and only if the result is at most
- * three quarters full, so that the next insertion does not split it again. Appending a child to a
- * full node starts a new node after it, so that nodes stay full when keys rise; otherwise a full
- * node is split in halves.
+ * Nodes merge late: when one is at most a quarter full, and only if the result is at most three
+ * quarters full, so that the next insertion does not split it again. Appending a child to a full
+ * node starts a new node after it, so that nodes stay full when keys rise; otherwise a full node is
+ * split in halves.
  *
- * ranked has its own inner nodes, with scores and counts in arrays. Its most frequent searches are
- * by rank: with the counts in an array they read one node per level, where here they would read
- * each child that they pass. Sharing would also save little code, because the functions of
+ * ranked has inner nodes of its own, with scores and counts in arrays, because its most frequent
+ * searches are by rank. With the counts in an array they read one node per level; here they would
+ * read each child that they pass. Sharing would save little code, because the functions of
  * ranked_node.c serve its leaves too. */
 #ifndef STORE_STRUCT_COUNTED_H
 #define STORE_STRUCT_COUNTED_H
@@ -38,7 +38,7 @@ struct counted_inner {
     uint16_t count, cap; /* branches, and how many there is room for */
     uint16_t height;     /* 1: the children are leaves */
     uint16_t branch_size;
-    char branches[]; /* each a struct counted_node *child, and its label: the key and the rest */
+    char branches[]; /* each a struct counted_node *child, and its label: the key and more */
 };
 
 struct counted {
@@ -50,8 +50,8 @@ struct counted {
 
 struct counted_kind {
     size_t branch_size, key_size;
-    /* Called after branches were moved to or from an inner node, to update the rest of its own
-     * label and of those above. NULL if labels are keys. */
+    /* Called after branches were moved to or from an inner node, to update its own label, except
+     * the key, and those above. NULL if labels are keys. */
     void (*changed)(struct counted_inner *inner);
 };
 
@@ -66,13 +66,13 @@ enum {
 
 void counted_init(struct counted *tree, const struct counted_kind *kind);
 
-/* Inserts a leaf after `prev`, to which a search for its key leads. With NULL it becomes the only
- * one, which needs no label. O(log n) */
+/* Inserts a leaf after `prev`, to which a search for the leaf's key leads; or as the only leaf,
+ * which needs no label, if that is NULL. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
 /* Does not free the leaf. O(log n) */
 void counted_remove(struct counted *tree, struct counted_node *leaf);
-/* The leaf has moved here from `old`, which is not read. */
+/* Call when the leaf has moved from `old`, which is not read. */
 void counted_moved(struct counted *tree, const struct counted_node *old, struct counted_node *leaf);
 
 /* Adds `by`, modulo 2^64, to the totals of a node and of all above it. */
@@ -82,10 +82,12 @@ static inline void counted_change(struct counted_node *node, size_t by)
         node->total += by;
 }
 
-/* The leaf with the item of this rank, which must exist; *rank becomes its index in the leaf. */
+/* The leaf that contains the item of this rank, which must exist; *rank becomes the item's index in
+ * the leaf. */
 struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
-unsigned counted_index(const struct counted_node *node); /* of its branch; it is not the root */
+unsigned counted_index(const struct counted_node *node); /* of the node's branch; not for the
+                                                          * root */
 
 /* Relocates the inner nodes that begin with this leaf. */
 void counted_relocate(struct counted *tree, const struct counted_node *leaf,

@@ -2,8 +2,8 @@
  * some member has a deadline. The collection embeds a struct deadline in each member that has one,
  * and computes the member's address from that of the deadline.
  *
- * The collection holds a pointer, NULL while no member has a deadline. So a collection without
- * deadlines pays only for that pointer. */
+ * The collection holds a pointer, NULL while no member has a deadline, so without deadlines it pays
+ * only for that pointer. */
 #ifndef STORE_STRUCT_DEADLINES_H
 #define STORE_STRUCT_DEADLINES_H
 
@@ -15,14 +15,16 @@
 struct deadlines {
     struct agenda agenda;
     msec latest;           /* upper bound of all armed deadlines */
-    struct deadline *last; /* a deadline at `latest`; NULL if unknown: all may be earlier */
+    struct deadline *last; /* a deadline at `latest`, or NULL if unknown, because all may be
+                            * earlier */
 };
 
 /* Sets d's deadline to `at` (not NEVER), arming it if idle. O(log n) */
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
 /* Removes d's deadline; d may be idle. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
-/* Call after the member moved in memory. d is the new copy of its deadline; it may be idle. O(1) */
+/* Call after the member moved in memory, with the new copy of its deadline, which may be idle.
+ * O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
 /* As agenda_relocate; *deadlines may be NULL. */
@@ -35,11 +37,9 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); 
 void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d);
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at); /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
-/* The latest deadline; INT64_MIN without any. O(1), but O(n) once after it was cancelled or moved.
- */
+/* The latest deadline, or INT64_MIN. O(1), but O(n) once after it was cancelled or moved. */
 msec deadlines_last(struct deadlines *deadlines);
-/* Have all deadlines passed by now? O(1), but O(n) once after the latest one was cancelled or
- * moved. */
+/* Have all deadlines passed by now? O(1), but O(n) once after the latest was cancelled or moved. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
@@ -51,8 +51,8 @@ static inline const struct agenda *deadlines_agenda(const struct deadlines *dead
 size_t deadlines_bytes(const struct deadlines *deadlines);
 void deadlines_check(const struct deadlines *deadlines);
 
-/* Frees in slices, without touching members: about *work blocks, which it subtracts from *work;
- * true when done and *deadlines is NULL. */
+/* Frees in slices, without touching members: about *work blocks, which it subtracts from *work.
+ * Returns true when done, and *deadlines is then NULL. */
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work);
 
 #endif

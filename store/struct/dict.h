@@ -1,11 +1,11 @@
 /* dict: a hash table of pointers to elements that contain their own keys. Does not own elements.
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
- * in segments behind a directory. So no operation rehashes more than one bucket, and memory is
- * proportional to the count; a table whose elements are removed in the order of a scan shrinks
- * late. Classic doubling, even when rehashed in steps as in Redis, has two tables at once and peaks
- * in memory. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all misses
- * touch that line only, and most hits that line and the element.
+ * in segments behind a directory. No operation rehashes more than one bucket, and memory stays
+ * proportional to the count, although a table shrinks late if its elements are removed in the order
+ * of a scan. Classic doubling needs two tables at once and peaks in memory, even when rehashed in
+ * steps as in Redis. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all
+ * misses touch only that line, and most hits that line and the element.
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
@@ -34,15 +34,15 @@ struct dict {
     uint32_t level;
     uint32_t segment_cap;
     size_t overflow_bytes;
-    uint32_t longest; /* the most elements that any bucket has ever held; for dict_random */
+    uint32_t longest; /* the most elements that any bucket has held; for dict_random */
     bool reserved;    /* the table waits for more elements, and must not shrink */
 };
 
 void dict_init(struct dict *dict, const struct dict_type *type);
 void dict_drop(struct dict *dict); /* frees the table, not the elements */
-/* Makes the table large enough for `count` elements in all, which are about to be added, so that
- * none of them has to move while it grows. It does not shrink before most of them were added, or
- * one was removed. O(count) */
+/* Enlarges the table for `count` elements in all, which are about to be added, so that none of them
+ * must move while it grows. It does not shrink before most of them were added, or one was removed.
+ * O(count) */
 void dict_reserve(struct dict *dict, size_t count);
 
 static inline size_t dict_count(const struct dict *dict)
@@ -59,8 +59,8 @@ void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash)
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
 /* Prefetch for a later dict_find, in steps that never wait for memory. First the bucket: returns
- * the key's hash for the next steps, if it is not known. Then the element with the key's tag, which
- * may have another key; or NULL. The dict must not be empty. */
+ * the key's hash for the next steps, if it is not known. Then the element with the key's tag, or
+ * NULL; its key may be another one. The dict must not be empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void dict_hint_hashed(const struct dict *dict, uint64_t hash);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
@@ -72,8 +72,8 @@ void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
 /* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
- * and is called as often as needed. Expected O(1); O(buckets) at most, which happens if elements
- * were removed in the order of a scan, because the buckets before it are empty then. */
+ * and is called as often as needed. Expected O(1). At most O(buckets): if elements were removed in
+ * the order of a scan, the buckets that it has passed are empty. */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
 /* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor;
@@ -82,7 +82,7 @@ uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 
 /* As dict_scan, but also relocates the table's own blocks. `move` may copy an element to new memory
- * and free the old one; it returns the element's address. With NULL, elements stay where they
+ * and free the old one; it returns the element's address. If it is NULL, elements stay where they
  * are. */
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
                        void *(*move)(void *ctx, void *element), void *ctx);
@@ -97,12 +97,12 @@ void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 /* Begins at bucket lot % buckets instead of the first one. */
 void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
-/* For prefetching what an element points to: some element that follows soon after the last one and
- * is in the cache by now; or NULL. Returns nearly all in turn. O(1) */
+/* For prefetching what an element points to: an element that follows soon after the last one and is
+ * in the cache by now, or NULL. Returns nearly all in turn. O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
-/* Removes and returns some element without hashing it, for freeing a table in slices. NULL if
- * empty. O(1). */
+/* Removes and returns any element without hashing it, for freeing a table in slices; NULL if empty.
+ * O(1). */
 void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */

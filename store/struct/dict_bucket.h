@@ -1,18 +1,24 @@
 /* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. For dict.c and
  * the test only.
  *
- * A bucket is one cache line: eight tags in a word, which are compared at once, eight pointers, and
- * the address of the overflow, a block that holds all further elements. The line also has a filter
- * of 16 bits over the overflow's tags, so that few searches read the overflow without finding
- * anything.
+ * A bucket is one cache line of 64 bytes:
+ *
+ *     bytes  content
+ *     8      tags of eight elements, which are compared at once
+ *     48     pointers to them, six bytes each
+ *     8      filter over the tags of the overflow (16 bits), and its address (48 bits), or 0
+ *
+ * The overflow is a block that holds all further elements. With the filter, few searches read it
+ * without finding anything.
  *
  * Positions count from 0 through the line and on through the overflow. They are filled without
- * holes; an overflow is never empty. A bucket of zero bytes is empty.
+ * holes; an overflow is never empty. A bucket of zeros is empty.
  *
  * A bucket is long only if many hashes end in the same bits: when elements are added in the order
  * of a scan of another dict, as by a client that copies keys, the longest bucket holds about the
- * square root of six times their number. So a count of 16 bits is enough for 700 million elements;
- * beyond it, the count is in the bytes of the first slot, and the elements follow that. */
+ * square root of six times their number. A count of 16 bits is therefore enough for 700 million
+ * elements; beyond it, the count is in the bytes of the first slot, and the elements follow
+ * that. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 
@@ -102,7 +108,7 @@ static inline uint64_t filter_bit(uint8_t tag)
     return UINT64_C(1) << (POINTER48_BITS + tag % FILTER_BITS);
 }
 
-/* Does the filter admit this tag? If not, the overflow has no such element. */
+/* Does the filter admit this tag? If not, no element of the overflow has it. */
 static inline bool overflow_may_have(const struct dict_bucket *bucket, uint8_t tag)
 {
     return (bucket->more & filter_bit(tag)) != 0;

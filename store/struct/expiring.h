@@ -1,5 +1,5 @@
-/* expiring: the members with deadlines of a set, hash or sorted set, whichever form it has: in its
- * records while it is small, else in an agenda. A view: valid until the collection changes. */
+/* expiring: the members with deadlines of a set, hash or sorted set in either form: in its records
+ * while it is small, otherwise in an agenda. A view: valid until the collection changes. */
 #ifndef STORE_STRUCT_EXPIRING_H
 #define STORE_STRUCT_EXPIRING_H
 
@@ -16,7 +16,7 @@ struct expiring {
 size_t expiring_count(struct expiring members); /* O(1) */
 /* Finds the member with the earliest deadline; returns false if there is none. O(1) */
 bool expiring_first(struct expiring members, struct bytes *member, msec *at);
-/* The last deadline, INT64_MIN without any. Costs as deadlines_last. */
+/* The last deadline, or INT64_MIN. Costs as deadlines_last. */
 msec expiring_last(struct expiring members);
 /* Have all deadlines passed by now? Costs as deadlines_all_expired. */
 bool expiring_all_passed(struct expiring members, msec now);
@@ -24,8 +24,8 @@ bool expiring_all_passed(struct expiring members, msec now);
  * if large */
 void expiring_each_until(struct expiring members, msec until,
                          bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* The agenda of a large collection, for visiting it in parts. NULL for a small one, or without
- * deadlines. */
+/* The agenda of a large collection, for visiting it in parts. NULL for a small collection, or
+ * without deadlines. */
 const struct agenda *expiring_agenda(struct expiring members);
 
 #endif

@@ -3,12 +3,12 @@
  *
  * A record is a member, a value (may be empty) and an optional deadline:
  *
- *     bytes  what      bits, from the highest
- *     1 or   head      0, value length (3), member length (4)
- *     2      head      1, member length (7); has a deadline (1), value length (7)
- *     0 or 8 deadline, little endian
- *     .      member
- *     .      value
+ *     bytes   content
+ *     1       short head, from the highest bit: 0, value length (3), member length (4)
+ *     or 2    long head: 1, member length (7); has a deadline (1), value length (7)
+ *     0 or 8  deadline, little endian
+ *     ...     member
+ *     ...     value
  *
  * The short head is for members of at most 15 bytes, values of at most 7 and no deadline. To change
  * the layout, change this comment, packed_head_at() here, and record_size() and encode() in
@@ -36,9 +36,9 @@
 
 enum {
     PACKED_MAX_COUNT = 64,   /* records; a collection that exceeds any limit takes its large form */
-    PACKED_MAX_TEXT = 64,    /* bytes of one member or value */
+    PACKED_MAX_TEXT = 64,    /* in one member or value, in bytes */
     PACKED_MAX_BYTES = 2048, /* bytes of all records */
-    PACKED_MAX_FRONT = 96,   /* bytes of the front, with its length */
+    PACKED_MAX_FRONT = 96,   /* of the front, including its length */
 };
 
 struct packed {
@@ -60,19 +60,19 @@ static inline void packed_init(struct packed *packed)
 {
     *packed = (struct packed){ .data = NULL };
 }
-void packed_drop(struct packed *packed); /* frees records and front; it is empty afterwards */
+void packed_drop(struct packed *packed); /* frees records and front, and leaves it empty */
 
 /* Begins an empty packed with a front, and with room for this many bytes of records. The next call
  * must insert a record. The front is freed with the last record. */
 void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
-/* The caller's bytes of the front; only if has_front. Valid as views into records are. */
+/* The caller's bytes of the front. Call only if has_front. Valid as long as views into records. */
 static inline struct bytes packed_front(const struct packed *packed)
 {
     size_t len = (unsigned char)packed->data[-1];
     return bytes_of(packed->data - len, len - 1);
 }
 
-/* Would the records stay within the limits with this one added? packed_insert requires it. */
+/* Would the records stay within the limits if this one were added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
 /* The same with this record replacing the one at `offset`. */
 bool packed_fits_instead(const struct packed *packed, uint32_t offset,
@@ -125,7 +125,7 @@ static inline uint32_t packed_get(const struct packed *packed, uint32_t offset,
 
 /* The member's offset, or len if it is absent. O(bytes) */
 uint32_t packed_find(const struct packed *packed, struct bytes member);
-/* Finds and reads a record; false if it is absent. */
+/* Finds and reads a record; returns false if it is absent. */
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record);
 uint32_t packed_nth(const struct packed *packed, unsigned n); /* the n-th offset; n < count */
 /* All `count` offsets in order, for random access and going backwards. */
@@ -139,14 +139,14 @@ void packed_insert(struct packed *packed, uint32_t offset, const struct packed_r
 void packed_remove(struct packed *packed, uint32_t offset);
 /* Removes `count` records from this offset on. */
 void packed_remove_some(struct packed *packed, uint32_t offset, unsigned count);
-/* Replaces the record at an offset. It must fit (packed_fits_instead). Its member and value may
- * point into this packed. */
+/* Replaces the record at an offset. The new one must fit (packed_fits_instead). Its member and
+ * value may point into this packed. */
 void packed_replace(struct packed *packed, uint32_t offset, const struct packed_record *record);
 
 /* ---- deadlines ---- */
 
-/* Sets the record's deadline (NEVER for none). If that does not fit, returns false and changes
- * nothing. */
+/* Sets the record's deadline (NEVER for none). Returns false and changes nothing if it does not
+ * fit. */
 bool packed_expire(struct packed *packed, uint32_t offset, msec at);
 /* Finds the member with the earliest deadline, the first in memory if several are equal. Returns
  * false if no member has a deadline. */

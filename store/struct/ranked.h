@@ -2,7 +2,7 @@
  * bytes must not change while a member is in the tree.
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
- * al.): finding by score, by member or by rank, and the rank of a member, each cost O(log n). A
+ * al.). It finds by score, by member or by rank, and the rank of a member, in O(log n) each. A
  * range is a pair of ranks [from, to). */
 #ifndef STORE_STRUCT_RANKED_H
 #define STORE_STRUCT_RANKED_H
@@ -22,7 +22,7 @@ struct ranked {
     size_t count;
     size_t bytes;
     unsigned depth;
-    bool grows_at_end; /* the last member that was added is the highest: try the end first */
+    bool grows_at_end; /* the last added member is the highest: try the end first */
 };
 
 void ranked_init(struct ranked *ranked);
@@ -39,14 +39,14 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
 size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
 struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */
 
-/* The number of members with a score below `score` (or equal, if or_equal): the rank at which a
- * range begins or ends. O(log n) */
+/* The number of members with a score below `score` (or equal, if or_equal), which is the rank at
+ * which a range begins or ends. O(log n) */
 size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
 /* The same by member bytes, for BYLEX ranges; all scores must be equal. O(log n) */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
-/* A position that moves in either direction. At a rank past the end, and after a step past either
- * end, it returns NULL. The tree must not change meanwhile. */
+/* A position that moves in either direction. Returns NULL at a rank past the end, and after a step
+ * past either end. The tree must not change meanwhile. */
 struct ranked_iter {
     const struct ranked *ranked;
     const struct ranked_node *leaf; /* NULL past an end */
@@ -64,7 +64,7 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
                        struct ranked_member *(*move)(void *ctx, struct ranked_member *m),
                        void *ctx);
 
-/* Removes and returns the highest member without rebalancing, for freeing in slices. NULL if
+/* Removes and returns the highest member without rebalancing, for freeing in slices; NULL if
  * empty. */
 struct ranked_member *ranked_take(struct ranked *ranked);
 

@@ -9,7 +9,7 @@
  * | 16-19 | | the member's bytes, or the length that does not fit, and then the bytes |
  *
  * Members are allocated in steps of four bytes (mem_alloc_tight), so a score need not be aligned to
- * eight. A word of length and flags for each member would take two bytes more on average. */
+ * eight. A word of length and flags in each member would take two bytes more on average. */
 #ifndef STORE_STRUCT_RANKED_MEMBER_H
 #define STORE_STRUCT_RANKED_MEMBER_H
 
@@ -70,7 +70,7 @@ static inline size_t ranked_size(size_t len, bool has_expiry)
     return offsetof(struct ranked_long, data) + (len < RANKED_LEN24 ? 0 : sizeof(uint32_t)) + len;
 }
 
-/* From a member with expiry to its deadline, and back. */
+/* Convert a member with expiry to its deadline, and back. */
 static inline struct deadline *ranked_deadline(const struct ranked_member *m)
 {
     return (struct deadline *)((uintptr_t)m + offsetof(struct ranked_long, deadline));

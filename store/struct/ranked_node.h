@@ -3,14 +3,14 @@
  *
  * An inner node's item is a branch: the first score and member of its subtree, the child, and the
  * number of members in the subtree. A leaf's item is a member and a key of four bytes: its score
- * less the leaf's base, rounded to a float. Subtracting and rounding keep the order, except that
- * different scores may get equal keys. Then a search compares the members themselves, which costs
- * cache misses, so ranked.c chooses another base. While a leaf is exact, base plus key is the score
- * of each member, so that equal keys mean equal scores: so it is with integers that are within 2^24
- * of one another.
+ * minus the leaf's base, rounded to a float. Subtracting and rounding keep the order, but different
+ * scores may lead to equal keys. A search then compares the members themselves, which costs cache
+ * misses, so ranked.c chooses another base. In an exact leaf, base plus key is the score of each
+ * member, so equal keys mean equal scores. Integers within 2^24 of one another, for example, make a
+ * leaf exact.
  *
- * Each part has an array of its own, so that a search reads only scores or keys. A node has room
- * for few more items than it holds. */
+ * Each part is an array of its own, so that a search reads only scores or keys. A node has room for
+ * only a few more items than it holds. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 
@@ -24,7 +24,7 @@
 struct ranked_node {
     uint16_t count, cap; /* items in use, room */
     uint16_t height;     /* 0 for a leaf */
-    bool is_exact;       /* a leaf's keys; may be false though they are */
+    bool is_exact;       /* leaf: keys are exact; may be false though they are */
     /* A leaf: its base, then cap keys and cap members. An inner node: cap scores, cap members, cap
      * children and cap counts. */
     double numbers[];
@@ -35,7 +35,7 @@ enum {
     RANKED_LEAF_MAX = 96,
     RANKED_INNER_MAX = 40,
     RANKED_STEP = 2,  /* cap is a multiple of this */
-    RANKED_SPARE = 6, /* shrink a node that has this many unused items */
+    RANKED_SPARE = 6, /* shrink a node with this many unused items */
     RANKED_ITEM_SIZE = sizeof(float) + sizeof(struct pointer48),
     RANKED_BRANCH_SIZE = sizeof(double) + 2 * sizeof(struct pointer48) + sizeof(uint32_t),
 };
@@ -77,7 +77,7 @@ static inline float *ranked_node_keys(const struct ranked_node *leaf)
 {
     return (float *)(uintptr_t)(leaf->numbers + 1);
 }
-/* Infinity if the difference is too large, which also keeps the order. */
+/* Infinity if the difference is too large; that keeps the order, too. */
 static inline float ranked_node_key(const struct ranked_node *leaf, double score)
 {
     return (float)(score - *leaf->numbers);
@@ -89,7 +89,7 @@ static inline struct pointer48 *ranked_node_members(const struct ranked_node *no
                              : (struct pointer48 *)(uintptr_t)(node->numbers + node->cap);
 }
 
-/* Of an inner node; so are the counts, which are the numbers of members in each subtree. */
+/* Of an inner node, like the counts, which are the numbers of members in each subtree. */
 static inline double *ranked_node_scores(const struct ranked_node *inner)
 {
     return (double *)(uintptr_t)inner->numbers;
@@ -161,7 +161,7 @@ void ranked_node_close_gap(struct ranked_node *node, unsigned i);
 /* An empty node with room for `count` items; the caller sets a leaf's base. */
 struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count);
 void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
-/* Reallocates the node with room for `count` items, if needed; returns its address. */
+/* Reallocates the node with room for `count` items if needed; returns its address. */
 struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node,
                                     unsigned count);
 /* The same for child i, and updates the parent's pointer. */

@@ -3,16 +3,17 @@
  *
  * A counted B+ tree over instants. A leaf's slots (instant and pointer) are ordered; a new one goes
  * after its equals, so no arrival number is needed. The embedded struct stores only its leaf's
- * number; its slot is found by searching the leaf. So moving slots within a leaf does not touch the
- * owners, and no operation moves more than a few leaves of slots. A slot takes 10 bytes, with
- * unused slots and the tree 11 to 13; more after many cancellations in the middle, and about 200
- * for each instant that is more than 49 days from its neighbours. An owner lies below address 2^48.
+ * number, and a search of the leaf finds the slot. Moving slots within a leaf therefore does not
+ * touch the owners, and no operation moves more than a few leaves of slots. A slot takes 10 bytes,
+ * with unused slots and the tree 11 to 13; more after many cancellations in the middle, and about
+ * 200 for each instant that is more than 49 days from its neighbours. An owner must lie below
+ * address 2^48.
  *
- * Compared with the agenda (a heap): draining takes a third of the time or less, counting up to an
- * instant and finding the next after one cost O(log n), and it can be walked in order; but adding,
- * moving and cancelling cost several times as much. So keys and members, whose deadlines are moved
- * and cancelled, use agendas; dehydrators, which are polled and queried, use timelines. For figures
- * see doc/deadlines.md. */
+ * Compared with the agenda (a heap), draining takes a third of the time or less, counting up to an
+ * instant and finding the next after one cost O(log n), and it can be walked in order. But adding,
+ * moving and cancelling cost several times as much. Keys and members, whose deadlines are moved and
+ * cancelled, therefore use agendas; dehydrators, which are polled and queried, use timelines. For
+ * figures see doc/deadlines.md. */
 #ifndef STORE_STRUCT_TIMELINE_H
 #define STORE_STRUCT_TIMELINE_H
 
@@ -55,8 +56,8 @@ struct timeline {
 
 void timeline_init(struct timeline *tl);
 void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the owners */
-/* The same in slices: frees at most *work leaves and subtracts them from *work; true when done. The
- * timeline must not be used between slices. */
+/* The same in slices: frees at most *work leaves and subtracts them from *work; returns true when
+ * done. The timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 
 void timeline_add(struct timeline *tl, struct timeline_node *node,

@@ -2,19 +2,19 @@
  * timeline.c, which finds the leaf and slot of an instant, and the test only.
  *
  * A slot is an instant, counted in four bytes from its leaf's base, and a pointer in six bytes;
- * each part has an array of its own. So the instants of a leaf lie within 2^32 ms, which are 49
- * days: an instant farther away gets another leaf, even if this one has room.
+ * each part is an array of its own. The instants of a leaf thus lie within 2^32 ms, or 49 days: an
+ * instant farther away needs another leaf, even if this one has room.
  *
  * Leaves hold slots, and are linked in order. They are addressed by number, so that an owner needs
  * only 4 bytes to store its leaf. Numbers lead to leaves through segments, so that growth never
- * copies more than one small block. A leaf keeps its number; while there is only one, still growing
- * segment, its address may change. So a pointer to a leaf is valid until the next leaf is inserted.
+ * copies more than one small block. A leaf keeps its number, but while a single segment is still
+ * growing, its address may change: a pointer to a leaf is valid until the next leaf is inserted.
  *
  * The keys of the tree above are instants (counted.h).
  *
- * Memory: when a slot is appended to a full leaf, the leaf stays full and gets a new one after it;
- * other full leaves are split in halves. Leaves are allocated in steps, so that a half-full one
- * takes half the memory; reallocating moves only slots and does not touch owners. */
+ * When a slot is appended to a full leaf, the leaf stays full and a new one follows it; other full
+ * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes half the
+ * memory; reallocating moves only slots and does not touch owners. */
 #ifndef STORE_STRUCT_TIMELINE_TREE_H
 #define STORE_STRUCT_TIMELINE_TREE_H
 
@@ -38,8 +38,8 @@ enum {
 #define TIMELINE_SPAN UINT32_MAX /* the farthest instant of a leaf from its base */
 
 struct timeline_leaf {
-    struct counted_node node; /* first; node.total slots are in use, from slot `begin` on */
-    uint32_t *slots;          /* cap instants, less the base, then cap pointers */
+    struct counted_node node; /* first; node.total slots are used, from slot `begin` on */
+    uint32_t *slots;          /* cap instants, minus the base, then cap pointers */
     msec base;
     uint32_t next, prev; /* in order; for a free number, `next` links the free list */
     uint32_t number;
@@ -86,7 +86,7 @@ static inline void timeline_slot_set(struct timeline_leaf *leaf, size_t i, msec 
     pointer48_store(&timeline_nodes(leaf)[i], node);
 }
 
-/* Moves n slots within a leaf; places count from `begin`, and may be negative. */
+/* Moves n slots within a leaf. Positions count from `begin`, and may be negative. */
 static inline void timeline_slots_move(struct timeline_leaf *leaf, ptrdiff_t to, ptrdiff_t from,
                                        size_t n)
 {
@@ -104,20 +104,20 @@ static inline void timeline_slots_to_begin(struct timeline_leaf *leaf)
     leaf->begin = 0;
 }
 
-/* Inserts an empty leaf with base `at` after `prev`, or as the only one if TIMELINE_NONE; its
- * instants must not be before `at`. The caller must put a slot into it before anything else. */
+/* Inserts an empty leaf with base `at` after `prev`, or as the only one if that is TIMELINE_NONE.
+ * Its instants must not be before `at`. The caller must put a slot into it before anything else. */
 uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, msec at);
 /* Removes an empty leaf that is not the only one. */
 void timeline_leaf_remove(struct timeline *tl, uint32_t number);
-/* Makes room for `at`, which belongs at *slot of a leaf. *number and *slot may change. */
+/* Makes room for `at`, which belongs at *slot of a leaf. Updates *number and *slot. */
 void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at);
-/* Call after a removal: frees unused memory, with hysteresis, so that a sequence of add, cancel,
- * add ... does not reallocate each time. Leaves the first of several leaves alone, because draining
+/* Call after a removal: frees unused memory, with hysteresis, so that alternately adding and
+ * cancelling does not reallocate each time. Spares the first of several leaves, because draining
  * will soon empty it. */
 void timeline_leaf_shrink(struct timeline *tl, uint32_t number);
 
-/* For dropping in slices; afterwards only these two may be called. Frees the first leaf; then, when
- * no leaf is left, the last segment. */
+/* For dropping in slices; afterwards only these two may be called. First frees the first leaf and,
+ * when no leaf is left, the last segment. */
 void timeline_leaf_drop_first(struct timeline *tl);
 void timeline_segment_drop_last(struct timeline *tl);
 

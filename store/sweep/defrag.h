@@ -4,7 +4,7 @@
  * After a random 90 % of the items are deleted, RSS falls to 10 to 17 %; with malloc it stays at 68
  * to 97 % (doc/performance.md, "what the allocator layers gain").
  *
- * defrag_run invalidates every pointer into the data: callers must not keep one across it. */
+ * defrag_run invalidates every pointer into the data: callers must not keep any across it. */
 #ifndef STORE_SWEEP_DEFRAG_H
 #define STORE_SWEEP_DEFRAG_H
 
@@ -15,7 +15,7 @@
 #include "store/mem/relocate.h"
 #include "store/store.h"
 
-/* A large value that is partly done; its key may no longer exist. */
+/* A large value of which a part is done; its key may no longer exist. */
 struct defrag_value {
     struct blob *key; /* owned */
     struct relocation_cursor cursor;
@@ -24,7 +24,7 @@ struct defrag_value {
 struct defrag {
     struct store *store;
     bool running;
-    bool trimming;                   /* all walks are done; giving back free slabs */
+    bool trimming;                   /* all walks are done; returning free slabs */
     unsigned db;                     /* where the walk is: database, ... */
     struct relocation_cursor cursor; /* ... and cursor in it */
     struct defrag_value *values;     /* large values of entries before the cursor */
@@ -40,8 +40,8 @@ struct defrag {
 void defrag_init(struct defrag *defrag, struct store *store);
 void defrag_drop(struct defrag *defrag);
 
-/* Starts a run if enough memory can be gained. Returns whether one is running. Call it about once
- * per second: it does not start while the data grows, because growth reuses unused memory. */
+/* Starts a run if it can gain enough memory. Returns whether one is running. Call it about once per
+ * second. No run starts while the data grows, because growth reuses unused memory. */
 bool defrag_begin(struct defrag *defrag);
 /* Starts a run unconditionally, for tests. */
 void defrag_force(struct defrag *defrag);

@@ -1,6 +1,6 @@
 /* key_scan: visits all keys of a keyspace in steps, between which time may pass and data may
- * change. The order is that of SCAN: a scan cannot walk the slots of an agenda between steps,
- * because a removal moves later slots forward to where the scan would miss them.
+ * change. It uses the order of SCAN. Walking the slots of an agenda would not do, because a removal
+ * moves later slots forward, past the scan.
  *
  * A key that exists all the time is visited once, or twice if the table of keys shrinks meanwhile.
  * A visitor may defer a key with a large value: it is visited again in steps of its own. */
@@ -33,7 +33,7 @@ struct key_scan {
     bool scanned; /* the whole table */
     struct entry *batch[KEY_SCAN_BATCH];
     size_t batch_count;
-    /* The deferred keys; the visitor has begun with the last. Owned; looked up again in each step,
+    /* The deferred keys; the visitor has begun with the last. Owned. Looked up again in each step,
      * because the key may no longer exist. */
     struct blob **deferred;
     size_t deferred_count, deferred_cap;

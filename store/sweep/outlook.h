@@ -22,31 +22,31 @@ struct due {
 };
 
 /* Removes about `budget` overdue keys and members of the transaction's database. Returns true when
- * nothing is overdue any more. With txn->no_expiry it removes nothing, hides all overdue keys, and
- * returns false if there are any. */
+ * nothing is overdue any more. With txn->no_expiry it removes nothing: it hides all overdue keys,
+ * and returns false if there are any. */
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
 /* Fills in the next deadlines after now, in order, one per key and at most `count`; returns their
- * number. Leaves out keys with anything overdue: call outlook_remove_overdue first, and if that
- * returns false use upcoming.h. O((overdue keys that are not hidden + count) log count) */
+ * number. Leaves out keys in which anything is overdue: call outlook_remove_overdue first, and if
+ * that returns false use upcoming.h. O((overdue keys that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */
 
 struct overdue {
     size_t keys;    /* expired, not yet removed */
-    size_t members; /* expired, not yet removed, of keys that have not expired */
+    size_t members; /* expired but not yet removed, in keys that have not expired */
 };
 /* Adds the keyspace's counts to *overdue; stops when their sum reaches `most`. O(found) */
 void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue);
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts, in steps, all keys, all members of sets, hashes, sorted sets and leases, all entries of
- * streams, and all elements of dehydrators that are not due yet, by the time left until their own
- * deadlines. Between steps time may pass and data may change. A key, member or element that does
- * not change is counted once (a key may be counted twice if the table of keys shrinks meanwhile).
- * One that is added, removed or changed is counted as it was either before or after the change; an
- * element that moves to another instant may be counted at both or at neither. */
+ * Counts, in steps, by the time left until their own deadlines: all keys, all members of sets,
+ * hashes, sorted sets and leases, all entries of streams, and all elements of dehydrators that are
+ * not due yet. Between steps time may pass and data may change. What does not change is counted
+ * once (except that a key may be counted twice if the table of keys shrinks meanwhile). What is
+ * added, removed or changed is counted as it was either before or after the change; an element that
+ * moves to another instant may be counted at both or at neither. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {
@@ -65,7 +65,7 @@ const char *outlook_band_name(enum outlook_band band); /* "1s" ... "later", "nev
 enum outlook_kind {
     OUTLOOK_KEYS,
     OUTLOOK_MEMBERS,  /* and fields, holders, entries of streams */
-    OUTLOOK_ELEMENTS, /* of dehydrators; one that is claimed counts by the end of its lease */
+    OUTLOOK_ELEMENTS, /* of dehydrators; a claimed one counts by the end of its lease */
     OUTLOOK_KINDS
 };
 const char *outlook_kind_name(enum outlook_kind kind); /* "keys", "members", "elements" */
@@ -91,14 +91,14 @@ void outlook_free(struct outlook *outlook);
 /* Counts about `budget` more keys and members, or instants at which elements are due. Returns true
  * when all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* The result as of now, once all are counted. Leaves out keys and members that have expired, and
- * elements that have become due, since they were counted, and shifts the bands to now. The shift
- * may be too small by up to 1/32 of the time since outlook_new; it is exact in the first 64 ms. */
+/* The result as of now, once everything is counted. Leaves out keys and members that have expired,
+ * and elements that have become due, since they were counted, and shifts the bands to now. The
+ * shift may be too small by up to 1/32 of the time since outlook_new; it is exact in the first 64
+ * ms. */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 
-/* The coming hour in spans of ten seconds, from `begin`: deadlines as they were when they were
- * counted. */
+/* The coming hour in spans of ten seconds, from `begin`: deadlines as they were when counted. */
 enum { OUTLOOK_SPANS = 361, OUTLOOK_SPAN = 10 * 1000 };
 struct outlook_hour {
     msec begin; /* the multiple of the span at or before outlook_new */

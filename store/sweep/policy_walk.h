@@ -2,13 +2,13 @@
  * keyspace's scan and the mutators.
  *
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
- * a policy set meanwhile waits for the next pass. Each key is handled by the policy that applies to
- * it when it is visited: TTL or MAXTTL sets its deadline, MEMBERTTL that of members without one; a
+ * a policy set meanwhile waits for the next pass. A key is changed by the policy that applies to it
+ * when it is visited: TTL or MAXTTL sets its deadline, MEMBERTTL that of members without one; a
  * sorted set or stream is trimmed to MAXLEN; RETAIN applies to a stream. A list is not trimmed,
  * because only its next push shows at which end new elements arrive.
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
- * ended, so a store that is loaded after a crash in the middle of a pass starts another one. */
+ * ended, so after a crash in the middle of a pass, the loaded store starts another one. */
 #ifndef STORE_SWEEP_POLICY_WALK_H
 #define STORE_SWEEP_POLICY_WALK_H
 
@@ -23,8 +23,8 @@ static inline bool policy_walk_pending(const struct store *store)
 {
     return store->policies.pending > 0;
 }
-/* Visits about `budget` keys and members, as one transaction; true while there is more to do. Does
- * nothing while anything is overdue: call expiry_run first. */
+/* Visits about `budget` keys and members, as one transaction; returns true while there is more to
+ * do. Does nothing while anything is overdue: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
 
 #endif

@@ -1,8 +1,9 @@
 /* trail: what set, moved and removed the deadlines of keys and members, and what ended them, for
- * EXPIRY WHY. It is no data: it is neither written to files nor copied, and empty after a start.
+ * EXPIRY WHY. It is not part of the data: it is neither written to files nor copied, and empty
+ * after a start.
  *
- * A name is known by its hash only (trail_hash), so no name, value or address is kept. Memory is
- * allocated once and never grows. A record has 32 bytes:
+ * Names are known only by their hashes (trail_hash), so no name, value or address is kept. Memory
+ * is allocated once and never grows. A record takes 32 bytes:
  *
  *     bytes   word    high 48 bits                        low 16 bits
  *     0-7     hash    all 64 bits: of the name and its database
@@ -22,9 +23,9 @@
  *              records here its own oldest, else the oldest that is no end, or it is dropped.
  *
  * A command that empties a database, or changes all of it, is one record in a list of its own. The
- * last one of each database and kind stays there longest.
- * Authors are the clients that records name, in a ring of their own: name and user are texts, which
- * no record has room for.
+ * last one of each database and kind stays there longest. Authors are the clients that records
+ * name. They are in a ring of their own, because their names and users are texts, for which a
+ * record has no room.
  *
  * Folder store/trail: the record of deadlines and ends. txn/txn_trail.c adds to it, for each
  * mutator. Start here.
@@ -58,7 +59,7 @@ enum trail_what {
     TRAIL_NONE,
     TRAIL_SET,         /* the deadline was set or moved */
     TRAIL_REMOVED,     /* the deadline was removed */
-    TRAIL_TRIMMED,     /* entries of a stream have expired */
+    TRAIL_TRIMMED,     /* entries of a stream expired */
     TRAIL_OVERWRITTEN, /* a new value took the key's place, and the deadline of the old one ended */
     /* Ends, after which the name is missing: */
     TRAIL_EXPIRED,
@@ -70,7 +71,7 @@ enum trail_what {
     TRAIL_TAKEN,   /* an element was delivered, or acknowledged, and removed */
     TRAIL_DEAD,    /* an element was delivered too often, and moved to the policy's target */
     TRAIL_FLUSHED, /* its database was emptied */
-    /* All keys of the database, which may exist afterwards: */
+    /* About all keys of the database, which may exist afterwards: */
     TRAIL_SWAPPED,  /* extra: the other database */
     TRAIL_REPLACED, /* by a full copy of the master's data */
     TRAIL_WHATS,
@@ -102,7 +103,7 @@ struct trail_event {
     enum trail_by by;
     unsigned option; /* TRAIL_BY_POLICY: number of the option + 1 */
     msec at;
-    msec deadline; /* after TRAIL_SET, before all others; NEVER: none */
+    msec deadline; /* after TRAIL_SET, before all others; NEVER for none */
     msec before;   /* TRAIL_SET, not by a policy: the deadline before, NEVER or TRAIL_UNKNOWN */
     uint64_t extra;
     uint16_t author;
@@ -125,7 +126,7 @@ struct trail_record {
 struct trail_slot;
 struct trail_whole;
 
-/* Finds out who the caller of a transaction is. */
+/* Finds the author and command of a transaction's caller. */
 struct trail_asker {
     /* Returns the author of the next records of this caller: the result of trail_add_author. */
     uint16_t (*author)(void *ctx, void *caller, msec now);
@@ -138,13 +139,13 @@ struct trail_asker {
 struct trail {
     struct trail_record *last;
     struct trail_record *rings;
-    msec *ring_since;   /* of each ring: later than all records of its names that were dropped */
+    msec *ring_since;   /* of each ring: later than all dropped records of its names */
     uint8_t *heads;     /* of each ring: number of records that were added, modulo 256 */
-    uint64_t last_mask; /* of a hash: the offset of its record in `last`, in bytes */
+    uint64_t last_mask; /* maps a hash to the offset of its record in `last`, in bytes */
     uint32_t last_count, ring_count;
     uint64_t changed_when; /* `when` of the last record about a whole database */
     msec since;            /* nothing was recorded before */
-    msec wholes_since;     /* later than all records about whole databases that were dropped */
+    msec wholes_since;     /* later than all dropped records about whole databases */
     struct trail_asker asker;
     struct trail_whole *wholes;
     uint32_t whole_count;
@@ -154,11 +155,11 @@ struct trail {
     size_t wanted; /* what trail_new was asked for */
 };
 
-/* Allocates at most `bytes`, at least TRAIL_MIN_BYTES of them. NULL without memory. */
+/* Allocates at most `bytes`, and at least TRAIL_MIN_BYTES. Returns NULL if memory runs out. */
 struct trail *trail_new(size_t bytes, msec now);
 void trail_free(struct trail *trail); /* may be NULL. Clears the authors of all sessions */
 
-/* The hash under which a key of a database, or a member of it, is known. */
+/* The hash that identifies a key of a database, or a member of such a key. */
 static inline uint64_t trail_hash(uint64_t key_hash, unsigned db)
 {
     return key_hash ^ db * UINT64_C(0x9e3779b97f4a7c15);
@@ -174,7 +175,7 @@ static inline uint64_t trail_extra(uint64_t hash)
 }
 
 /* Adds an author. *owner becomes its number, and 0 when another author needs the slot; call
- * trail_leave before *owner is gone. Longer texts are cut. */
+ * trail_leave before *owner ceases to exist. Longer texts are cut. */
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);
@@ -186,22 +187,23 @@ const struct trail_author *trail_author(const struct trail *trail, const struct 
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
-/* Records something that leaves the name and its deadline as they are. Replaces the name's newest
- * record if that says the same of an earlier instant. O(1) */
+/* Records an event that leaves the name and its deadline unchanged. If the name's newest record
+ * says the same of an earlier instant, replaces it. O(1) */
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);
 
-/* Records that a full copy of the master's data replaced all. The trail may be NULL. */
+/* Records that a full copy of the master's data replaced everything. `trail` may be NULL. */
 void trail_replaced(struct trail *trail, msec now);
 
-/* Writes the events of a name, newest first, at most TRAIL_FOUND_MAX; returns their number. With
- * whole databases' events of `db`. *since: from this instant on no event of the name is missing.
- * *shared: records of another name were found whose hash equals this one's in half of its bits. */
+/* Writes the events of a name, newest first, at most TRAIL_FOUND_MAX, including those of the whole
+ * database `db`; returns their number. *since is the instant from which on no event of the name is
+ * missing. *shared reports that records of another name were found whose hash equals this one's in
+ * half of its bits. */
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared);
-/* What ended a name that is missing; TRAIL_NONE if that is not known. TRAIL_EXPIRED also if its
- * last member expired. O(1) */
+/* What ended a name that is missing, or TRAIL_NONE if that is not known. TRAIL_EXPIRED even if only
+ * its last member expired. O(1) */
 enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db);
 
 /* ---- the fast way, for deadlines of keys that a client sets ---- */
@@ -222,8 +224,8 @@ static inline struct trail_record *trail_last_of(const struct trail *trail, uint
 
 #define TRAIL_UNKNOWN_PACKED ((TRAIL_FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
 
-/* The same as trail_set with TRAIL_SET by TRAIL_BY_COMMAND; `by`: the author, not 0, in the high
- * half, the command in the low half. */
+/* The same as trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, not 0, in the high
+ * half and the command in the low half. */
 void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
                      uint32_t by);
 static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,

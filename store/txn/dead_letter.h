@@ -1,4 +1,4 @@
-/* dead_letter: the policy MAXDELIVERIES n TO key: an entry that was delivered to a group n times
+/* dead_letter: the policy MAXDELIVERIES n TO key. An entry that was delivered to a group n times
  * without XACK moves to the stream `key` when it would be delivered again. An element of a
  * dehydrator that was claimed n times moves to the dehydrator or stream `key`. */
 #ifndef STORE_TXN_DEAD_LETTER_H
@@ -14,20 +14,20 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 enum dead_letter_result {
     DEAD_LETTER_MOVED,
     DEAD_LETTER_REFUSED, /* the target is no stream, or has no IDs left: counted as an error */
-    DEAD_LETTER_MISSING  /* the stream no longer has the entry: nothing changed */
+    DEAD_LETTER_MISSING  /* the stream no longer contains the entry: nothing changed */
 };
-/* Adds the entry's fields, and origin, group and deliveries, to the target of the policy, which
- * must have a limit for this stream, and removes it from the group's pending entries. The stream
- * keeps it, for other groups. May remove an expired target; entries of other keys stay valid. */
+/* Adds the entry's fields, with origin, group and deliveries, to the policy's target, and removes
+ * the entry from the group's pending entries. The stream keeps it, for other groups. The policy
+ * must limit this stream. May remove an expired target; entries of other keys stay valid. */
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
 
 /* Moves due elements that have reached the policy's limit, which must exist, to the policy's
  * target: to a dehydrator, due at once, in place of an element of the same id; or to a stream, as
- * payload, origin, id and deliveries. Elements that can't be added to the target stay, and may be
- * claimed again; those that the caller claims, too, count as errors. Returns how many elements at
- * the front may be claimed now, at most `wanted`: fewer than are due if there is more to move.
- * O((moved + wanted) * log n) */
+ * payload, origin, id and deliveries. Elements that the target can't hold stay and may be claimed
+ * again; like those that the caller claims, they count as errors. Returns how many elements at the
+ * front may be claimed now, at most `wanted`: fewer than are due if there is more to move. O((moved
+ * + wanted) * log n) */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
 
 #endif

@@ -1,8 +1,8 @@
 /* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
  * applier. Depends on struct effect. server/disk/effect writes and reads the commands, apply.c
- * changes the data; neither has another list of the kinds, except for those with a brief form.
+ * changes the data. Neither lists the kinds again, except those with a brief form.
  *
- * To add a kind: an entry in enum effect_kind (store/effect.h), a row (effect_rows.c), and an
+ * To add a kind, add an entry to enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */
 #ifndef STORE_TXN_EFFECT_ROW_H
 #define STORE_TXN_EFFECT_ROW_H
@@ -18,16 +18,16 @@ enum word_type {
     WORD_LITERAL, /* `text` */
     WORD_TEXT,    /* a string: key, a or b */
     WORD_NUMBER,  /* from `least` to `most` */
-    WORD_CHOICE,  /* `text` if the number or bool is 0, else `other` */
+    WORD_CHOICE,  /* `text` if the number or bool is 0, otherwise `other` */
     WORD_CLAIM,   /* of the stage: WAITING, CLAIMED, or the claim's token */
     WORD_SCORE,
     WORD_ID,    /* of a stream's entry: ms-seq */
     WORD_FIRST, /* `from`, and ... */
     WORD_LAST,  /* ... `to` - 1. An empty range is 1 0, because 0 -1 would mean everything. */
 
-    WORD_CODE, /* `a`, whose first line has the key: "#!lua name=key" */
+    WORD_CODE, /* `a`, whose first line contains the key: "#!lua name=key" */
 
-    /* The following stand for any number of words, and may only be the last of a head: */
+    /* The following stand for any number of words, and must be the last of a head: */
     WORD_TEXTS,
     WORD_POLICY,   /* the options that differ from the defaults (policy_words.h) */
     WORD_DEADLINE, /* PXAT and `at`, or nothing if that is NEVER */
@@ -54,10 +54,10 @@ struct words {
     unsigned count;
 };
 
-/* A command: its name, `head`, and, for a kind whose consecutive effects become one command, the
- * words of each `element`, and those after the elements. The head of such a command has a fixed
- * number of words. Forms of different kinds may share a name if the kinds follow one another and
- * each head begins with a different literal. */
+/* A command: its name and `head`. For a kind whose consecutive effects become one command, also the
+ * words of each `element` and those after the elements; the head then has a fixed number of words.
+ * Forms of different kinds may share a name if the kinds follow one another and each head begins
+ * with a different literal. */
 struct effect_form {
     struct bytes name;
     struct bytes many;   /* another name for several elements, if there is one */
@@ -76,20 +76,21 @@ typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct e
 
 struct effect_row {
     effect_applier *apply;
-    /* The entry that the applier receives: none, the one at the effect's key or NULL, one that must
-     * exist, or one that is created if it is missing. It has this type. */
+    /* The entry that the applier receives, of this row's type: none; the one at the effect's key,
+     * or NULL; one that must exist; or one that is created if it is missing. */
     enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
     enum type type;
     /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a
-     * stream's groups and its last ID do not count, except that a new key does. */
+     * stream's groups and its last ID do not count, unless the key is new. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
-    /* May the effect serve a client that is blocked on its key for this row's type? Other reasons
-     * to try blocked clients again, such as a key that is renamed, are in react/blocked_ready.c. */
+    /* May the effect serve a client that is blocked on its key for this row's type?
+     * react/blocked_ready.c knows other reasons to try blocked clients again, such as the renaming
+     * of a key. */
     bool may_serve;
     bool names_member; /* by a */
-    bool in_payload;   /* a payload of DUMP in this server's own format may have it */
-    /* For an effect that adds a member with a deadline: the kind that sets the deadline alone, for
-     * Redis, which has no command for both. EFFECT_NONE if the effect adds no deadline. */
+    bool in_payload;   /* may be in a payload of DUMP in this server's own format */
+    /* For an effect that adds a member with a deadline: the kind that sets the deadline alone,
+     * because Redis has no command for both. EFFECT_NONE if the effect adds no deadline. */
     enum effect_kind expire;
     bool any_database; /* its command means the same in each database */
     struct effect_form form;

@@ -6,8 +6,8 @@
  *     dehydrator   key              the id is the key
  *                  member           the id is key, zero byte, member
  *
- * A stream's entry stores the value in `value`, `field:<name>`, `score` or `dump`, and in place of
- * a value that is too long its `size`. A dehydrator's element stores it as its payload, which is
+ * A stream's entry stores the value in `value`, `field:<name>`, `score` or `dump`, or only its
+ * `size` if the value is too long. A dehydrator's element stores the value as its payload, which is
  * empty if the value is too long. */
 #ifndef STORE_TXN_EXPIRY_ENTRY_H
 #define STORE_TXN_EXPIRY_ENTRY_H
@@ -43,14 +43,13 @@ struct expiry_writer {
 
 /* Can a key of this type be the target of EXPIRED TO? */
 bool expiry_type_is_target(enum type type);
-/* True if the policy's target in the database stores values even without the option VALUE: a
- * dehydrator, whose payloads they become. An absent target will be a stream. */
+/* Does the policy's target in the database store values even without the option VALUE? True for a
+ * dehydrator, where they become payloads. A missing target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
-/* 0 if the value may be logged; else its size, which is at least 1: the length of a string, the
- * memory of other values. */
+/* 0 if the value may be logged; otherwise its size, at least 1: the length of a string, the memory
+ * of other values. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
-/* Adds the entry to the policy's target in txn->ks; counts an error if the target cannot hold
- * it. */
+/* Adds the entry to the policy's target in txn->ks; counts an error if the target can't hold it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);
 /* Call before the next entry if the target may have changed. */

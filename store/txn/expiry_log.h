@@ -1,10 +1,10 @@
 /* expiry_log: logs keys and members that expire under a policy with EXPIRED TO, in a stream or a
  * dehydrator.
  *
- * A note is taken when a key or member is removed, and ordinary mutators write the notes when
- * the call ends (in background expiry: when the transaction ends, or when there are many). So the
- * removal and its entry are in the same transaction, and no command sees a key appear between two
- * of its own look-ups. Entries of a log that expire are not logged again. */
+ * The removal of a key or member is noted, and ordinary mutators write the notes when the call ends
+ * (in background expiry, when the transaction ends or there are many). The removal and its entry
+ * are thus in the same transaction, and no command sees a key appear between two of its own
+ * look-ups. Entries of a log that expire are not logged again. */
 #ifndef STORE_TXN_EXPIRY_LOG_H
 #define STORE_TXN_EXPIRY_LOG_H
 
@@ -24,7 +24,7 @@ bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
-/* Call at the end of each call. May create the keys of logs, to which policies still have to be
+/* Call at the end of each call. May create the keys of logs, to which policies must still be
  * applied. */
 void expiry_log_write(struct txn *txn);
 /* Should background expiry write the notes now, because there are many? */

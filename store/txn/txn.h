@@ -1,8 +1,8 @@
 /* txn: the write path. Commands read keys with txn_find and its siblings, and change them only with
  * the txn_* mutators below. Depends on the store; `now` is an argument.
  *
- * Each mutator changes the object and records an effect with its event, so logging, keyspace events
- * and WATCH cannot be forgotten. There is no rollback: a command decides first, then mutates.
+ * Each mutator changes the object and records an effect with its event, so no command can forget
+ * logging, keyspace events or WATCH. There is no rollback: a command decides first, then mutates.
  *
  *     struct txn txn;
  *     txn_begin(&txn, store, now, FROM_CLIENT);
@@ -11,18 +11,17 @@
  *     txn_zset_put(...);
  *     txn_commit(&txn);
  *
- * An entry is borrowed: valid until the next mutator of the same key that may move or drop it; the
- * comment of a mutator says so. A collection without members stays until the call ends; then its
- * key is dropped with the event "del".
+ * An entry is borrowed until the next mutator of the same key that may move or drop it, as the
+ * mutator's comment says. A collection without members stays until the call ends; then its key is
+ * dropped with the event "del".
  *
- * Folder store/txn: the write path, the only way to change data. There is one file of mutators
- * for each type; txn_member for deadlines of members, txn_policy for the policies of keys that a
- * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for
- * entries delivered too often, txn_token for fencing tokens, txn_settle for removing overdue
- * members in slices, txn_withheld for withholding them from one call on a replica, txn_trail for
- * the record of deadlines and ends. effect_rows
- * describes each kind of effect in a row, apply turns an effect into a call of a mutator. Start
- * here; txn_internal.h is for mutators and store/sweep only.
+ * Folder store/txn: the write path, the only way to change data. Each type has a file of mutators;
+ * further files are txn_member for deadlines of members, txn_policy for the policies of keys that a
+ * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
+ * delivered too often, txn_token for fencing tokens, txn_settle for removing overdue members in
+ * slices, txn_withheld for withholding them from one call on a replica, txn_trail for the record of
+ * deadlines and ends. effect_rows describes each kind of effect in a row, apply turns an effect
+ * into a call of a mutator. Start here; txn_internal.h is for mutators and store/sweep only.
  *
  * May use: store store/base store/calendar store/trail store/mem store/policy store/struct
  * store/type/. */
@@ -43,7 +42,7 @@ enum origin {
     FROM_EXPIRY,
     FROM_EVICTION,
     FROM_POLICY, /* a new policy is applied to existing keys */
-    FROM_REPLAY, /* nothing expires on access: the journal has a record of each removal */
+    FROM_REPLAY, /* nothing expires on access: the journal records each removal */
     FROM_MASTER, /* as FROM_REPLAY, but the listener receives the effects */
 };
 
@@ -57,8 +56,8 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    /* For the trail: the author, or 0 if it has to be asked for, in the high half; the command in
-     * the low half. */
+    /* For the trail: the author in the high half, or 0 to ask for it; the command in the low
+     * half. */
     uint32_t by;
     void *caller; /* for the listener: the session that runs the call, or NULL. Unused in store/ */
     /* The next calls come from one command of a master: record each event once per key. */
@@ -68,12 +67,13 @@ struct txn {
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool no_purge; /* with no_expiry: expired members too are withheld, not removed (replicas) */
-    /* A client of a replica calls: a deadline in the past is set like any other, and ends the data
-     * as a deadline that passes does. */
+    bool no_purge; /* with no_expiry: withhold expired members too, without removing them
+                    * (replicas) */
+    /* Set for a client of a replica: a deadline in the past is set like any other, and ends the
+     * data as a passing deadline does. */
     bool on_replica;
-    uint8_t by_option; /* of a policy, + 1, which is setting a deadline; or 0 */
-    /* The only members that the call uses, so only these need to be withheld. NULL if it may use
+    uint8_t by_option; /* number + 1 of the policy's option that is setting a deadline, or 0 */
+    /* The only members that the call uses, so that only these must be withheld; NULL if it may use
      * any. */
     const struct bytes *named;
     size_t named_count;
@@ -93,8 +93,8 @@ struct txn {
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
 
-/* Does the transaction apply recorded effects, which include each removal? Then nothing expires on
- * access. */
+/* Does the transaction apply recorded effects? Then nothing expires on access, because each removal
+ * is recorded. */
 static inline bool txn_replays(const struct txn *txn)
 {
     return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;
@@ -103,8 +103,8 @@ static inline bool txn_replays(const struct txn *txn)
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
 void txn_call(struct txn *txn, unsigned db);
-/* Promises that the current call uses no other members of any key. They are borrowed until it ends.
- * Where expired members are withheld, a look-up then costs only the named ones. */
+/* Promises that the current call uses no other members of any key. The names are borrowed until the
+ * call ends. Where expired members are withheld, a look-up then costs only the named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
 /* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS), nor
  * the last one as read (POLICY STATS): a command looks up the key at which it fails last. */
@@ -124,9 +124,9 @@ void txn_commit(struct txn *txn);
  *     txn_find_counted       yes           yes                     yes
  *     txn_find_unsettled     yes           yes                     no
  *
- * Those that remove record the events "expired" ...: O(1) plus the removed members. The last one is
- * O(1): it returns NULL for an expired key, and expired members may still be in the collection
- * (check each with txn_member_lives). */
+ * The first three record the removals as events "expired" ..., and cost O(1) plus the removed
+ * members. txn_find_unsettled is O(1): it returns NULL for an expired key, but expired members may
+ * still be in the collection (check each with txn_member_lives). */
 struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
 struct entry *txn_find_counted(struct txn *txn, struct bytes key);
@@ -136,7 +136,7 @@ struct entry *txn_find_unsettled(struct txn *txn, struct bytes key);
 void txn_miss_again(struct txn *txn, struct bytes key);
 /* Does the set, hash or sorted set have this member, not expired? O(1) */
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
-/* Does the database have this key, not expired? Removes nothing. O(1) */
+/* Is this key in the database, and not expired? Removes nothing. O(1) */
 bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
@@ -144,8 +144,8 @@ struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
  * POLICY STATS does not count it. */
 struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
-/* Sets the key's deadline. One in the past drops the key instead and returns false: with "del", or
- * on a replica with "expire" and "expired". */
+/* Sets the key's deadline. If it is in the past, drops the key instead and returns false: with
+ * "del", or on a replica with "expire" and "expired". */
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
 /* Drops a key that was given a deadline in the past: with "del", or on a replica with "expired". */
 void txn_key_end(struct txn *txn, struct entry *entry);
@@ -154,21 +154,22 @@ bool txn_key_persist(struct txn *txn, struct entry *entry); /* false if it had n
 void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
 /* Copies value and deadline to a key of database db, which is replaced. */
 void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to);
-/* Moves the key to database db; false if it exists there. `entry` is invalid afterwards. */
+/* Moves the key to database db; returns false if it exists there. `entry` is invalid afterwards. */
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
-/* Replaces the key's value with this object (ownership passes), without a deadline. An empty object
- * drops the key ("del" if it existed) and returns NULL. */
+/* Replaces the key's value with this object, whose ownership passes, without a deadline. An empty
+ * object drops the key ("del" if it existed); returns NULL then. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
-/* The same for a value made elsewhere (RESTORE, import): not empty, with its own deadlines, and no
- * policy changes it. `at`: the key's deadline or NEVER. Events "new" and "restore". */
+/* The same for a value made elsewhere (RESTORE, import): not empty, with its own deadlines, and
+ * changed by no policy. `at` is the key's deadline or NEVER. Events "new" and "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 /* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
 void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 void txn_flush_all(struct txn *txn);       /* every database */
-size_t txn_count(struct txn *txn);         /* keys of the call's database, without expired ones */
+size_t txn_count(struct txn *txn);         /* keys of the call's database, not counting expired
+                                            * ones */
 struct entry *txn_random(struct txn *txn); /* not expired; NULL if there is none */
 /* One step of SCAN: visits entries that have not expired. Cursor 0 begins and ends. The visitor
  * must not call a mutator. */
@@ -178,7 +179,7 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
 /* For sets, hashes, sorted sets. A deadline in the past removes the member ("srem", "hdel",
- * "zrem"), except on a replica: there it is set, which withholds the member. */
+ * "zrem"). Only on a replica is it set, which withholds the member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* Removes the member's deadline. Returns false if the member is missing or had none. */
@@ -207,35 +208,36 @@ struct string_set {
     enum event event; /* EVENT_SET, EVENT_INCRBY ...; then "expire" when `at` is not NEVER */
 };
 
-/* Replaces the key, of any type, by the string. `value` may point into the old value. */
+/* Replaces the key, whatever its type, with the string. `value` may point into the old value. */
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how);
-/* The same when the entry (or NULL) is known. An entry of another type is invalid afterwards. */
+/* The same when the entry is known; it may be NULL. An entry of another type is invalid
+ * afterwards. */
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how);
-/* The entry is a string. Returns the new length, or -1 without memory (nothing changed). */
+/* `entry` is a string. Returns the new length, or -1 if memory ran out and nothing changed. */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
-/* Overwrites from `offset` on, zero-filling a shorter string; entry NULL creates the key. Several
- * writes in one call record one event. Returns the new length, or -1 without memory (nothing
- * changed). */
+/* Overwrites from `offset` on, zero-filling a shorter string; creates the key if entry is NULL.
+ * Several writes in one call record one event. Returns the new length, or -1 if memory ran out and
+ * nothing changed. */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
-/* Zero-fills the string up to `len` (1 or more) before a write in the same call; `is_part`: both
- * count as one change. Returns false without memory. */
+/* Zero-fills the string up to `len` (1 or more) before a write in the same call. With `is_part`,
+ * both count as one change. Returns false if memory runs out. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
-/* Sets the soft deadline of a string. `event`: EVENT_STALE or EVENT_NONE. */
+/* Sets the soft deadline of a string. `event` is EVENT_STALE or EVENT_NONE. */
 void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event);
 /* OBJECT ENCODING reports "raw" from now on, as after commands that may write in place. */
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
-/* Returns the end of the right to make the value of this key, which may be missing, or 0 if no
+/* Returns the end of the right to refresh the value of this key, which may be missing, or 0 if no
  * client holds it. The right is not data: it is neither recorded nor copied. */
 msec txn_refresh_until(const struct txn *txn, struct bytes key);
 /* Grants the right to the caller, until `until` or until the value is set or deleted. */
 void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
-/* Ends the right to make a missing key; clients that wait for the key look again. */
+/* Ends the right to make a missing key's value; clients that wait for the key try again. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key);
 
 /* ---- lists: txn_list.c ---- */
@@ -248,8 +250,8 @@ struct list_pivot {
     struct bytes element;
     bool after;
 };
-/* Inserts before the element at index, or at the end when index is the count. The effect names the
- * pivot, or without one (NULL) the index. */
+/* Inserts before the element at index, or at the end if index is the count. The effect names the
+ * pivot or, if that is NULL, the index. */
 void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
                      const struct list_pivot *pivot);
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
@@ -282,8 +284,8 @@ struct zput {
     struct lifetime life;         /* ignored when the put is refused */
 };
 enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
-/* *score is the score to put, and afterwards the member's score unless the result is ZPUT_REFUSED
- * or ZPUT_NAN. */
+/* *score is the score to put and becomes the member's score, unless the result is ZPUT_REFUSED or
+ * ZPUT_NAN. */
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how);
 /* OBJECT ENCODING reports "skiplist" from now on, as after SORT. */

@@ -7,7 +7,8 @@
 /* Adds an element. Returns false if the id exists. */
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage);
-/* `event`: claimed, given back or rescheduled. `element` may be invalid afterwards. */
+/* `event` says whether it was claimed, given back or rescheduled. `element` may be invalid
+ * afterwards. */
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event);
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
@@ -18,14 +19,14 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
 /* Sets the options of the element's push. Returns the element, which may have moved. */
 struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
                                      const struct push_options *options);
-/* Sets the schedule that EFFECT_REDE_CRON names; for replay, since options have it otherwise.
- * Returns false as dehydrator_set_schedule does. */
+/* Sets the schedule that EFFECT_REDE_CRON names. For replay; otherwise the options contain the
+ * schedule. Returns false as dehydrator_set_schedule does. */
 bool txn_rede_set_schedule(struct txn *txn, struct entry *entry, const struct effect *cron);
-/* When the element of the successor's id, which must exist, is acknowledged, the successor follows
- * it. The phase of the successor's options is its deadline. */
+/* Adds the successor of the element of its id, which must exist: it takes that element's place when
+ * the element is acknowledged. The phase of the successor's options is its deadline. */
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
 bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
-/* The id counts as present until `until`; it must not be an element's. */
+/* Makes the id count as present until `until`; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* Sets the earliest microsecond of the next delivery, for a dehydrator with a rate; 0 for any. Call
@@ -36,19 +37,20 @@ void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t us
 void txn_rede_pause(struct txn *txn, struct entry *entry, msec until);
 /* Pauses all dehydrators of the database without an end. Returns how many there are. O(keys) */
 size_t txn_rede_pause_all(struct txn *txn);
-/* Pushes the element. An existing one of this id is changed instead, and loses its options and its
- * successor: if it were removed first, a replay would drop the empty key, and the key's TTL. */
+/* Pushes the element. An existing element of this id is changed instead, and loses its options and
+ * its successor. Removing it first would not do: a replay would drop the empty key, and with it the
+ * key's TTL. */
 void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                       const struct stage *stage);
-/* The element was delivered and is done: its successor takes its place, or it is due again at the
- * next of its instants (EVERY, CRON), or it is removed. May invalidate `element`. */
+/* Ends an element that was delivered: its successor takes its place, or it is due again at the next
+ * of its instants (EVERY, CRON), or it is removed. May invalidate `element`. */
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
-/* Removes an element that was delivered. Its id is remembered if it has that option. */
+/* Removes an element that was delivered, and remembers its id if it has that option. */
 void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct element *element,
                                enum event event);
 
-/* The counts of a dehydrator that became empty, so that its key was dropped; {0} if none are kept.
+/* The counts of a dehydrator whose key was dropped because it became empty; {0} if none are kept.
  * Borrowed until the next mutator. O(1) */
 struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key);
 

@@ -9,13 +9,13 @@
 /* ---- events and effects: txn.c ---- */
 
 /* Does nothing need the effects of this call? Then a frequent mutator may count its change in
- * txn->changes instead of recording it. txn_key_put tells the index of turns (fair.h). */
+ * txn->changes instead of recording it. txn_key_put informs the index of turns (fair.h) itself. */
 static inline bool txn_is_unheard(const struct txn *txn)
 {
     return txn->store->event_mask == 0 && txn->ks->hidden == 0 && txn->ks->refreshers == NULL;
 }
-/* Passes the effect to the listener; sets the access time and applies a policy's REFRESH. Each
- * event is recorded once per key and call: later ones are marked `again`, so ZADD with three
+/* Passes the effect to the listener, sets the access time and applies a policy's REFRESH. Each
+ * event is recorded once per key and call: later ones are marked `again`, so that ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 /* The same for a change that does not count as a use of the key, such as an expired member. */
@@ -24,7 +24,8 @@ void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
-/* Drops the key of an empty collection now, with "del". `expired`: its last member has expired. */
+/* Drops the key of an empty collection now, with "del". `expired` says that its last member has
+ * expired. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired);
 /* Writes what has expired so far to the logs of its policies (expiry_log.h). */
 void txn_write_expiry_log(struct txn *txn);
@@ -33,12 +34,13 @@ void txn_forget(struct txn *txn, const struct entry *entry);
 
 /* ---- keys: txn_key.c ---- */
 
-/* Adds an entry with this object (ownership passes): the event "new". */
+/* Adds an entry with this object, whose ownership passes, and records the event "new". */
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
-/* Replaces the object at key (ownership passes), or adds it. Keeps the deadline; the old entry may
- * be invalid. Records only "new" for an added key. */
+/* Replaces the object at key, or adds it; ownership passes. Keeps the deadline; the old entry may
+ * be invalid. Records only "new", for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
-/* As txn_key_drop; says to the trail what ended the key (`extra` as in struct trail_event). */
+/* As txn_key_drop, and records in the trail what ended the key (`extra` as in struct
+ * trail_event). */
 void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,
                      uint64_t extra);
 /* Removes the entry without an effect; the caller owns the object. */
@@ -46,7 +48,7 @@ struct object txn_key_remove(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
 
-/* Ends the right to make the value, if the effect sets or deletes it. */
+/* Ends the right to refresh the value if the effect sets or deletes it. */
 void txn_refresh_note(struct txn *txn, const struct effect *effect);
 
 /* ---- members: txn_member.c ---- */
@@ -62,8 +64,8 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry);
  * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
-/* Does a put need the member's old deadline? Not if the rule ignores it, nor in a collection
- * without deadlines if there are no policies. */
+/* Does a put need the member's old deadline? It does not if the rule ignores that, nor in a
+ * collection without deadlines if there are no policies. */
 static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
                                     struct lifetime life)
 {
@@ -71,27 +73,27 @@ static inline bool txn_life_matters(const struct txn *txn, const struct entry *e
         return entry->object.has_expiry || txn->store->policies.count > 0;
     return life.rule != LIFE_CLEAR || entry->object.has_expiry;
 }
-/* The member's deadline after the put; `old` is its deadline before, if `present`. */
+/* The member's deadline after the put; `old` is its deadline before the put, if `present`. */
 msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
                  msec old);
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 
-/* Ends the pause, the rate (if there are no elements) and the spans of remembered ids that are over
- * by now, about `limit` in total. Returns how many it ended. */
+/* Ends what is over by now, about `limit` in total: the pause, the rate (if there are no elements)
+ * and the spans of remembered ids. Returns how many it ended. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
-/* The counts of a dehydrator that is dropped because nothing is left in it are kept for a while,
- * and a dehydrator that is added at its key continues them, unless it has counts of its own. */
+/* Keeps the counts of a dehydrator that is dropped because it became empty, for a while. A
+ * dehydrator added at its key continues them, unless it has counts of its own. */
 void txn_rede_keep_counts(struct txn *txn, struct entry *entry);
 void txn_rede_resume_counts(struct txn *txn, struct entry *entry);
-/* Records "rede.due" for elements that are due, if there are any. No journal record. */
+/* Records "rede.due" if any elements are due. It has no journal record. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);
 
 /* ---- streams: txn_stream.c ---- */
 
 /* Removes the first entries that had expired at the instant `by`, and the references of groups to
- * them: about `limit` of both together, at least one entry. Event "xtrim" once. If the stream's
- * retention differs from its policy's, first updates it. Returns the work done, or 0. */
+ * them: about `limit` of both together, at least one entry, with the event "xtrim" once. If the
+ * stream's retention differs from its policy's, first updates it. Returns the work done, or 0. */
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
 
 /* ---- policies: txn_policy.c ---- */
@@ -134,16 +136,16 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
 /* Call at the end of a call: applies the policies of all noted keys. */
 void txn_policy_end(struct txn *txn);
-/* Sets the deadlines of a new value's members as if they were added now, by the policy of key.
+/* Sets the deadlines of a new value's members by the policy of key, as if they were added now.
  * O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
 /* The policy's deadline for a member that is added now, or NEVER. */
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
 /* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
- * and MAXTTL if the key has none, or one later than MAXTTL allows. */
+ * and MAXTTL if the key has none or a later one than MAXTTL allows. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Sets a stream's retention to its policy's (NULL for none); true if that changed it. */
+/* Sets a stream's retention to its policy's (NULL for none). Returns true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
 /* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements; returns
  * how many. */
@@ -153,8 +155,8 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
 void txn_policy_applied(struct txn *txn, struct bytes name);
 
 /* ---- txn_withheld.c: withholds expired members from one call, for reads on a replica ---- */
-/* For a set, hash or sorted set with members that have expired and others that have not, and for a
- * stream. O(log n) for each expired member, or for each that the call names (txn_names_members). */
+/* For a set, hash or sorted set of whose members some but not all have expired, and for a stream.
+ * O(log n) for each expired member, or for each that the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);
 void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
 

@@ -11,14 +11,14 @@ void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *h
 /* Removes the holder; returns false if there is none. `owner` may point into the lease. Event
  * "lease.drop". */
 bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
-/* The clock of the server was set by this much: moves the ends of all leases with it, so that their
- * spans stay the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside
- * before the last lease ends) */
+/* Moves the ends of all leases by as much as the server's clock was set, so that their spans stay
+ * the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside before the
+ * last lease ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
-/* Returns when a lease with this end is over: at `end`, or at the deadline of the key if EXPIRE or
- * a policy has set an earlier one. Applies the policies of the keys that the call has changed;
- * entries may move. */
+/* Returns when a lease with this end is over: at `end`, or at an earlier deadline of the key, set
+ * by EXPIRE or a policy. Applies the policies of the keys that the call has changed; entries may
+ * move. */
 msec txn_lease_end(struct txn *txn, struct bytes key, msec end);
 
 #endif

@@ -1,6 +1,6 @@
-/* txn_settle: removes overdue members of one key in slices.
- * Finding a key removes its expired members, which may take long. A caller that can wait asks
- * first, and removes them in slices. */
+/* txn_settle: removes overdue members of one key in slices. Finding a key removes its expired
+ * members, which may take long, so a caller that can wait asks first, and removes them in
+ * slices. */
 #ifndef STORE_TXN_TXN_SETTLE_H
 #define STORE_TXN_TXN_SETTLE_H
 
@@ -13,9 +13,9 @@ enum { SETTLE_AT_ONCE = 1000 }; /* members: well under a millisecond */
  * O(SETTLE_AT_ONCE); O(1) if nothing in the database is overdue and no policy has a MAXLEN. */
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry);
 /* Removes about `limit` of these members (or SETTLE_AT_ONCE if few remain). Returns the amount of
- * work, 0 when done. *entry becomes NULL when the key is dropped. MAXLEN applies to sorted sets
- * and streams only, because the older end of a list is unknown until a push. With txn->no_expiry,
- * expired members are still removed, but nothing is cut to MAXLEN. */
+ * work, 0 when done. *entry becomes NULL when the key is dropped. Cuts only sorted sets and streams
+ * to MAXLEN, because the older end of a list is unknown until a push. With txn->no_expiry, still
+ * removes expired members, but cuts nothing. */
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
 
 #endif

@@ -74,7 +74,7 @@ void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event
     txn_record_each(txn, entry_key(entry), &effect);
 }
 
-/* Writes into the string in place and grows it; false without memory. */
+/* Writes into the string in place and grows it. Returns false if memory runs out. */
 static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
 {
     if (!string_overwrite(&entry->object, offset, data)) return false;

@@ -4,12 +4,12 @@
 
 #include "store/txn/txn.h"
 
-/* Can this many tokens be granted? If it is time to leap, leaps first, and records that: replies to
- * all later changes wait until the record is synced, whatever appendfsync says. For clients' calls,
+/* Can this many tokens be granted? If a leap is due, leaps first and records it: replies to all
+ * later changes wait until the record is synced, whatever appendfsync says. For clients' calls,
  * before the first mutator. */
 bool txn_token_reserve(struct txn *txn, int64_t count);
-/* The next token, which must be reserved. The effect of the grant has to carry it, and its applier
- * calls txn_token_raise. */
+/* The next token, which must be reserved. The effect of the grant must contain it, and the effect's
+ * applier call txn_token_raise. */
 int64_t txn_token_next(struct txn *txn);
 /* Notes a token granted elsewhere, by a recorded effect or in a value made elsewhere; between 0 and
  * TOKEN_MAX. Records nothing. */

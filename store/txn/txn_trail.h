@@ -1,21 +1,19 @@
-/* txn_trail: adds to the store's trail (trail/trail.h) what mutators do to deadlines, and
- * the ends of keys and members. Included by mutators only. Without a trail, each call costs one
- * test. */
+/* txn_trail: adds to the store's trail (trail/trail.h) what mutators do to deadlines, and the ends
+ * of keys and members. Only mutators include it. Each call costs one test if there is no trail. */
 #ifndef STORE_TXN_TXN_TRAIL_H
 #define STORE_TXN_TXN_TRAIL_H
 
 #include "store/trail/trail.h"
 #include "store/txn/txn_internal.h"
 
-/* The entry's key got this deadline, which may be NEVER. */
+/* Call when the entry's key was given this deadline, which may be NEVER. */
 void txn_trail_set(struct txn *txn, const struct entry *entry, msec at);
 static inline void txn_note_deadline(struct txn *txn, const struct entry *entry, msec at)
 {
     if (txn->store->trail != NULL) txn_trail_set(txn, entry, at);
 }
 
-/* Call before the change: the key ends, or its deadline does. `extra` as in struct
- * trail_event. */
+/* Call before the change when the key, or its deadline, ends. `extra` as in struct trail_event. */
 void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what what,
                    uint64_t extra);
 static inline void txn_note_end(struct txn *txn, const struct entry *entry, enum trail_what what,
@@ -37,16 +35,16 @@ static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
 void txn_trail_unruled(struct txn *txn, uint32_t by);
 
-/* A read has not found this key, with a trail: counts why. */
+/* Call with a trail when a read has not found this key: counts the reason. */
 void txn_trail_miss(struct txn *txn, struct bytes key);
 
-/* Entries of the stream have expired, by its policy's RETAIN. */
+/* Call when the RETAIN of its policy has removed expired entries of the stream. */
 void txn_trail_trim(struct txn *txn, const struct entry *entry);
 
-/* A change of all keys of a database. `extra` as in struct trail_event. */
+/* Call when all keys of a database change. `extra` as in struct trail_event. */
 void txn_trail_whole(struct txn *txn, unsigned db, enum trail_what what, uint64_t extra);
 
-/* Call before the change: the effect is about a member of the entry. */
+/* Call before the change, if the effect is about a member of the entry. */
 void txn_trail_member(struct txn *txn, const struct entry *entry, const struct effect *effect);
 static inline void txn_note_member(struct txn *txn, const struct entry *entry,
                                    const struct effect *effect)

@@ -1,5 +1,5 @@
 /* txn_type: one row for each type: how transactions handle deadlines inside its values, and values
- * with more elements than a policy allows. Depends on the mutators. store/type/type_row.h has the
+ * with more elements than a policy allows. Depends on the mutators. store/type/type_row.h lists the
  * functions of a type that need no transaction. Files outside store/ must not include this
  * (tools/lint/tree.py). */
 #ifndef STORE_TXN_TXN_TYPE_H
@@ -15,9 +15,9 @@ enum spared {
 };
 
 struct txn_type {
-    /* Only for types whose members have deadlines: the effects that set a member's deadline and
-     * remove the member; the events for a deadline set, a deadline removed, a member expired, and a
-     * member removed because its new deadline is in the past. */
+    /* Only for types whose members have deadlines. First the effects that set a member's deadline
+     * and remove the member. Then the events for a deadline set, a deadline removed, a member
+     * expired, and a member removed because its new deadline is in the past. */
     enum effect_kind expire, drop;
     enum event on_expire, on_persist, on_expired, on_removed;
 
@@ -25,9 +25,8 @@ struct txn_type {
      * if they must stay, or announces them. Returns NULL if the key was dropped or counts as
      * absent. */
     struct entry *(*settle)(struct txn *txn, struct entry *entry);
-    /* Background expiry: removes or announces about `limit` elements that were due at the instant
-     * `by`. Returns the work done, 0 if there was none. *entry becomes NULL if the key was
-     * dropped. */
+    /* For background expiry: removes or announces about `limit` elements that were due at the
+     * instant `by`. Returns the work done, or 0. *entry becomes NULL if the key was dropped. */
     size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
     bool due_stays; /* due elements are announced, and stay until a client takes them */
 
@@ -35,10 +34,10 @@ struct txn_type {
      * if there is no such end (a list is cut at the end opposite to a push) or MAXLEN does not
      * apply. */
     void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
-    bool cut_copies; /* if few elements stay, `cut` copies these and drops the old value whole */
+    bool cut_copies; /* if few elements stay, `cut` copies them and drops the whole old value */
 
     /* Called for a value from elsewhere (RESTORE, import) before it is recorded, to note what the
-     * data set must know of all its values, such as their tokens. May be NULL. */
+     * data set must know about all its values, such as their tokens. May be NULL. */
     void (*adopt)(struct txn *txn, const struct object *object);
     /* Called after a value of this type was stored at a key, and before it is removed or replaced.
      * Either may be NULL. */

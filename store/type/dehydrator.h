@@ -4,11 +4,11 @@
  * An element waits until its deadline and is then due until a consumer takes it. A claim moves the
  * deadline of a due element to the end of a lease: until then it is claimed, afterwards it is due
  * again. The mark "claimed" stays when the lease has ended, until the element is given back or
- * moved. So the end of a lease needs no work and no record: whether it has ended follows from a
- * comparison with now, and setting the clock back restores the lease.
+ * moved. The end of a lease therefore needs no work and no record: a comparison with now shows
+ * whether it has ended, and setting the clock back restores the lease.
  *
  * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. A
- * worker names its claim by the token, so it can't end another worker's claim. */
+ * worker names its claim by the token, and so can't end another worker's claim. */
 #ifndef STORE_TYPE_DEHYDRATOR_H
 #define STORE_TYPE_DEHYDRATOR_H
 
@@ -32,26 +32,27 @@ void dehydrator_free(struct dehydrator *dehydrator);
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as list_free_some */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator);
-/* Makes room for `count` elements, which are about to be added. O(count) */
+/* Enlarges the tables for `count` elements, which are about to be added. O(count) */
 void dehydrator_expect(struct dehydrator *dehydrator, size_t count);
-/* Elements due by now, including those whose lease has ended. O(log n) */
+/* Number of elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
-/* Elements with a deadline after `after` and not later than `until`, due or not. O(log n) */
+/* Number of elements with a deadline after `after` and not later than `until`, due or not. O(log
+ * n) */
 size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until);
-/* Elements whose lease has not ended. O(log n) */
+/* Number of elements whose lease has not ended. O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
-/* The first end of a lease after now, NEVER if there is none. O(log n) */
+/* The first end of a lease after now, or NEVER. O(log n) */
 msec dehydrator_next_lease_end(const struct dehydrator *dehydrator, msec now);
-/* Elements that were claimed more than once. O(1) */
+/* Number of elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* The largest token of a claim since it was created or loaded, 0 if there was none. O(1) */
+/* The largest token of a claim since the dehydrator was created or loaded, or 0. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
-/* Number of distinct deadlines: exact for up to 1000 elements, else an estimate from the first
+/* Number of distinct deadlines: exact for up to 1000 elements, otherwise estimated from the first
  * ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* The earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
-/* The earliest deadline after `at`, NEVER if there is none. O(log n) */
+/* The earliest deadline after `at`, or NEVER. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
 /* For prefetching: the table of its elements; or NULL if they are few, which prefetches the array
  * of them. Later, dehydrator_hint_first prefetches the first of few elements, and the counts. */
@@ -71,11 +72,11 @@ struct stage {
 /* The options of the element's push. The text of a schedule is borrowed until they are set. */
 struct push_options dehydrator_options(const struct dehydrator *dehydrator,
                                        const struct element *element);
-/* Sets them. Returns the element, which may have moved in memory. O(1) */
+/* Sets the options. Returns the element, which may have moved in memory. O(1) */
 struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
                                        const struct push_options *options);
 /* Sets the schedule and the phase of the element of this id, or of its successor. Returns false if
- * there is none, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
+ * there is no such element, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
 bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
                              struct bytes text, msec phase);
 /* Number of elements whose options were ever set. O(1) */
@@ -93,13 +94,13 @@ struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 /* Replaces the counts, taking ownership, and returns the old ones to the caller. */
 struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
                                             struct delivery_tally tally);
-/* The end of its pause, before which it delivers nothing: 0 if it is not paused, INSTANT_MAX for a
- * pause without an end. O(1) */
+/* The end of its pause, before which it delivers nothing; 0 if it is not paused, INSTANT_MAX if the
+ * pause has no end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
-/* Does it have neither elements nor extras to keep? Then its key is dropped. O(1) */
+/* Is nothing left to keep, neither elements nor extras? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
-/* The instant from which on it is spent, apart from pauses, remembered ids and a rate that have
- * ended. NEVER if it has elements, or a pause without an end. O(log n) */
+/* The instant from which on it is spent, ignoring pauses, remembered ids and a rate that have
+ * ended. NEVER if it contains elements, or its pause has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */
@@ -112,12 +113,12 @@ void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
  * unchanged. Returns the element, which may have moved in memory. O(log n) */
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage);
-/* Removes its successor, too. O(log n) */
+/* Removes the element and its successor. O(log n) */
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element);
 
 struct bytes element_id(const struct element *element); /* both borrowed */
 struct bytes element_payload(const struct element *element);
-/* The stored stage: `claimed` may be true although the lease has ended. */
+/* The stored stage. `claimed` may be true although the lease has ended. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);
 static inline bool stage_is_due(const struct stage *stage, msec now)
 {
@@ -132,11 +133,11 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 
 /* The first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_next_due(const struct dehydrator *dehydrator);
-/* Marks all elements due by now as announced. If a deadline before now is set later (by a push of
- * an element that is due at once), it will be announced again. */
+/* Marks all elements due by now as announced. If a deadline before now is set later (by pushing an
+ * element that is due at once), that element will be announced again. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
-/* After the clock was set back to now: announced elements that are no longer due will be announced
- * again. Returns whether there may be any. */
+/* Call after the clock was set back to now: announced elements that are no longer due will be
+ * announced again. Returns whether there may be any. */
 bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
 /* Walks in order; the dehydrator must not change meanwhile. */

@@ -1,7 +1,7 @@
-/* dehydrator_extras: data that few dehydrators have in addition to their elements: successors of
- * claimed elements, by id; ids that count as present for a while after their elements have gone; a
- * pause; with a rate the next delivery; and the texts of schedules (CRON). Allocated when first
- * needed, so that other dehydrators pay for a pointer only. */
+/* dehydrator_extras: what few dehydrators need in addition to their elements: successors of claimed
+ * elements, by id; ids that count as present for a while after their elements are gone; a pause;
+ * with a rate, the next delivery; and the texts of schedules (CRON). Allocated when first needed,
+ * so that other dehydrators pay only for a pointer. */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
 
@@ -16,11 +16,11 @@ enum { SCHEDULE_TEXT_MAX = 2048 }; /* of push_options.cron; longer ones from fil
 /* Options of a push that its element keeps; all 0 without options. */
 struct push_options {
     msec first;    /* the instant of the first push with POSTPONE, or 0 */
-    msec remember; /* the span for which the id counts as present after it has gone, or 0 */
-    msec every;    /* the span between the instants at which it is due again; 0 if due only once */
+    msec remember; /* how long the id counts as present after its element has gone, or 0 */
+    msec every;    /* the span between the instants at which it is due again; 0 if only due once */
     msec phase;    /* the first of these instants, or of those of `cron` */
-    /* Instead of `every`, a schedule: the name of its zone, a space, its text. Empty without one.
-     * Borrowed. */
+    /* A schedule in place of `every`: the name of its zone, a space, its text. Empty if there is
+     * none. Borrowed. */
     struct bytes cron;
 };
 
@@ -30,7 +30,7 @@ static inline bool push_options_any(const struct push_options *options)
            options->cron.len != 0;
 }
 
-/* May they come from a file? */
+/* Are they valid? For options from a file. */
 static inline bool push_options_ok(const struct push_options *options)
 {
     return instant_ok(options->first) && instant_ok(options->phase) && options->remember >= 0 &&
@@ -40,7 +40,7 @@ static inline bool push_options_ok(const struct push_options *options)
 struct extras;
 struct schedules;
 
-/* The element that follows a claimed one, when that is acknowledged. Borrowed. */
+/* The element that takes the place of a claimed one when that is acknowledged. Borrowed. */
 struct successor {
     struct bytes id, payload;
     msec at;
@@ -52,8 +52,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* The instant from which on, without elements, they keep nothing any more; NEVER with a successor,
- * or a pause without an end. O(log n) */
+/* The instant from which on, without elements, nothing is kept any more; NEVER with a successor, or
+ * a pause without an end. O(log n) */
 msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -65,12 +65,12 @@ bool extras_unfollow(struct extras *extras, struct bytes id); /* false if there 
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
 
-/* The texts of its elements' schedules. The second one never returns NULL. */
+/* The texts of its elements' schedules. The second function never returns NULL. */
 struct schedules *extras_schedules(const struct extras *extras);
 struct schedules *extras_schedules_made(struct extras *extras);
 
-/* The dehydrator delivers nothing before this instant: 0 if it is not paused, INSTANT_MAX for a
- * pause without an end. */
+/* Delivers nothing before this instant: 0 if it is not paused, INSTANT_MAX if the pause has no
+ * end. */
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
@@ -86,14 +86,14 @@ msec extras_rate_end(const struct extras *extras);
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
 bool extras_forget(struct extras *extras, struct bytes id); /* false if it is not remembered */
-/* The first instant at which a remembered id or the pause ends, or without elements the rate; NEVER
- * if there is none. */
+/* The first instant at which a remembered id, the pause or, without elements, the rate ends;
+ * otherwise NEVER. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
 /* The first such instant later than now. O(log n) */
 msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now);
 /* The first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
-/* In the order of their ends. */
+/* Visits them in the order of their ends. */
 void extras_each_remembered(const struct extras *extras,
                             void (*visit)(void *ctx, struct bytes id, msec until), void *ctx);
 

@@ -1,6 +1,6 @@
-/* delivery_counts: how much a dehydrator has delivered, and how late. Statistics of this server,
- * not data: no effect, snapshot or copy has them. Made at the first delivery. drained.h keeps them
- * for a while after the dehydrator's key. */
+/* delivery_counts: how much a dehydrator has delivered, and how late. These are statistics of this
+ * server, not data: no effect, snapshot or copy contains them. Created at the first delivery.
+ * drained.h keeps them for a while after the dehydrator's key is dropped. */
 #ifndef STORE_TYPE_DELIVERY_COUNTS_H
 #define STORE_TYPE_DELIVERY_COUNTS_H
 
@@ -21,7 +21,8 @@ struct delivery_counts {
     uint64_t acked;
     uint64_t retried; /* claims that were given back: RETRY, NACK */
     uint64_t dead;    /* elements that were moved after too many deliveries */
-    /* Only the buckets in use, in order: mostly few, where a histogram takes 7 KB. */
+    /* Only the buckets that are used, in order. They are mostly few, whereas a histogram takes 7
+     * KB. */
     struct late *late;
     size_t late_count, late_cap;
 };

@@ -1,10 +1,10 @@
-/* drained: the counts of dehydrators that have become empty. An empty dehydrator's key is gone, so
- * a queue whose workers keep up would hardly ever show what it has done. Its counts are kept for a
- * day, and if the key is created again, the new dehydrator continues them.
+/* drained: the counts of dehydrators that have become empty. An empty dehydrator's key is dropped,
+ * so a queue whose workers keep up would hardly ever show what it has done. Its counts are
+ * therefore kept for a day; if the key is created again, the new dehydrator continues them.
  *
- * Statistics of this server, as delivery_counts are, so the table is limited: a full one drops the
- * counts of the dehydrator that became empty first. Counts that have ended go when further ones
- * come. */
+ * Like delivery_counts they are statistics of this server, so the table is limited: a full one
+ * drops the counts of the dehydrator that became empty first. Counts older than a day are removed
+ * when new ones are added. */
 #ifndef STORE_TYPE_DRAINED_H
 #define STORE_TYPE_DRAINED_H
 
@@ -26,10 +26,10 @@ struct drained; /* by key */
 struct drained *drained_new(void);
 void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) */
 
-/* Takes ownership of the counts, and frees them if the key is too long. The table must have none of
+/* Takes ownership of the counts, and frees them if the key is too long. The table must not contain
  * this key. O(1), and O(ended ones) */
 void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
-/* Removes the counts of the key and returns them to the caller, {0} if it has none. O(1) */
+/* Removes the counts of the key and returns them to the caller; {0} if there are none. O(1) */
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
 struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
                                    msec now); /* borrowed */

@@ -25,8 +25,8 @@ bool hash_free_some(struct hash *hash, size_t *work); /* as list_free_some */
 
 size_t hash_count(const struct hash *hash);
 bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value); /* borrowed */
-/* Sets value and deadline (NEVER for none) of a field; true if the field is new. `value` may be
- * (part of) the old value. */
+/* Sets value and deadline (NEVER for none) of a field. Returns true if the field is new. `value`
+ * may be (part of) the old value. */
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at);
 bool hash_remove(struct hash *hash, struct bytes field);
 /* A random field and its value, borrowed; the hash must not be empty. */
@@ -49,7 +49,7 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 /* hash_get and hash_deadline at once. O(1) */
 bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at);
-/* Finds the field's deadline, NEVER without one. Returns false if there is no such field. O(1) */
+/* Finds the field's deadline, which may be NEVER. Returns false if there is no such field. O(1) */
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
 /* Sets the field's deadline, or removes it (NEVER). Returns false if there is no such field.
  * `field` may point into the hash. O(log n) */
@@ -62,7 +62,7 @@ const struct dict *hash_hint(const struct hash *hash);
 void hash_expect(struct hash *hash, size_t count);
 
 /* "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows Redis'
- * rules, not the actual form. */
+ * rules, whatever the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the hash's

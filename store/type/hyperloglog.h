@@ -1,18 +1,23 @@
 /* hyperloglog: strings in Redis' "HYLL" format, byte for byte: sketches that estimate how many
  * distinct elements were added, in at most 12 KiB + 16 bytes.
  *
- *     "HYLL"  representation (0 dense, 1 sparse)  3 bytes 0  count, 8 bytes little-endian  body
+ *     bytes  content
+ *     4      "HYLL"
+ *     1      representation: 0 dense, 1 sparse
+ *     3      0
+ *     8      count, little-endian: the last estimate; its highest bit marks it as out of date
+ *     ...    body: 16384 registers
  *
- * The count is the last estimate; its highest bit marks it as out of date. There are 16384
- * registers. Dense: 6 bits each, lowest bit first. Sparse: runs of equal registers,
+ * A dense body stores each register in 6 bits, lowest bit first; a sparse one runs of equal
+ * registers:
  *
  *     00nnnnnn           n + 1 registers are 0
  *     01nnnnnn nnnnnnnn  n + 1 registers are 0
  *     1vvvvvnn           n + 1 registers are v + 1
  *
  * A sparse body becomes dense, for good, when it would exceed encoding_limits.hll_sparse bytes
- * (header included) or a register exceeds 32. Sources: see hyperloglog.c and hyperloglog_count.c.
- */
+ * (header included) or a register exceeds 32. Sources: see hyperloglog.c and
+ * hyperloglog_count.c. */
 #ifndef STORE_TYPE_HYPERLOGLOG_H
 #define STORE_TYPE_HYPERLOGLOG_H
 
@@ -38,11 +43,11 @@ struct hll_register hll_register_of(struct bytes element);
 
 /* ---- reading a string ------------------------------------------------------------------------ */
 
-/* Is the header valid, and the length of a dense body right? The functions below require it. */
+/* Is the header valid, and the length of a dense body correct? The functions below require both. */
 bool hll_is_valid(struct bytes text);
 bool hll_is_sparse(struct bytes text);
 bool hll_cached(struct bytes text, uint64_t *count); /* false if it is out of date */
-/* Writes the count field: with a new count, or the text's own marked as out of date. */
+/* Writes the count field: a new count, or the text's own marked as out of date. */
 void hll_print_count(char to[HLL_COUNT_BYTES], uint64_t count);
 void hll_print_outdated(char to[HLL_COUNT_BYTES], struct bytes text);
 /* Estimates the number of elements. Returns false if a sparse body does not have 16384
@@ -53,7 +58,7 @@ bool hll_count(struct bytes text, uint64_t *count);
 bool hll_merge(uint8_t *registers, struct bytes text);
 uint64_t hll_count_registers(const uint8_t *registers);
 
-/* Runs of a sparse body: start at HLL_HEADER, advance by `bytes`, while at < text.len. */
+/* Runs of a sparse body: start at HLL_HEADER and advance by `bytes` while at < text.len. */
 struct hll_run {
     unsigned rank, len; /* `len` registers have this rank */
     size_t bytes;       /* of this run in the text */

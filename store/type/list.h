@@ -1,8 +1,8 @@
 /* list: a sequence of byte strings, efficient at both ends.
  *
  * A doubly linked chain of nodes. A node packs elements one after another in a block of at most 8
- * KiB (a larger element has its own node), readable in both directions. Work at the ends: O(1). By
- * index: O(nodes). */
+ * KiB, readable in both directions; a larger element is alone in its node. Work at the ends is
+ * O(1), by index O(nodes). */
 #ifndef STORE_TYPE_LIST_H
 #define STORE_TYPE_LIST_H
 
@@ -19,8 +19,8 @@ enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct list *list_new(void);
 void list_free(struct list *list);
-/* Frees in slices: frees about *work elements and subtracts them from *work; true when everything,
- * including the list itself, is freed. */
+/* Frees in slices: frees about *work elements and subtracts them from *work. Returns true when
+ * everything, including the list itself, is freed. */
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);
@@ -33,7 +33,7 @@ void list_put(struct list *list, size_t index, struct bytes element); /* replace
 /* Inserts before the element at `index`, which may be the count. `element` must not point into this
  * list. */
 void list_insert(struct list *list, size_t index, struct bytes element);
-/* As LREM, removes the first (count > 0), the last (count < 0) or all (0) equal elements. Returns
+/* As LREM: removes the first (count > 0), the last (count < 0) or all (0) equal elements. Returns
  * the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 

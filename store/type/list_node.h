@@ -1,7 +1,7 @@
 /* list_node: the nodes of a list, and the packing of elements in them. For list.c only.
  *
  * An element is packed as its length, its bytes, and its length again, so that it can be read
- * backwards. A node's elements lie in data[begin, end), so that there can be room at both ends.
+ * backwards. A node's elements lie in data[begin, end), which leaves room at either end.
  * Invariants: no node is empty; a block of more than LIST_BLOCK_MAX bytes holds one element. */
 #ifndef STORE_TYPE_LIST_NODE_H
 #define STORE_TYPE_LIST_NODE_H

@@ -51,7 +51,7 @@ struct __attribute__((packed, aligned(4))) object {
     bool is_set_here : 1; /* a client of this server created the key, or replaced its value */
     bool was_read : 1;    /* the key was read since then */
     uint8_t small_len;
-    uint8_t key_len; /* of struct entry, which would have padding without it */
+    uint8_t key_len; /* of struct entry, which would need padding without it */
 };
 
 /* Replaces an object that may be an entry's. */
@@ -79,7 +79,8 @@ static inline struct bytes object_text(const struct object *object)
 
 struct object object_new(enum type type); /* an empty string or collection */
 void object_free(struct object *object);
-/* Frees in slices: frees about *work elements and subtracts them from *work; true when done. */
+/* Frees in slices: frees about *work elements and subtracts them from *work. Returns true when
+ * done. */
 bool object_free_some(struct object *object, size_t *work);
 /* Relocates blocks of the value from *cursor on: at least one step, and more while the relocation
  * has work left. Done when *cursor is at the beginning again. Invalidates everything borrowed from
@@ -87,7 +88,7 @@ bool object_free_some(struct object *object, size_t *work);
 void object_relocate(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation);
 size_t object_count(const struct object *object); /* elements; 1 for a string */
-/* Does a collection have an element (member, field) of this name? False if elements of its type
+/* Does a collection contain an element (member, field) of this name? False if elements of its type
  * have no names. O(1) */
 bool object_has(const struct object *object, struct bytes name);
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
@@ -115,13 +116,13 @@ static inline bool object_is_emptied(const struct object *object)
            (row->is_held == NULL || !row->is_held(object));
 }
 /* The next instant at which something inside is due: a member or an entry of a stream has expired,
- * or a dehydrator has an element to announce. NEVER if there is none. O(1); for a dehydrator O(log
- * n) */
+ * or a dehydrator has an element to announce. NEVER if nothing will be. O(1); for a dehydrator
+ * O(log n) */
 struct due_at object_next_due(const struct object *object);
-/* The first such instant after now, for a value of which something is due already. O(log n), but
+/* The first such instant after now, for a value in which something is due already. O(log n), but
  * O(overdue members): for a large collection use its agenda, in steps. */
 struct due_at object_next_due_after(const struct object *object, msec now);
-/* Finds the member's (or field's) deadline, NEVER without one. Returns false if there is no such
+/* Finds the member's (or field's) deadline, which may be NEVER. Returns false if there is no such
  * member. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
@@ -138,7 +139,7 @@ const struct agenda *object_agenda(const struct object *object);
  * O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* The deadline of the member that expires last; NEVER if a member has none. A dehydrator without
+/* The deadline of the member that expires last, or NEVER if a member has none. A dehydrator without
  * elements expires with the last thing for which it is kept. O(1), but O(n) once after that member
  * was removed or its deadline changed. */
 msec object_all_expire_at(const struct object *object);
@@ -153,13 +154,13 @@ size_t object_count_expired(const struct object *object, msec now, size_t most);
  * Prefetches the records of a small one. */
 const struct dict *object_hint(const struct object *object);
 
-/* Can tables of this type be made large at once? */
+/* Can tables of this type be enlarged ahead? */
 static inline bool type_can_expect(enum type type)
 {
     return type_rows[type].expect != NULL;
 }
-/* If its type can, makes a collection large enough for `count` elements, which are about to be
- * added. O(count) */
+/* If its type allows it, enlarges a collection for `count` elements, which are about to be added.
+ * O(count) */
 void object_expect(struct object *object, size_t count);
 
 static inline const char *type_name(enum type type) /* as TYPE replies */
@@ -169,8 +170,8 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 /* The number of groups of a stream, each of which may refer to an entry; 0 for other types.
  * Removing an entry also removes these references. O(1) */
 size_t object_references(const struct object *object);
-/* What the value keeps in addition to its elements: groups and producers of a stream, successors
- * and remembered ids of a dehydrator. O(1) */
+/* The number of things that the value keeps in addition to its elements: groups and producers of a
+ * stream, successors and remembered ids of a dehydrator. O(1) */
 size_t object_notes(const struct object *object);
 void object_check(const struct object *object);
 

@@ -1,5 +1,5 @@
-/* schedules: the texts of schedules that elements of a dehydrator have, each kept once, whatever
- * the number of its elements. An element keeps a number. */
+/* schedules: the texts of schedules of a dehydrator's elements. Each text is kept once, however
+ * many elements use it; an element keeps its number. */
 #ifndef STORE_TYPE_SCHEDULES_H
 #define STORE_TYPE_SCHEDULES_H
 
@@ -11,18 +11,18 @@
 struct schedules;
 
 struct schedules *schedules_new(void);
-void schedules_free(struct schedules *schedules); /* may be NULL; nobody holds a text */
+void schedules_free(struct schedules *schedules); /* may be NULL; no text may be held */
 
-/* The number of the text, which one more element holds from now on. O(1) */
+/* Returns the number of the text for one more element, which holds it from now on. O(1) */
 uint32_t schedules_hold(struct schedules *schedules, struct bytes text);
-/* One element less holds it; the text goes with the last one. O(1) */
+/* Call when an element no longer holds the text; the last one frees it. O(1) */
 void schedules_release(struct schedules *schedules, uint32_t number);
 /* Borrowed until it is released. O(1) */
 struct bytes schedules_text(const struct schedules *schedules, uint32_t number);
 
 size_t schedules_count(const struct schedules *schedules); /* of texts; 0 for NULL */
 size_t schedules_bytes(const struct schedules *schedules); /* 0 for NULL */
-/* `held` is how many elements hold a text. */
+/* `held` is the number of elements that hold a text. */
 void schedules_check(const struct schedules *schedules, size_t held);
 
 #endif

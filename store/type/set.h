@@ -25,7 +25,8 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-/* Adds with a deadline (NEVER for none); false, and no change, if the set has the member. */
+/* Adds a member with a deadline (NEVER for none). Returns false and changes nothing if it
+ * exists. */
 bool set_add(struct set *set, struct bytes member, msec at);
 /* Removes the member; returns false if there is none. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
@@ -46,7 +47,8 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member); /* borrowed */
 
 /* ---- deadlines ---- */
 
-/* Finds the member's deadline, NEVER without one. Returns false if there is no such member. O(1) */
+/* Finds the member's deadline, which may be NEVER. Returns false if there is no such member.
+ * O(1) */
 bool set_deadline(const struct set *set, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
  * `member` may point into the set. O(log n) */
@@ -58,8 +60,8 @@ const struct dict *set_hint(const struct set *set);
 /* Makes the set large, with room for `count` members, which are about to be added. O(count) */
 void set_expect(struct set *set, size_t count);
 
-/* "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules, not the
- * actual form. */
+/* "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules, whatever
+ * the actual form. */
 const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's

@@ -11,15 +11,14 @@
 
 struct object string_new(struct bytes text);
 struct object string_of_blob(struct blob *blob); /* takes ownership */
-/* Sets another value, in the same block if its size fits well. `text` may be part of the old
- * value. */
+/* Sets another value, in the same block if its size suits. `text` may be part of the old value. */
 void string_set(struct object *object, struct bytes text);
 /* Overwrites from `offset` on, padding with zeros if the text is shorter. `data` must not point
- * into the object. Without memory, returns false and changes nothing. */
+ * into the object. Returns false and changes nothing if memory runs out. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
-/* The soft deadline: from then on the value is stale. It stays when the value changes.
- * NEVER without one, as for values of other types. */
+/* The soft deadline, from which on the value is stale. It stays when the value changes. NEVER if
+ * there is none, as for values of other types. */
 msec string_soft_deadline(const struct object *object);
 /* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
 void string_soften(struct object *object, msec at);

@@ -1,6 +1,6 @@
-/* type_row: one row for each type: what it is called, and the functions by which the rest of the
- * store treats values of any type. The rows are in object.c; the functions of object.h call them.
- * store/txn/txn_type.h has the functions that need a transaction. */
+/* type_row: one row for each type: its names, and the functions through which the rest of the store
+ * handles values of any type. The rows are in object.c; the functions of object.h call them.
+ * store/txn/txn_type.h lists the functions that need a transaction. */
 #ifndef STORE_TYPE_TYPE_ROW_H
 #define STORE_TYPE_TYPE_ROW_H
 
@@ -52,7 +52,7 @@ struct type_row {
     void (*widen)(struct object *object);                    /* may be NULL */
     const struct dict *(*hint)(const struct object *object); /* NULL if there is no table */
     void (*expect)(struct object *object, size_t count);     /* may be NULL */
-    /* Must a value without elements keep its key for something else? NULL if it never must. */
+    /* Must a value without elements keep its key for another reason? NULL if it never must. */
     bool (*is_held)(const struct object *object);
     bool (*has)(const struct object *object, struct bytes name); /* NULL if elements lack names */
     size_t (*references)(const struct object *object);           /* NULL if there are none */
@@ -66,8 +66,8 @@ struct type_row {
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
     /* For a type that can withhold expired elements in place: `withhold` withholds those that are
-     * not yet, and returns false if there are none; `give_back` ends that for all. NULL if expired
-     * members are moved away instead. */
+     * not yet withheld, and returns false if there are none; `give_back` ends that for all. NULL if
+     * expired members are moved away instead. */
     bool (*withhold)(struct object *object, msec now);
     void (*give_back)(struct object *object);
     /* Called when the clock was set back to `since`: will report again what is due later than that.

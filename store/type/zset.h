@@ -2,8 +2,9 @@
  * is a pair of ranks [from, to). An expired member stays until the caller removes it.
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
- * Borrowed members are valid until the next change of the set; those from an iterator, or passed to
- * a visitor, only until the next step, because a small set may store them in another form. */
+ * Borrowed members are valid until the next change of the set. Members from an iterator, or passed
+ * to a visitor, are valid only until the next step, because a small set may store them in another
+ * form. */
 #ifndef STORE_TYPE_ZSET_H
 #define STORE_TYPE_ZSET_H
 
@@ -38,7 +39,7 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
 /* Adds a member or changes its score, and sets its deadline (NEVER for none). `member` may point
  * into the set. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
-/* The same for a member that must be absent: saves the search. */
+/* The same for a member that must be absent, which saves the search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
@@ -54,20 +55,21 @@ struct zset_iter {
     uint16_t offsets[PACKED_MAX_COUNT]; /* if small: of all records */
     msec at;                            /* deadline of the member returned last, or NEVER */
     struct zset_front front;            /* if small */
-    char text[ZSET_TEXT_SIZE];          /* if small: may have that member */
+    char text[ZSET_TEXT_SIZE];          /* may contain that member, if small */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
-/* The member of the last step, as bytes that stay valid when the iterator goes on, until the set
- * changes. They may be a copy at the end of `texts`, which the caller drops. */
+/* The member of the last step, as bytes that stay valid until the set changes, even when the
+ * iterator moves on. They may be a copy at the end of `texts`, which the caller drops. */
 struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member,
                             struct outbuf *texts);
 
 /* ---- deadlines ---- */
 
-/* Finds the member's deadline, NEVER without one. Returns false if there is no such member. O(1) */
+/* Finds the member's deadline, which may be NEVER. Returns false if there is no such member.
+ * O(1) */
 bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
  * `member` may point into the set. O(log n) */
@@ -81,7 +83,7 @@ const struct dict *zset_hint(const struct zset *zset);
 void zset_expect(struct zset *zset, size_t count);
 
 /* "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows Redis'
- * rules, not the actual form. */
+ * rules, whatever the actual form. */
 const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's

@@ -3,15 +3,15 @@
  *
  *     prefix | base (8 bytes, little endian) | letters (1 byte)
  *
- * The prefix begins each member and is not repeated in the records. The letters say how the rest of
- * each member is stored: as text, or in half a byte per character if all members consist of decimal
- * digits, or all of an even number of hexadecimal ones. The base is an integer score near the
- * others, from which they are counted, so that times in milliseconds take two or three bytes in
- * place of six.
+ * The prefix begins each member and is not repeated in the records. The letters define how the rest
+ * of each member is stored: as text, or in half a byte per character if all members consist of
+ * decimal digits, or all of an even number of hexadecimal ones. The base is an integer near all
+ * scores; records store their distance from it, so that times in milliseconds take two or three
+ * bytes in place of six.
  *
  * The stored form of a member keeps the order of bytes: a decimal digit d is d + 1, so that the 0
- * after an odd number of digits sorts before all digits. So members are searched and compared
- * without being spelled. */
+ * after an odd number of digits sorts before all digits. Members can therefore be searched and
+ * compared without being spelled. */
 #ifndef STORE_TYPE_ZSET_FRONT_H
 #define STORE_TYPE_ZSET_FRONT_H
 
@@ -26,7 +26,7 @@
 enum {
     ZSET_FRONT_BASE = 10,                  /* bytes from the base to the records */
     ZSET_SPELLED = 8,                      /* bytes that are spelled at a time */
-    ZSET_TEXT_SIZE = PACKED_MAX_TEXT + 16, /* bytes behind a member are written, too */
+    ZSET_TEXT_SIZE = PACKED_MAX_TEXT + 16, /* bytes behind a member may be written, too */
 };
 
 enum zset_letters { ZSET_TEXT, ZSET_DECIMAL, ZSET_HEX };
@@ -45,19 +45,21 @@ static inline int64_t zset_front_base(const struct packed *packed)
     return (int64_t)le64toh(base);
 }
 
-/* The front of these records; without one: text without prefix, base 0. Its prefix is a view. */
+/* The front of these records; if they have none, one for text, without prefix and with base 0. Its
+ * prefix is a view. */
 struct zset_front zset_front_of(const struct packed *packed);
 /* Begins an empty packed with this front, unless it is plain. */
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
 
-/* The stored form of a member: a view of it or of `text`. False if the front does not suit it. */
+/* Finds the stored form of a member, a view of it or of `text`. Returns false if the front does not
+ * suit the member. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_SIZE], struct bytes *stored);
 /* The longest prefix after which this member can be stored with these letters; it may be the whole
  * member. A view of it. */
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 
-/* ---- spelling: in line, because each member that is replied needs it ---- */
+/* ---- spelling: inline, because each member in a reply needs it ---- */
 
 typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
 typedef uint64_t zset_words __attribute__((vector_size(16)));
@@ -79,11 +81,11 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
     memcpy(to, &wide, sizeof(wide));
 }
 
-/* For all that zset_front_spell does not do in line. */
+/* For all that zset_front_spell does not do inline. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_SIZE]);
-/* Writes the member of a stored form to `text`, always, so that a caller may change the records
- * while it uses the member. May read past `stored`, up to `end`. */
+/* Spells the member of a stored form. Always writes it to `text`, so that a caller may change the
+ * records while it uses the member. May read past `stored`, up to `end`. */
 static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
                                             const char *end, char text[ZSET_TEXT_SIZE])
 {

@@ -4,10 +4,10 @@
  * fewest bytes of two's complement, 1 to 7, little endian. Any other score (fractions, larger
  * numbers, infinities, -0) is stored as the 8 bytes of its double, little endian.
  *
- * The records get a front (zset_front.h) when the fourth member is added, if that saves memory: for
- * fewer, it rarely does. A list of the 30 latest ids, with times as scores, takes about 60% of the
- * memory that it takes without. If a member does not suit the front, all are stored as text. A
- * deadline removes the front, because code that visits deadlines reads members from the records. */
+ * A front (zset_front.h) is added with the fourth member, if that saves memory; for fewer members
+ * it rarely does. With a front, a list of the 30 latest ids, with times as scores, takes about 60%
+ * of the memory. If a member does not suit the front, all are stored as text. A deadline removes
+ * the front, because code that visits deadlines reads members from the records. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H
 
@@ -18,8 +18,8 @@
 #include "store/struct/packed.h"
 #include "store/type/zset_front.h"
 
-/* Without a loop: integers of 4 to 7 bytes are read as two overlapping halves, shorter ones as
- * three bytes, some of which may be the same. Never reads outside the value. */
+/* Works without a loop: integers of 4 to 7 bytes are read as two overlapping halves, shorter ones
+ * as three bytes, some of which may be the same. Never reads outside the value. */
 static inline double zset_packed_score(const struct packed_record *record, int64_t base)
 {
     const char *p = record->value.data;
@@ -66,7 +66,7 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 
 /* As zset_put, zset_expire, zset_rank and zset_below_score or _member. Put, add and expire return
- * false if the result does not fit; the set has not changed then. */
+ * false and change nothing if the result does not fit. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
 /* For a member that is there. */
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at);

@@ -2,9 +2,10 @@
  * pending_tree*.c and the tests only.
  *
  * All records of a leaf have one form, the smallest that can hold them: 16 bytes, with differences
- * to the leaf's base, 32 bytes, or 40 bytes if an entry was delivered 2^32 times or more. A full
- * leaf of small records fills a block of the pool. Leaves have room for few more records than they
- * hold, and free room on both sides, so that appending and removing at the front move nothing. */
+ * to the leaf's base; 32 bytes; or 40 bytes if an entry was delivered 2^32 times or more. A full
+ * leaf of small records fills a block of the pool. Leaves have room for only a few more records
+ * than they hold. The room is on both sides, so that appending, and removing at the front, move
+ * nothing. */
 #ifndef STORE_TYPE_STREAM_PENDING_LEAF_H
 #define STORE_TYPE_STREAM_PENDING_LEAF_H
 
@@ -33,7 +34,7 @@ static inline unsigned pending_kind(const struct pending_record *record)
 /* What a search needs to know about the records below a node to skip them. */
 struct pending_summary {
     msec first[PENDING_KINDS]; /* the earliest `at`, or NEVER */
-    uint64_t consumers;        /* bits of the consumers that have some */
+    uint64_t consumers;        /* a bit for each consumer that owns some */
 };
 
 #define PENDING_SUMMARY_NONE ((struct pending_summary){ { NEVER, NEVER }, 0 })
@@ -60,19 +61,19 @@ struct pending_leaf {
     uint64_t records[];
 };
 
-/* Functions that may reallocate the leaf return its address, and keep *bytes, a sum of the sizes
- * of leaves, up to date. `node` stays what it was. */
+/* Functions that may reallocate the leaf return its address, and update *bytes, a sum of the sizes
+ * of leaves. `node` stays unchanged. */
 
 /* A leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
 struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
                                       size_t *bytes);
 void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
 
-/* The first record whose ID is not below `id`; count: none. */
+/* The first record whose ID is not below `id`, or count. */
 unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
 void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
 struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);
-/* The first record of the consumer, from the i-th on; count: none. */
+/* The first record of the consumer, from the i-th on, or count. */
 unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer);
 /* Reads all records into an array with room for PENDING_LEAF_MAX. */
 void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records);
@@ -87,8 +88,8 @@ struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
 struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes);
 
 struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
-/* The summary of a leaf that had the summary `before` until `gone` was removed or replaced; what
- * replaced it is not taken into account. Reads no more records than needed. */
+/* The summary of a leaf whose summary was `before` until `gone` was removed or replaced. Ignores
+ * what replaced it. Reads no more records than needed. */
 struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
                                                     const struct pending_summary *before,
                                                     const struct pending_record *gone);

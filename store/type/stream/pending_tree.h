@@ -1,9 +1,10 @@
 /* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Knows consumers
  * by number.
  *
- * A counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch has the earliest
- * instants and the set of consumers below it too, so that a search by consumer or by time skips the
- * others: O(log n) for each record found, as long as numbers of consumers do not share bits. */
+ * A counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch also stores the
+ * earliest instants and the set of consumers below it, so that a search by consumer or by time
+ * skips the rest: O(log n) for each record found, as long as numbers of consumers do not share
+ * bits. */
 #ifndef STORE_TYPE_STREAM_PENDING_TREE_H
 #define STORE_TYPE_STREAM_PENDING_TREE_H
 
@@ -28,12 +29,12 @@ static inline size_t pending_tree_bytes(const struct pending_tree *tree) /* memo
 
 void pending_tree_init(struct pending_tree *tree);
 void pending_tree_drop(struct pending_tree *tree);
-/* Frees at most *work leaves and subtracts them from *work; true when done. Between slices only
- * this function may be called. */
+/* Frees at most *work leaves and subtracts them from *work. Returns true when done. Between slices
+ * only this function may be called. */
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
 
-/* Adds the record. If there was one with its ID, replaces it, copies it to *old and returns true.
- * O(log n) */
+/* Adds the record. If a record with its ID exists, replaces it, copies the old one to *old and
+ * returns true. O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
 /* Returns false if no record has this ID. O(log n) */
@@ -55,7 +56,7 @@ bool pending_tree_next(const struct pending_tree *tree, const struct pending_que
                        struct pending_record *found);
 
 /* Removes all records of query->consumer, which is not 0. They must be between query->from, which
- * changes, and query->to; by_time must be false. O(leaves that have some * log n) */
+ * changes, and query->to; by_time must be false. O(leaves with such records * log n) */
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
 
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank

@@ -1,15 +1,15 @@
 /* stream: entries with fields, in the order of their IDs, and the stream's consumer groups
  * (stream_group.h).
  *
- * Entries are in blocks of limited size (encoding_limits.h; a larger entry has a block of its own).
+ * Entries are in blocks of limited size (encoding_limits.h; a larger entry is alone in its block).
  * IDs are stored as differences, and field names only if they differ from those of the entry
  * before. The blocks are the leaves of a counted tree: finding an ID or a rank costs O(log n), a
  * trim O(log n + blocks freed). Entries are only added at the end. A stream may be empty.
  * stream_repeats remembers what producers sent, so that nothing is added twice.
  *
- * Folder store/type/stream: streams: packed blocks of entries (stream_block) in a counted tree
- * (store/struct/counted.h). The last block grows outside the tree, so appending is O(1). Consumer
- * groups (stream_group) know IDs only; pending_tree keeps the pending entries of a group, in a
+ * Folder store/type/stream: streams. Packed blocks of entries (stream_block) are in a counted tree
+ * (store/struct/counted.h); the last block grows outside the tree, so appending is O(1). Consumer
+ * groups (stream_group) know only IDs; pending_tree keeps the pending entries of a group, in a
  * counted tree that can skip subtrees by consumer and by time. Start here, then stream_group.h.
  *
  * May use: store/base store/mem store/struct. */
@@ -30,13 +30,13 @@ struct stream_block;
 
 struct stream *stream_new(void);
 void stream_free(struct stream *stream);
-/* Frees in slices: frees about *work entries and pending entries and subtracts them from *work;
- * true when done. */
+/* Frees in slices: frees about *work entries and pending entries and subtracts them from *work.
+ * Returns true when done. */
 bool stream_free_some(struct stream *stream, size_t *work);
 
 size_t stream_count(const struct stream *stream); /* entries. O(1) */
 
-/* What a stream remembers of entries that may have been removed. */
+/* What a stream remembers about entries that may have been removed. */
 struct stream_marks {
     struct stream_id last;        /* new IDs must be greater */
     struct stream_id max_deleted; /* the greatest ID that stream_remove removed */
@@ -50,12 +50,12 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks); 
 /* ---- changes ---- */
 
 /* Adds an entry at the end. `texts` are names and values in turn, `count` (even, 2 or more) of
- * them. The ID must be greater than marks.last; it becomes marks.last, and marks.added rises by
- * one, unless it is INT64_MAX. The texts must not point into this stream. Amortised O(1) */
+ * them; they must not point into this stream. The ID must be greater than marks.last, and becomes
+ * it; marks.added rises by one, unless it is INT64_MAX. Amortised O(1) */
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *texts,
                    size_t count);
-/* Removes one entry, and raises marks.max_deleted. Returns false if there is none. O(log n) plus
- * its block */
+/* Removes one entry, and raises marks.max_deleted. Returns false if there is no such entry. O(log
+ * n) plus its block */
 bool stream_remove(struct stream *stream, struct stream_id id);
 /* Removes the first `count` entries, which must exist. O(log n + blocks removed) */
 void stream_cut(struct stream *stream, size_t count);
@@ -69,8 +69,8 @@ size_t stream_rank(const struct stream *stream,
                    struct stream_id id); /* entries before id. O(log n) */
 bool stream_id_at(const struct stream *stream, size_t rank,
                   struct stream_id *id); /* false past the end */
-/* Counts the entries in the first whole blocks that together have at most `most`, for approximate
- * trims. O(log n) */
+/* Counts the entries in the first whole blocks that together contain at most `most`, for
+ * approximate trims. O(log n) */
 size_t stream_whole_blocks(const struct stream *stream, size_t most);
 
 /* One entry, borrowed until the next change of the stream. */
@@ -103,8 +103,8 @@ enum { STREAM_WALK_WINDOW = 100 };
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
     struct stream_id floor; /* private: the first entry that is not withheld */
-    /* private: a block can only be read forwards, so a walk downwards notes the positions of
-     * some entries at a time */
+    /* private: a block can be read only forwards, so a walk downwards notes the positions of some
+     * entries at a time */
     struct stream_cursor cursor; /* upwards: before the next entry */
     bool back;
     uint32_t left,
@@ -119,11 +119,11 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* 
 
 /* ---- retention ---- */
 
-/* An entry is alive until its ID's time + this span, as a member is until its deadline. With 0 it
- * is alive forever. Does not remove anything. */
+/* An entry is alive until its ID's time plus this span, as a member is until its deadline; forever
+ * if 0. Does not remove anything. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
-/* The deadline of the first entry, NEVER without entries or retention. O(1) */
+/* The deadline of the first entry; NEVER without entries or retention. O(1) */
 msec stream_next_deadline(const struct stream *stream);
 /* The deadline of the first entry that has not expired by now, or NEVER. O(log n) */
 msec stream_next_deadline_after(const struct stream *stream, msec now);
@@ -139,13 +139,13 @@ void stream_give_back(struct stream *stream);
 /* ---- consumer groups: for their functions see stream_group.h ---- */
 
 struct stream_groups;
-/* Borrowed; never NULL, so that a group can be looked for in any stream. */
+/* Borrowed; never NULL, so that a group can be sought in any stream. */
 struct stream_groups *stream_groups(const struct stream *stream);
 
 /* ---- entries sent twice: for the functions see stream_repeats.h ---- */
 
 struct stream_repeats;
-/* Borrowed. NULL if the stream has never had any. */
+/* Borrowed. NULL if no producer ever sent an entry that must be remembered. */
 struct stream_repeats *stream_repeats(const struct stream *stream);
 struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
 

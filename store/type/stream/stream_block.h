@@ -1,15 +1,17 @@
 /* stream_block: a block of a stream's entries: packing, reading, removing. For stream*.c only.
  *
- * An entry is, in this order:
- * - a byte. Bit 0: it has names of its own, else they are those of the entry before. Bits 1 and 2:
- *   enum stream_id_form. Bits 3 to 7: the difference of the IDs' times, at most 31;
- * - if that is 31: the rest of the difference, a varint;
- * - the sequence number, as the form requires; its difference if the times are equal;
- * - its own names: their number, a varint, and for each its length, a varint, and its bytes;
- * - for each value its length, a varint, and its bytes.
+ * An entry is a sequence of these parts:
  *
- * A varint has 7 bits in each byte, the lowest first, and the top bit set in all bytes but the
- * last. The first entry's difference is ignored: its ID is stored in the block.
+ *     head        1 byte. Bit 0: the entry has names of its own; without, those of the entry
+ *                 before apply. Bits 1 and 2: enum stream_id_form. Bits 3 to 7: the difference
+ *                 of the IDs' times, at most 31
+ *     time        if that is 31: the rest of the difference, a varint
+ *     sequence    the sequence number, as the form requires; its difference for equal times
+ *     names       if its own: their number, a varint; for each its length, a varint, and bytes
+ *     values      for each its length, a varint, and its bytes
+ *
+ * A varint has 7 bits in each byte, the lowest first; the top bit is set in all bytes but the last.
+ * The first entry's difference is ignored: its ID is stored in the block.
  *
  * Removed entries at the beginning stay in memory until the block grows and needs the room. */
 #ifndef STORE_TYPE_STREAM_STREAM_BLOCK_H
@@ -28,7 +30,7 @@ struct stream_block {
     struct stream_block *prev, *next;
     struct stream_id first, last;
     size_t cap, used;   /* bytes of data */
-    uint32_t added;     /* entries ever added, as Redis counts to find that a block is full */
+    uint32_t added;     /* entries ever added, by which Redis decides that a block is full */
     uint32_t begin;     /* of the first entry */
     uint32_t names;     /* the names that apply before it */
     uint32_t own_names; /* the names of the last entry */
@@ -56,16 +58,16 @@ struct stream_packing {
     uint64_t time, sequence; /* the differences */
 };
 
-/* The entry would be appended to `block`, or with NULL to a block without entries. */
+/* Plans to append the entry to `block`, or to a block without entries if that is NULL. */
 void stream_block_plan(const struct stream_block *block, struct stream_id id,
                        const struct bytes *texts, size_t count, struct stream_packing *packing);
 /* Appends an entry; there must be room for it. Sets `first` if the block has no entries. */
 void stream_block_put(struct stream_block *block, struct stream_id id, const struct bytes *texts,
                       size_t count, const struct stream_packing *packing);
-/* Moves the entries to the beginning, over those that were cut off. */
+/* Moves the entries to the beginning, over the removed ones. */
 void stream_block_compact(struct stream_block *block);
-/* Removes the first `count` entries, fewer than the block has. This and stream_block_remove keep
- * the totals of the tree. */
+/* Removes the first `count` entries, fewer than there are. This and stream_block_remove update the
+ * totals of the tree. */
 void stream_block_cut(struct stream_block *block, uint32_t count);
 /* Removes an entry, not the only one. Returns false if none has this ID. O(block) */
 bool stream_block_remove(struct stream_block *block, struct stream_id id);
@@ -79,7 +81,7 @@ bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
                         struct stream_id id);
-/* Notes the cursor's position, and returns to it in the same block. `index`: that of its next
+/* Notes the cursor's position, and returns to it in the same block. `index` is that of the next
  * entry. */
 struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
 void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,

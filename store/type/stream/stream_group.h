@@ -22,11 +22,11 @@ struct stream_consumer;
 
 struct stream_groups *stream_groups_new(void);
 /* Frees at most *work groups, consumers and leaves of pending entries, and subtracts them from
- * *work; true when done. */
+ * *work. Returns true when done. */
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
-/* Uses cursor->at only, which is 0 before the first call and after the last. */
+/* Uses only cursor->at, which is 0 before the first call and after the last. */
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_cursor *cursor,
                                              struct relocation *relocation);
@@ -40,8 +40,8 @@ struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
 /* Moves a group with its consumers and pending entries to another stream's groups, where its name
  * must be absent; used to free it in slices. O(log n) */
 void group_move(struct stream_group *group, struct stream_groups *to);
-/* Returns the group after this one in the order of their names (as memcmp), NULL after the last.
- * With NULL, returns the first. */
+/* Returns the group after this one in the order of names (as memcmp), or NULL after the last. For
+ * NULL, returns the first. */
 struct stream_group *group_next(const struct stream_groups *groups,
                                 const struct stream_group *group);
 struct bytes group_name(const struct stream_group *group);
@@ -61,15 +61,16 @@ size_t group_count_consumers(const struct stream_group *group);
 struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name);
 /* The name must be absent. */
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now);
-/* Removes its pending entries. O(leaves that have some of them * log n) */
+/* Removes its pending entries. O(leaves with such entries * log n) */
 void consumer_clear(struct stream_group *group, struct stream_consumer *consumer);
-/* Its pending entries must be gone. */
+/* Call when the consumer has no pending entries. */
 void consumer_remove(struct stream_group *group, struct stream_consumer *consumer);
 struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* When it last called a command. Not part of the data: not recorded in effects or snapshots. */
+/* When the consumer last called a command. Not part of the data: neither effects nor snapshots
+ * record it. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
 void consumer_saw(struct stream_consumer *consumer, msec now);
 
@@ -85,7 +86,7 @@ struct pending {
 size_t group_count_pending(const struct stream_group *group);  /* O(1) */
 size_t group_count_released(const struct stream_group *group); /* pending without a consumer */
 bool pending_find(const struct stream_group *group, struct stream_id id, struct pending *found);
-/* Adds it, or replaces the one with this ID. O(log n) */
+/* Adds a pending entry, or replaces the one with this ID. O(log n) */
 void pending_put(struct stream_group *group, const struct pending *pending);
 bool pending_remove(struct stream_group *group,
                     struct stream_id id); /* false if it is not pending. O(log n) */
@@ -98,8 +99,8 @@ struct pending_filter {
     bool by_time;                           /* only those whose `at` is not after ... */
     msec until, until_released;             /* ... this; the second is for released ones */
 };
-/* Finds the first that passes, in the order of IDs. Returns false if none does. To continue, set
- * filter->from to the next ID: the group may change between calls. O(log n) */
+/* Finds the first entry that passes, in the order of IDs. Returns false if none does. To continue,
+ * set filter->from to the next ID: the group may change between calls. O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
 /* The earliest `at` of delivered and of released ones, or NEVER. O(1) */

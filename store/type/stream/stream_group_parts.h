@@ -14,8 +14,8 @@ struct stream_groups {
     size_t bytes; /* of the groups with all that they own */
 };
 
-/* The consumer of a number. Of a free number: the next free one, stored as 2 * number + 1, which is
- * no address. */
+/* The consumer of a number. For a free number, the next free one, stored as 2 * number + 1, which
+ * is never an address. */
 union numbered {
     struct stream_consumer *consumer;
     uintptr_t next_free;

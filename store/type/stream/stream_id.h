@@ -30,7 +30,7 @@ static inline bool stream_id_equal(struct stream_id a, struct stream_id b)
     return a.ms == b.ms && a.seq == b.seq;
 }
 
-/* Step to the next and the previous ID. Without one, return false and change nothing. */
+/* Step to the next and the previous ID. If there is none, return false and change nothing. */
 static inline bool stream_id_up(struct stream_id *id)
 {
     if (id->ms == UINT64_MAX && id->seq == UINT64_MAX) return false;

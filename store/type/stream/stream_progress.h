@@ -1,5 +1,5 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
- * 8.0, which does not count entries that were removed before the group read them. Both are unknown
+ * 8.0: entries that were removed before the group read them do not count. Both numbers are unknown
  * if entries in between were deleted. */
 #ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
 #define STORE_TYPE_STREAM_STREAM_PROGRESS_H

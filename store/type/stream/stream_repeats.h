@@ -1,5 +1,5 @@
-/* stream_repeats: detects entries that are sent twice, by the last texts that each producer of a
- * stream gave its entries. Stores these texts and the IDs that the entries got.
+/* stream_repeats: detects entries that are sent twice. Stores the last texts that each producer of
+ * a stream sent with its entries, and the IDs under which the entries were added.
  *
  * A text is remembered for a number of seconds, counted from its ID's time, and only the last texts
  * of each producer are remembered. Texts that are too old stay in memory, but are not found; each
@@ -36,12 +36,13 @@ struct stream_repeats *stream_repeats_new(void);
 bool stream_repeats_free_some(struct stream_repeats *repeats, size_t *work);
 
 struct repeat_limits repeat_limits(const struct stream_repeats *repeats);
-/* Within the bounds above. Forgets all texts, unless nothing changes. O(texts) */
+/* Sets the limits, which must be within the bounds above. Forgets all texts, unless nothing
+ * changes. O(texts) */
 void repeat_set_limits(struct stream_repeats *repeats, struct repeat_limits limits);
 struct repeat_counts repeat_counts(const struct stream_repeats *repeats);
 void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts counts);
 
-/* Returns false if it is not remembered. O(1) */
+/* Returns false if the text is not remembered. O(1) */
 bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                  msec now, struct stream_id *id);
 /* Would this ID come after those of the producer? */
@@ -57,9 +58,9 @@ struct repeat_tally {
 };
 struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now);
 
-/* Walks the texts that are remembered at the time of the latest ID, in an order in which putting
- * them again gives the same state: producers from the least recently used one, and the texts of
- * each by ID. Nothing may change meanwhile. */
+/* Walks the texts that are remembered at the time of the latest ID, in an order that reproduces the
+ * state when they are put again: producers from the least recently used one, and the texts of each
+ * by ID. Nothing may change meanwhile. */
 struct repeat_walk {
     struct bytes producer, text;
     struct stream_id id;
