@@ -1,7 +1,6 @@
-/* accepted: options of Redis and Valkey that have no effect here. They are rows of the table rather
- * than errors, so that this server starts with the redis.conf of a Redis server. Values are checked
- * as in Redis, stored and shown by CONFIG GET; one warning at start lists the options that are set.
- */
+/* accepted: options of Redis and Valkey that have no effect here. They are rows and not errors, so
+ * that this server starts with the redis.conf of a Redis server. Values are checked as in Redis,
+ * stored and shown by CONFIG GET; one warning at start lists the options that are set. */
 #include "conf/conf.h"
 
 #include <limits.h>
@@ -90,9 +89,9 @@ static void tidy_hz(char *value)
     OPTION(shown, "Accepted for compatibility and ignored.", .use = CONF_ACCEPTED,                 \
            .section = "accepted", __VA_ARGS__)
 
-/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0; those of
- * options that it lacks as in Redis 8.0 and Valkey 9.1. An unlisted option has no line in CONFIG
- * GET there either, or takes any value. */
+/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0 or, for
+ * options that it lacks, in Redis 8.0 and Valkey 9.1. An unlisted option has no line in CONFIG GET
+ * there either, or accepts any value. */
 static const struct conf_option accepted[] = {
     /* Threads, timers and the operating system: threads of io-threads always read, deadlines have
      * timers of their own, and memory is returned without hints. */
@@ -139,7 +138,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("rdma-completion-vector", INT, WITHIN(-1, 1024), .preset = "-1", FIXED),
     ACCEPTED("rdma-port", INT, WITHIN(0, 65535), .preset = "0", LIVE),
     ACCEPTED("rdma-rx-size", INT, WITHIN(1, INT_MAX), .preset = "1048576", FIXED),
-    /* Reports and the log, which has the names of keys at most. */
+    /* Reports and the log, which contains at most the names of keys. */
     ACCEPTED("availability-zone", TEXT, .preset = "", LIVE),
     ACCEPTED("commandlog-request-larger-than", INT, WITHIN(-1, INT64_MAX), .preset = "1048576",
              LIVE),
@@ -150,7 +149,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("hide-user-data-from-log", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("locale-collate", TEXT, .preset = "", LIVE),
     ACCEPTED("log-timestamp-format", CHOICE(log_stamps), .preset = "legacy", LIVE),
-    /* For those who develop these servers, and options of Redis 6 and older. */
+    /* For developers of these servers, and options of Redis 6 and older. */
     ACCEPTED("debug-context", TEXT, .preset = "", LIVE, .unlisted = true),
     ACCEPTED("enable-debug-assert", YES_NO, .preset = "no", FIXED, .unlisted = true),
     ACCEPTED("key-load-delay", INT, WITHIN(INT_MIN, INT_MAX), .preset = "0", LIVE,

@@ -38,7 +38,7 @@ static struct faults begin_faults(struct conf_error *error)
     return (struct faults){ .error = error };
 }
 
-/* Appends one line. Control characters are replaced, so that a bad file cannot break the line. */
+/* Appends one line. Replaces control characters, so that a bad file can't forge further lines. */
 __attribute__((format(printf, 2, 3))) static void add_fault(struct faults *faults,
                                                             const char *format, ...)
 {
@@ -97,7 +97,7 @@ static const char *unknown_name(const char *name)
     return text;
 }
 
-/* Sets the option named by the first word; false: *why is the error. */
+/* Sets the option named by the first word. Returns false with the error in *why. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
 {
@@ -190,7 +190,7 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
     return end_faults(&faults);
 }
 
-/* False: the file can't be read; errno says why. */
+/* Returns false with errno if the file can't be read. */
 static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
 {
     size_t len;
@@ -231,8 +231,8 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
-/* Reads one "--name value ...". The word after a name is its value even if it begins with "--" (a
- * password may), unless name and value are one word ("--port 7000") or the value may be left out.
+/* Reads one "--name value ...". The word after a name is its value even if it begins with "--", as
+ * a password may, unless name and value are one word ("--port 7000") or the value is optional.
  * Moves *at past it. */
 static void load_option(struct conf *conf, char *const **at, char *const *end,
                         struct faults *faults)

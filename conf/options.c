@@ -1,5 +1,5 @@
 /* options: the rows of options that have an effect: names, types, ranges, defaults, help. Parsing,
- * CONFIG GET/SET/REWRITE and expired.conf.example use them. The other options_*.c have the rows
+ * CONFIG GET/SET/REWRITE and expired.conf.example use them. The other options_*.c list the rows
  * about connections, data, replication and cluster clients. */
 #include "conf/conf.h"
 

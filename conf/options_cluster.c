@@ -1,5 +1,5 @@
 /* options_cluster: the rows of options for cluster clients, which can use this server as a cluster
- * of one node. options.c has the others. */
+ * of one node. options.c lists the others. */
 #include "conf/conf.h"
 
 #include <stdint.h>

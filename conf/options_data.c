@@ -1,5 +1,5 @@
 /* options_data: the rows of options about the data: policies, events, encodings, persistence.
- * options.c has the others. */
+ * options.c lists the others. */
 #include "conf/conf.h"
 
 #include <errno.h>

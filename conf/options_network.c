@@ -1,5 +1,5 @@
 /* options_network: the rows of options about connections: ports, users, TLS, the metrics port.
- * options.c has the others. */
+ * options.c lists the others. */
 #include "conf/conf.h"
 
 #include <limits.h>

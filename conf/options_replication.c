@@ -1,4 +1,5 @@
-/* options_replication: the rows of options about masters and replicas. options.c has the others. */
+/* options_replication: the rows of options about masters and replicas. options.c lists the
+ * others. */
 #include "conf/conf.h"
 
 #include <limits.h>

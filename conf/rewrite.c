@@ -259,7 +259,7 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
     if (conf_bits_has(&all->done, option) || option->alias_of != NULL) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
     bool included = is_included(all, option);
-    /* Without a line `save`, a file with `appendonly no` has Redis' save points. */
+    /* Without a line `save`, a file with `appendonly no` uses Redis' save points. */
     bool is_needed = option == conf_find("save") && !all->conf->appendonly;
     if (strcmp(current, preset) != 0 || included || is_needed) {
         sign(all);
@@ -331,8 +331,8 @@ bool conf_replace_file(const char *path, const char *text, size_t len)
     stpcpy(stpcpy(temporary, path), ".XXXXXX");
     int fd = mkostemp(temporary, O_CLOEXEC);
 
-    /* With the mode and owner of the old file. A file that did not exist stays private, because it
-     * may hold a password. */
+    /* Keep the mode and owner of the old file. A new file is private, because it may hold a
+     * password. */
     struct stat old;
     bool ok = fd >= 0;
     if (ok && stat(path, &old) == 0)

@@ -24,7 +24,8 @@ bool conf_read_span(const char *text, msec *span)
     return false;
 }
 
-/* The milliseconds of a fraction such as ".25"; -1 for another text. `*end`: behind it. */
+/* Returns the milliseconds of a fraction such as ".25", or -1 for any other text. *end is the byte
+ * after it. */
 static int read_fraction(const char *text, const char **end)
 {
     int msec_of = 0, weight = 100;
@@ -53,7 +54,7 @@ bool conf_read_instant(const char *text, msec *at)
     utc.tm_year -= 1900;
     utc.tm_mon -= 1;
     *at = (msec)timegm(&utc) * 1000 + fraction;
-    /* timegm accepts the 30th of February; printed again, such a date is another one. */
+    /* timegm accepts the 30th of February, but prints such a date as another one. */
     strftime(printed, sizeof(printed), "%Y-%m-%dT%H:%M:%S", &utc);
     return strlen(printed) == (size_t)used && strncmp(printed, text, (size_t)used) == 0;
 }

@@ -1,7 +1,7 @@
 /* delivery: see delivery.h. */
 #include "store/delivery.h"
 
-/* What a RATE allows now, and the microsecond of the next delivery. Without one: any number. */
+/* What a RATE allows now, and the microsecond of the next delivery. Without a RATE, any number. */
 static uint64_t rate_allows(const struct store *store, const struct entry *entry, msec now,
                             int64_t *next)
 {
@@ -27,7 +27,7 @@ size_t delivery_count(const struct store *store, const struct entry *entry, msec
     int64_t next;
     if (entry == NULL || dehydrator_paused(entry->object.dehydrator, now) != 0) return 0;
     const struct dehydrator *dehydrator = entry->object.dehydrator;
-    /* To count is a search, and most calls want one element. */
+    /* Counting takes a search, and most calls want one element. */
     uint64_t count = limit == 1 ? instant_due(dehydrator_next(dehydrator), now)
                                 : dehydrator_count_due(dehydrator, now);
     if ((uint64_t)limit < count) count = (uint64_t)limit;

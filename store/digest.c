@@ -1,6 +1,6 @@
 /* digest: store_digest() of store.h, a hash of the data set that does not depend on the order of
- * tables. The hashes of keys (with value and deadline) are added up, as are those of the elements
- * of unordered types; elements of ordered types are chained. Expired data is left out. */
+ * tables. The hashes of keys (with value and deadline) are added up, like those of the elements of
+ * unordered types; elements of ordered types are chained. Leaves out expired data. */
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/policy/policy_rows.h"
@@ -113,7 +113,7 @@ static uint64_t digest_zset(unsigned lane, const struct object *object, msec now
     return chain;
 }
 
-/* What is added for options, successors and remembered ids, in any order. */
+/* The terms for options, successors and remembered ids, in any order. */
 struct more {
     unsigned lane;
     msec now;
@@ -243,7 +243,8 @@ static uint64_t digest_pending(unsigned lane, const struct stream *stream,
     return chain;
 }
 
-/* What detects repeated entries, without what has been forgotten. 0: nothing, and usual limits. */
+/* The hash of what detects repeated entries, without forgotten ones; 0 for nothing and the usual
+ * limits. */
 static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
 {
     uint64_t sum = 0;
@@ -304,9 +305,9 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
-/* The options of version 0.1 are hashed as it did, so that its data keeps its digest. All later
- * ones are hashed as their words: a policy that lacks an option has the same digest as before the
- * option was added. */
+/* Hashes the options of version 0.1 as that version did, so that its data keeps its digest. All
+ * later options are hashed as their words: a policy that lacks an option has the same digest as
+ * before the option was added. */
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct digest *digest = ctx;

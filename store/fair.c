@@ -37,7 +37,7 @@ struct fair_index {
     enum fair_nodes nodes;
     uint64_t nodes_cursor; /* of a scan of the keyspace or, while checking, of `keys` */
     bool checks_again;     /* a policy has changed since the scan or check began */
-    bool continues;        /* fair_run will announce it, so that a call can go on */
+    bool continues;        /* fair_run will announce it, so that a call can continue */
     struct fair_survey survey;
     msec used;
     size_t key_bytes; /* memory of the nodes */
@@ -66,8 +66,8 @@ struct changed {
 struct fair {
     struct fair_list indexes;
     struct fair_list dropped; /* whose nodes are still to be freed */
-    /* The prefixes of a key are looked up by the lengths that prefixes have, in no order. So a
-     * write costs the same with one prefix and with a thousand of similar length. */
+    /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
+     * write thus costs the same with one prefix as with a thousand of similar length. */
     struct dict prefixes;
     struct fair_length *lengths;
     size_t length_count, length_cap;
@@ -87,7 +87,7 @@ static struct bytes dict_node_key(const void *element)
     return node_key(element);
 }
 
-static const struct fair_hooks no_hooks; /* while an index is made, nobody can be served */
+static const struct fair_hooks no_hooks; /* while an index is made, no client can be served */
 static const struct dict_type nodes = { .key = dict_node_key };
 
 static struct bytes dict_prefix_name(const void *element)
@@ -149,7 +149,7 @@ static const struct entry *find_dehydrator(const struct store *store,
 }
 
 /* Moves the node to the ring or the agenda, or frees it. A node in the ring keeps its position, or
- * goes to the end with `behind`. */
+ * moves to the end with `behind`. */
 static void node_move(struct store *store, struct fair_index *index, struct fair_key *node,
                       msec now, bool behind)
 {
@@ -295,7 +295,7 @@ static bool is_needed(const struct store *store, const struct fair_index *index)
     return policy != NULL && policy->fair;
 }
 
-/* Drops the index that was used least recently, if too many are kept for nobody. */
+/* Drops the index that was used least recently, if too many are kept without need. */
 static void make_room(struct store *store)
 {
     struct fair_index *index, *oldest = NULL;
@@ -311,7 +311,7 @@ static void make_room(struct store *store)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* The clients that wait for the prefix run their calls again. */
+/* Makes the clients that wait for the prefix run their calls again. */
 static void announce(const struct store *store, const struct fair_index *index)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;
@@ -324,10 +324,10 @@ static void begin_scan(struct fair_index *index)
     index->nodes_cursor = 0;
 }
 
-/* Begins to check the nodes outside the ring, because one of them may be claimable earlier than
- * its instant: a policy has changed, or the clock was set back, so that the microsecond of a RATE
- * no longer counts. Nodes in the ring are checked when it is their turn. A scan or check that is
- * running goes on to its end, and a check follows: restarting it would never end while a client
+/* Begins to check the nodes outside the ring. One of them may be claimable earlier than its
+ * instant, because a policy has changed, or because the clock was set back, so that the microsecond
+ * of a RATE no longer counts. Nodes in the ring are checked when it is their turn. A running scan
+ * or check goes on to its end, and a check follows: restarting it would never end while a client
  * keeps setting policies. */
 static void begin_check(struct fair_index *index)
 {
@@ -357,7 +357,7 @@ static void index_restart(struct store *store, struct fair_index *old, bool has_
     announce(store, index);
 }
 
-/* A policy of this name was set or removed. It concerns one key, or a prefix. */
+/* Call when a policy of this name, which concerns one key or a prefix, was set or removed. */
 static void note_policy(struct store *store, struct bytes name)
 {
     struct fair_index *index;
@@ -428,7 +428,7 @@ static void note_node(struct fair_index *index, struct fair_key *node)
     fair->changed[fair->changed_count++] = (struct changed){ index, node };
 }
 
-/* Only notes the node, because to move it may free it. */
+/* Only notes the node, because moving it may free it. */
 static void visit_checked(void *ctx, void *element)
 {
     const struct visit *visit = ctx;
@@ -589,7 +589,7 @@ void fair_settle(struct store *store, msec now)
     for (size_t i = 0; i < fair->changed_count; i++) {
         struct changed changed = fair->changed[i];
         if (changed.index == NULL) continue;
-        /* Those that became due before come first. */
+        /* Keys that became due before come first. */
         catch_up(store, changed.index, now, CATCH_UP);
         changed.node->changed = false;
         node_move(store, changed.index, changed.node, now, false);
@@ -613,8 +613,8 @@ static void restart(struct store *store, const unsigned *db, bool has_data)
     }
 }
 
-/* The indexes go with the keys. Clients stay with their databases, and make the index that they
- * miss when they run again. */
+/* The indexes move with the keys. Clients stay with their databases, and make missing indexes when
+ * they run again. */
 static void note_swap(struct store *store, unsigned a, unsigned b)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;

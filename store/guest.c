@@ -5,7 +5,7 @@
 
 void guest_prepare(struct store *store, struct deadline *never)
 {
-    const msec in_a_thousand_years = (msec)1 << 45; /* agendas hold it without a block of its own */
+    const msec in_a_thousand_years = (msec)1 << 45; /* agendas store it without an extra block */
     deadline_init(never);
     agenda_add(&store->databases[0].agendas[KEY_INNER_ONLY], never, in_a_thousand_years);
 }

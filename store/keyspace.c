@@ -43,7 +43,7 @@ static void put_own_deadline(struct entry *entry, msec at)
         memcpy(own_deadline_address(entry), &at, sizeof(at));
 }
 
-/* Does the hidden agenda `kind` have the entry's node? */
+/* Is the entry's node in the hidden agenda `kind`? */
 static bool hidden_in(const struct keyspace *ks, const struct entry *entry, unsigned kind)
 {
     return agenda_has(&ks->agendas[kind], &entry->deadline);

@@ -7,8 +7,8 @@ enum {
 };
 
 /* The first candidates are the first keys of the kinds whose nodes are armed at their own deadline
- * or earlier. A node is due no later than its key's own deadline, so once the walk over the other
- * kind reaches the best deadline found so far, no later node can have an earlier one. */
+ * or earlier. A node is due no later than its key's own deadline. Once the walk over the other kind
+ * reaches the best deadline found so far, no later node can therefore have an earlier one. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
     static const enum key_kind kinds[] = { KEY_OWN_FIRST, KEY_GONE, KEY_PARTLY };
@@ -256,8 +256,8 @@ struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
             if (!entry_expired(ks, drawn, now)) return drawn;
         }
 
-    /* Take the first key alive after a random position, so a key is likelier the more expired keys
-     * precede it. Uniform draws would seldom hit a key that is alive. */
+    /* Take the first key alive after a random position. This makes a key likelier the more expired
+     * keys precede it, but uniform draws would seldom hit a key that is alive. */
     struct dict_iter iter;
     struct entry *entry;
     dict_iter_from(&iter, &ks->dict, next(ctx));

@@ -1,8 +1,8 @@
 /* lookahead: see lookahead.h. A look-up in a table that is larger than the CPU caches waits for
- * memory three times: for the bucket, the key and the value, and again for a member of a large
- * collection. One look-up can't avoid these waits, as each needs the result of the one before. So
- * each step is done for all look-ups of a window before the next step begins, and their waits
- * overlap. */
+ * memory three times, for the bucket, the key and the value, and again for a member of a large
+ * collection. One look-up can't avoid these waits, because each step needs the result of the one
+ * before. Therefore each step is done for all look-ups of a window before the next step begins: the
+ * waits overlap. */
 #include "store/lookahead.h"
 
 #include "store/base/siphash.h"
@@ -40,8 +40,8 @@ void lookahead(struct prefetch *all, unsigned count)
         if (one->entry == NULL || one->count < 2) continue;
         one->table = object_hint(&one->entry->object);
         if (one->table == NULL || dict_count(one->table) < LARGE_TABLE) continue;
-        /* Guess: sorted set commands either put a score before the member or have no argument after
-         * it; all others have it behind the key, except that a push to a dehydrator has its ID
+        /* Guess: sorted set commands either have a score before the member or no argument after it;
+         * all others have it behind the key, except that a push to a dehydrator may have its ID
          * anywhere. */
         enum type type = one->entry->object.type;
         if (type == TYPE_DEHYDRATOR && one->count > 2) continue;

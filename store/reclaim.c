@@ -38,7 +38,7 @@ static struct reclaim_item *enqueue(struct reclaim *reclaim)
     return item;
 }
 
-/* False: it was freed at once. */
+/* Returns false if the object was freed at once. */
 static bool queue_object(struct reclaim *reclaim, struct object object)
 {
     if (object.type == TYPE_STRING ||

@@ -1,5 +1,5 @@
-/* refreshers: see refreshers.h. A hash for each database, from key to nothing, whose fields have
- * the ends of the rights as deadlines. */
+/* refreshers: see refreshers.h. Each database has a hash from key to nothing; the deadlines of its
+ * fields are the ends of the rights. */
 #include "store/refreshers.h"
 
 #include "store/type/hash.h"
@@ -29,7 +29,7 @@ bool refresher_end(struct keyspace *ks, struct bytes key)
     return true;
 }
 
-/* The right of the database that ends first. False: it has none. */
+/* Finds the right of the database that ends first. Returns false if there is none. */
 static bool first_of(const struct keyspace *ks, struct bytes *key, msec *until)
 {
     return ks->refreshers != NULL && expiring_first(hash_expiring(ks->refreshers), key, until);
@@ -67,7 +67,7 @@ void refreshers_shift(struct store *store, msec by)
         struct hash_iter iter;
         struct bytes key, none;
         if (old == NULL) continue;
-        /* A change of a deadline may move a field in memory, so the rights are put into a new
+        /* A change of a deadline may move a field in memory, so the rights are added to a new
          * hash. */
         ks->refreshers = NULL;
         hash_iter_begin(&iter, old);

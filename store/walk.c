@@ -74,7 +74,7 @@ static void walk_remembered(void *to, struct bytes id, msec until)
     visit_effect(to, (struct effect){ .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until });
 }
 
-/* Remembered ids come first, because an id may be remembered and have an element as well: dead
+/* Remembered ids come first, because an id may be remembered and belong to an element as well: dead
  * letters and logs push without asking. */
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
 {
@@ -175,7 +175,8 @@ static void walk_stream(const struct object *object, const struct visitor *to)
     if (stream_count(stream) > 0) {
         walk_entries(stream, to);
     } else {
-        /* Only an entry makes a stream, so an empty one begins with an entry that is removed. */
+        /* A stream exists only through an entry, so an empty one begins with an entry that is
+         * removed. */
         const struct bytes texts[] = { LIT("x"), LIT("y") };
         visit_effect(
             to, (struct effect){
@@ -220,7 +221,7 @@ static void walk_lease(const struct object *object, const struct visitor *to)
                                           .to = lease_permits(object->lease) });
 }
 
-/* False if permits or tokens do not fit those of other holders. */
+/* Returns false if permits or tokens do not fit those of other holders. */
 static bool put_lease(struct object *to, const struct effect *effect)
 {
     struct lease *lease = to->lease;
@@ -234,7 +235,7 @@ static bool put_into_group(struct stream_group *group, const struct effect *effe
 {
     if (effect->kind == EFFECT_CONSUMER_ADD) {
         if (consumer_find(group, effect->b) != NULL) return false;
-        /* Payloads do not contain the time at which it was seen. */
+        /* Payloads do not contain the time at which the consumer was seen. */
         consumer_add(group, effect->b, effect->at == NEVER ? INSTANT_MIN : effect->at);
         return true;
     }
@@ -372,7 +373,8 @@ static void take_score(const struct object *object, struct effect *effect)
 static const struct {
     void (*walk)(const struct object *object, const struct visitor *to);
     bool (*put)(struct object *to, const struct effect *effect);
-    /* What a member has in addition to its name and deadline. NULL: nothing, or no members. */
+    /* Adds the parts of a member other than its name and deadline. NULL if there are none, or no
+     * members. */
     void (*take)(const struct object *object, struct effect *effect);
 } forms[TYPE_COUNT] = {
     [TYPE_STRING] = { .walk = walk_string, .put = put_string },

@@ -1,8 +1,8 @@
 /* crc64: eight bytes at a time, by eight tables ("slicing by 8", Kounavis and Berry 2005).
  *
- * A CRC is linear: the checksum of a byte is the XOR of the checksums of its bits. So the compiler
- * can compute the tables from 64 constants: BITS_n has, for each bit, the checksum of a byte with
- * only this bit followed by n zero bytes. */
+ * A CRC is linear: the checksum of a byte is the XOR of the checksums of its bits. The compiler can
+ * therefore compute the tables from 64 constants: BITS_n lists, for each bit, the checksum of a
+ * byte with only this bit set, followed by n zero bytes. */
 #include "proto/rdb/crc64.h"
 
 #include "store/base/bytes.h"

@@ -1,16 +1,19 @@
-/* dehydrator: reads values of the ReDe module (2016), type "dehy-type", version 0. Duplicate ids
- * are damage, as in ReDe.
+/* dehydrator: reads values of the ReDe module (2016), type "dehy-type", version 0. As in ReDe,
+ * duplicate ids are damage.
  *
- * Layout: name, number of queues; for each queue its TTL, its length, and for each element the
- * instant at which it is due, its id, its payload. A TTL is an int, written as an unsigned number.
- */
+ * Layout:
+ *
+ *     name
+ *     number of queues; for each queue:
+ *         TTL, an int written as an unsigned number
+ *         length; for each element: the instant at which it is due, its id, its payload */
 #include "proto/rdb/reader.h"
 
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)
 {
     uint64_t queues, ttl, count, at;
     struct bytes name;
-    /* Ignore the name: it is the key at which the value was created. RENAME does not change it. */
+    /* Ignore the name, the key at which the value was created: RENAME does not change it. */
     if (!rdb_begin_key(reader, RDB_DEHYDRATOR) ||
         !rdb_get_module_string(reader, annotated, &reader->first, &name) ||
         !rdb_get_module_number(reader, annotated, &queues))

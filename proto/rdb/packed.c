@@ -1,5 +1,5 @@
 /* packed: reads values whose parts are in one packing. A packing is checked to its end before the
- * visitor gets its first item, so that the visitor sees no part of a damaged value. */
+ * visitor receives its first item, so that the visitor never sees a part of a damaged value. */
 #include <stdint.h>
 
 #include "proto/rdb/reader.h"

@@ -59,10 +59,15 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 
 /* ---- listpacks ---- */
 
-/* An item whose backward length does not match its size is damage.
+/* A listpack. An item whose backward length does not match its size is damage.
  *
- * First byte: 0xxxxxxx number 0..127 · 10llllll text · 110xxxxx +1 number of 13 bits · 1110llll +1
- * text · f0 +4 text (length least significant first) · f1 f2 f3 f4: number of 2, 3, 4, 8 bytes. */
+ *     first byte   what follows
+ *     0xxxxxxx     nothing: number 0 to 127
+ *     10llllll     text
+ *     110xxxxx     1 byte: number of 13 bits
+ *     1110llll     1 byte, then text
+ *     f0           4 bytes (length, least significant first), then text
+ *     f1 f2 f3 f4  number of 2, 3, 4, 8 bytes */
 
 enum {
     LISTPACK_HEADER = 6,
@@ -216,11 +221,17 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
 
 /* ---- ziplists ---- */
 
-/* A wrong length of the item before, or a wrong offset of the last item in the header, is damage.
+/* A ziplist. A wrong length of the item before, or a wrong offset of the last item in the header,
+ * is damage. The length of the item before is one byte below 254, or 254 and 4 bytes. The encoding
+ * follows:
  *
- * Length of the item before: one byte below 254, or 254 and 4 bytes. Encoding: 00llllll text ·
- * 01llllll +1 text · 10...... +4 text (lengths most significant first) · c0 d0 e0: number of 2, 4,
- * 8 bytes · f0: of 3 · fe: of 1 · f1 to fd: the numbers 0 to 12. */
+ *     first byte   what follows
+ *     00llllll     text
+ *     01llllll     1 byte, then text (lengths most significant byte first)
+ *     10......     4 bytes, then text
+ *     c0 d0 e0     number of 2, 4, 8 bytes
+ *     f0 fe        number of 3, 1 bytes
+ *     f1 to fd     nothing: the numbers 0 to 12 */
 
 enum { TAIL_AT = 4, ZIPLIST_COUNT_AT = 8, ZIPLIST_HEADER = 10 };
 
@@ -296,7 +307,8 @@ static bool zipmap_begin(struct rdb_walk *walk)
     return true;
 }
 
-/* A length is one byte below 254, or 254 and 4 bytes. Returns the bytes it takes; 0: damaged. */
+/* A length is one byte below 254, or 254 and 4 bytes. Returns how many bytes it takes, or 0 if it
+ * is damaged. */
 static size_t parse_zipmap_length(const unsigned char *at, size_t left, size_t *len)
 {
     *len = *at;
@@ -415,8 +427,8 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- LZF ---- */
 
-/* A stream has two kinds of instruction. 000lllll: l + 1 literal bytes follow. lllooooo oooooooo:
- * l + 2 bytes from o + 1 bytes ago, where l = 7 adds a byte between the two. */
+/* A stream consists of two kinds of instruction. 000lllll: l + 1 literal bytes follow. lllooooo
+ * oooooooo: copy l + 2 bytes from o + 1 bytes ago; l = 7 adds a byte between the two. */
 
 enum { LITERAL_BELOW = 32, LONG_REFERENCE = 7 };
 
@@ -443,7 +455,7 @@ bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len)
         size_t back = ((size_t)(control & 31) << 8 | *at++) + 1;
         copied += 2;
         if ((size_t)(out - to) < back || (size_t)(out_end - out) < copied) return false;
-        /* Byte by byte: source and target may overlap, which repeats a pattern. */
+        /* Byte by byte, because source and target may overlap, which repeats a pattern. */
         for (; copied > 0; copied--, out++)
             *out = *(out - back);
     }

@@ -9,8 +9,8 @@
 #include "proto/rdb/reader.h"
 #include "store/base/little_endian.h"
 
-/* A file begins with the magic and the version in digits, a payload ends with the version alone.
- * The numbers between those of Redis and 80 are Redis' future. */
+/* A file begins with the magic and the version in digits; a payload ends with the version alone.
+ * The numbers between those of Redis and 80 are left to Redis' future. */
 static const struct format {
     const char *magic, *program;
     int first, last;    /* RDB versions */
@@ -30,7 +30,7 @@ enum {
 };
 
 enum opcode {
-    FIRST_OPCODE = 240,  /* unknown ones are no types of keys */
+    FIRST_OPCODE = 240,  /* from here on, unknown codes are not types of keys */
     HASH_TEMPLATE = 242, /* Redis 8.10 */
     KEY_METADATA = 243,  /* Redis 8.6; in Valkey 9: a slot that is being imported */
     SLOT_INFO = 244,

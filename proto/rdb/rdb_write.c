@@ -1,8 +1,8 @@
 /* rdb_write: builds a payload from the parts of a value.
  *
  * A set, hash or sorted set with few parts is staged first, because its encoding depends on the
- * longest part, which is only known at the end. A list is written to nodes at once, and their
- * number is inserted before them at the end. */
+ * longest part, which is known only at the end. A list is written to nodes at once; their number is
+ * inserted before them at the end. */
 #include "proto/rdb/rdb_write.h"
 
 #include <math.h>
@@ -52,7 +52,7 @@ static const unsigned char plain_types[] = {
     [RDB_ZSET] = WIRE_ZSET_2,   [RDB_HASH] = WIRE_HASH,
 };
 
-/* A staged part: its two texts are adjacent in the staged bytes, which may still move. */
+/* A staged part. Its two texts are adjacent in the staged bytes, which may still move. */
 struct part {
     size_t at, first_len, second_len;
     const char *texts; /* set when all parts are staged */
@@ -286,7 +286,7 @@ static bool put_listpack(struct rdb_writer *writer, const struct part *parts, si
     for (size_t i = 0; i < count && ok; i++) {
         struct bytes second = second_of(&parts[i]);
         if (is_zset) {
-            /* As in Redis, scores that its double2ll converts safely are packed as integers. Not
+            /* As in Redis, pack scores that its double2ll converts safely as integers; but not
              * minus zero, which would lose its sign. */
             double value = parts[i].score;
             bool is_minus_zero = value == 0 && signbit(value);

@@ -23,7 +23,7 @@ struct rdb_seen_bucket {
     struct fingerprint slots[];
 };
 
-/* The slot of this fingerprint, or the free one where it belongs. */
+/* The slot of this fingerprint, or the free slot where it belongs. */
 static struct fingerprint *find_slot(struct rdb_seen_bucket *bucket,
                                      const struct fingerprint *print)
 {
@@ -91,8 +91,8 @@ static bool split_bucket(struct rdb_seen *seen, size_t i)
     return true;
 }
 
-/* Makes room in the bucket of this fingerprint. Loops because a split may leave all fingerprints in
- * the same half. */
+/* Makes room in the bucket of this fingerprint. Loops, because a split may leave all fingerprints
+ * in the same half. */
 static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
 {
     if (seen->buckets == NULL) {
@@ -114,7 +114,7 @@ static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
             if (!split_bucket(seen, i)) return false;
             continue;
         }
-        /* It is the only one: double it. */
+        /* It is the only bucket: double it. */
         struct rdb_seen_bucket *bigger = bucket_new(0, 2 * bucket->size);
         if (bigger == NULL) return false;
         for (size_t slot = 0; slot < bucket->size; slot++)
@@ -146,8 +146,8 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 
 static void release_buckets(struct rdb_seen *seen)
 {
-    /* The directory lists a bucket that is less deep more than once. Free it at its first slot,
-     * and iterate from the end, because the test reads the bucket's depth at each slot. */
+    /* The directory lists a shallower bucket more than once. Free it at its first slot, and iterate
+     * from the end, because the test reads the bucket's depth at each slot. */
     for (size_t i = seen->buckets != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
         if (i < (size_t)1 << seen->buckets[i]->depth) mem_free(seen->buckets[i]);
     mem_free(seen->buckets);

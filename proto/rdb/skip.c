@@ -54,7 +54,7 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
     int version = parse_module_id(id, name);
     if (strcmp(name, "dehy-type") == 0 && version == 0)
         return rdb_read_dehydrator(reader, annotated);
-    /* Pre-releases of Redis 4.0 wrote no kinds: only the module itself finds the end. */
+    /* Pre-releases of Redis 4.0 wrote no kinds, so only the module itself can find the end. */
     if (!annotated)
         return rdb_fail(reader, RDB_FOREIGN,
                         "a value of the module type %s, whose end only the module can find", name);
@@ -79,8 +79,8 @@ bool rdb_skip_module_aux(struct rdb_reader *reader)
     return RDB_VISIT(reader, module_aux, name, version);
 }
 
-/* Layout: number of classes, and for each its ID (4 bytes) and its parts. Redis 8.6 writes it
- * before the key to which modules have attached data. */
+/* Layout: number of classes; for each its ID (4 bytes) and its parts. Redis 8.6 writes it before a
+ * key to which modules have attached data. */
 bool rdb_skip_key_metadata(struct rdb_reader *reader)
 {
     enum { CLASS_ID = 4 };
@@ -95,8 +95,9 @@ bool rdb_skip_key_metadata(struct rdb_reader *reader)
     return RDB_VISIT(reader, unsupported, &what);
 }
 
-/* Layout: number of elements; 0, or 1 and the index of the next insertion; and for each element its
- * index, the kind of its value (a string, an integer, a float, a short string), the value. */
+/* Layout: number of elements; 0, or 1 and the index of the next insertion; then for each element
+ * its index, the kind of its value (a string, an integer, a float, a short string), and the
+ * value. */
 bool rdb_skip_array(struct rdb_reader *reader)
 {
     enum { STRING, INTEGER, FLOAT, SHORT_STRING };

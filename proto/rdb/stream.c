@@ -1,14 +1,19 @@
 /* stream: reads streams. Entries are in nodes (stream_node.h), in the order of their IDs; consumer
  * groups follow.
  *
- * Layout: number of nodes, and for each its ID (a string of 16 bytes, most significant first) and
- * its listpack; number of entries, last ID; since STREAM_2 first ID, greatest deleted ID, number of
- * entries ever added; number of groups. A group: name, last ID, since STREAM_2 the number of
- * entries read; number of pending entries, and for each its ID (16 bytes), instant and number of
- * deliveries; number of consumers. A consumer: name, instant seen, since STREAM_3 instant active;
- * number of its pending entries and their IDs. Since STREAM_5, after the consumers of a group:
- * number of pending entries without a consumer, and their IDs. Since STREAM_4, after the groups:
- * the texts by which entries sent twice are detected (read_repeats). */
+ * Layout. IDs are strings of 16 bytes, most significant first:
+ *
+ *     number of nodes; for each: its ID, its listpack
+ *     number of entries, last ID
+ *     since STREAM_2: first ID, greatest deleted ID, number of entries ever added
+ *     number of groups; for each:
+ *         name, last ID; since STREAM_2 the number of entries read
+ *         number of pending entries; for each: its ID, instant, number of deliveries
+ *         number of consumers; for each:
+ *             name, instant seen; since STREAM_3 instant active
+ *             number of its pending entries, and their IDs
+ *         since STREAM_5: number of pending entries without a consumer, and their IDs
+ *     since STREAM_4: the texts by which entries sent twice are detected (read_repeats) */
 #include <string.h>
 
 #include "proto/rdb/reader.h"
@@ -22,8 +27,8 @@ enum {
     STREAM_5 = 27,
     ID_BYTES = 16,
     NAME_BYTES = 8, /* of a group's number */
-    /* The entries of a node share its names. As a server writes them, they have at most this many
-     * bytes; in a forged node, a few bytes each would stand for a large name. */
+    /* The entries of a node share its names. In a node that a server wrote, the names take at most
+     * this many bytes; in a forged node, a few bytes per entry would stand for a large name. */
     NODE_BYTES = 1 << 20,
     NODE_TIMES = 256,
 };
@@ -37,7 +42,7 @@ struct stream_reading {
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
     struct buffer pending; /* of the group: struct owned, by ID */
-    uint64_t owned;        /* number of these whose consumer is known, or that have none */
+    uint64_t owned;        /* number of these whose consumer is known, or that need none */
     uint64_t group;        /* number of the group, from 1 on */
 };
 
@@ -186,7 +191,8 @@ static bool check_name(struct stream_reading *in, struct bytes name, uint64_t gr
     return rdb_unique(in->reader, buffer_bytes(both));
 }
 
-/* Reads the ID of a pending entry of the group that was not taken before. NULL: failed. */
+/* Reads the ID of a pending entry of the group that no consumer has taken. Returns NULL on
+ * failure. */
 static const struct rdb_pending *take_pending(struct stream_reading *in)
 {
     struct rdb_stream_id id = { 0, 0 };
@@ -244,8 +250,8 @@ static bool read_consumers(struct stream_reading *in)
 
 /* ---- groups ---- */
 
-/* The number of entries added up to this ID, if that is certain. Redis 7 computes the same for
- * groups of older streams. */
+/* The number of entries added up to this ID, if certain. Redis 7 computes the same for groups of
+ * older streams. */
 static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
 {
     uint64_t added = in->marks.added;
@@ -282,8 +288,8 @@ static bool read_groups(struct stream_reading *in)
     return true;
 }
 
-/* Layout: duration, greatest number of entries of a producer; number of producers, and for each
- * its name, the number of its entries, and for each a text and the entry's ID; two counters. */
+/* Layout: duration, greatest number of entries of a producer; number of producers; for each its
+ * name, the number of its entries, and for each entry a text and its ID; two counters. */
 static bool read_repeats(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;

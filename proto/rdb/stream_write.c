@@ -1,6 +1,6 @@
-/* stream_write: writes streams. Packs the entries into the nodes that Redis would create if it
- * added these entries at its default limits, without deleted ones. stream.c and stream_node.h have
- * the layouts. */
+/* stream_write: writes streams, without deleted entries. Packs the entries into the nodes that
+ * Redis would create if it added them at its default limits. stream.c and stream_node.h define the
+ * layouts. */
 #include <string.h>
 
 #include "proto/rdb/packing.h"
@@ -161,7 +161,7 @@ void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *
 
 /* ---- groups ---- */
 
-/* Counts one of `left`. False: not allowed here, or an earlier error. */
+/* Counts one of `left`. Returns false if it is not allowed here, or after an earlier error. */
 static bool take(struct rdb_writer *writer, uint64_t *left, bool allowed)
 {
     rdb_note(writer, allowed && *left > 0);

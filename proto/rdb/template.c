@@ -94,7 +94,7 @@ static bool read_own_names(struct rdb_reader *reader)
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* The slot of this ID, or the free one where it belongs. */
+/* The slot of this ID, or the free slot where it belongs. */
 static struct rdb_template *find_template_slot(const struct rdb_templates *all, uint64_t id)
 {
     size_t at = siphash(&id, sizeof(id)) & (all->size - 1);
@@ -160,8 +160,8 @@ void rdb_templates_drop(struct rdb_reader *reader)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Checks the listpack to its end first, so that the visitor sees no part of a damaged value.
- * owns_names: the names stand in front of the values. */
+/* Checks the listpack to its end first, so that the visitor never sees a part of a damaged value.
+ * owns_names says that the names precede the values. */
 static bool read_packed_values(struct rdb_reader *reader, bool owns_names)
 {
     struct rdb_walk walk;

@@ -100,8 +100,8 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
            rdb_damaged(reader, "an invalid deadline of a field");
 }
 
-/* A field's deadline is stored as 0 for none, else as its distance from the earliest plus 1.
- * Without an earliest it is stored as it is, which is the same as with an earliest of 1. */
+/* A field's deadline is stored as 0 for none, otherwise as its distance from the earliest plus 1.
+ * Without an earliest it is stored unchanged, as if the earliest were 1. */
 static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count, earliest, distance;
@@ -119,7 +119,7 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
     return true;
 }
 
-/* Valkey 9 stores a field's deadline after its value, in 8 bytes; -1: none. */
+/* Valkey 9 stores a field's deadline after its value, in 8 bytes; -1 for none. */
 static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)
 {
     struct bytes field, value;
@@ -169,8 +169,8 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
-/* By the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27), modules (6,
- * 7), arrays (28) and hashes with templates (29 to 32). */
+/* Ordered by the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27),
+ * modules (6, 7), arrays (28) and hashes with templates (29 to 32). */
 static const struct kind kinds[] = {
     [0] = { RDB_STRING, read_string, 0, 0, 0, 0 },
     [1] = { RDB_LIST, read_list, 0, 0, 0, 0 },

@@ -1,8 +1,12 @@
-/* wire: reads the basic parts of the format from a source: numbers, lengths, strings, scores.
+/* wire: reads the basic parts of the format from a source: numbers, lengths, strings, scores. A
+ * string is its length and its bytes, or a number, or compressed:
  *
- * A length: 00llllll · 01llllll +1 · 80 +4 · 81 +8 (most significant byte first). A string is its
- * length and its bytes, or c0 c1 c2: a number of 1, 2, 4 bytes, least significant first; c3: the
- * packed length, the length, and LZF's stream. */
+ *     first byte   what follows
+ *     00llllll     nothing: length
+ *     01llllll     1 byte: length
+ *     80 81        4, 8 bytes, most significant first: length
+ *     c0 c1 c2     number of 1, 2, 4 bytes, least significant first, as a string
+ *     c3           the packed length, the length, and LZF's stream */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -131,8 +135,8 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, stru
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     scratch->len = 0;
-    /* A small payload may unpack to very much, of which the value keeps a copy. Check before each
-     * mebibyte that there is room for it and for this string. */
+    /* A small payload may unpack to very much, and the value keeps a copy of it. Before each
+     * mebibyte, check that there is room for it and for this string. */
     uint64_t before = reader->unpacked;
     reader->unpacked += len;
     bool is_short =

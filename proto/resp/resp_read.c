@@ -1,8 +1,8 @@
 /* resp_read: see resp_read.h.
  *
- * As in Redis, a header line ends at the first CR; the byte after it is skipped unchecked, and so
- * are the two bytes after an argument. A NUL hides the line end after it, because Redis searches
- * with C string functions: such a line never ends, and fails once it is too long.
+ * As in Redis, a header line ends at the first CR; the byte after it is skipped unchecked, like the
+ * two bytes after an argument. A NUL hides the line end after it, because Redis searches with C
+ * string functions: such a line never ends, and fails once it is too long.
  *
  * The length of a line is checked when its end is found, and not by the amount of input, so that
  * the result does not depend on how the input was split. */
@@ -20,7 +20,7 @@ enum {
     FIRST_ARGS = 8,      /* arguments in the first allocation */
     TRUSTED_ARGS = 1024, /* allocate at most this many before arguments have arrived */
     KEPT_ARGS = 1024,    /* a larger array is freed after the request */
-    SHORT_DIGITS = 4,    /* digits of a length that is parsed without searching for its end */
+    SHORT_DIGITS = 4,    /* digits of a length that is parsed without looking for its end */
 };
 
 void resp_reader_init(struct resp_reader *reader)
@@ -84,8 +84,8 @@ static void add_arg(struct resp_reader *reader, size_t offset, size_t len)
     reader->args[reader->argc++] = (struct resp_slice){ offset, len };
 }
 
-/* Finds `end` in the line that begins at `parsed`, searching each byte once. RESP_REQUEST: *found
- * is its position. RESP_MALFORMED: the line is too long. */
+/* Finds `end` in the line that begins at `parsed`, searching each byte only once. RESP_REQUEST sets
+ * *found to its position; RESP_MALFORMED means that the line is too long. */
 static enum resp_status find_line_end(struct resp_reader *reader, const char *input, size_t len,
                                       size_t max_line, char end, size_t *found)
 {
@@ -107,7 +107,7 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
 }
 
 /* The common case: a short length in a complete line. Returns the size of the header including its
- * type byte; 0 if it is something else or incomplete. */
+ * type byte, or 0 if it is something else or incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
@@ -137,7 +137,7 @@ struct header {
     bool good;
 };
 
-/* Reads any header line. RESP_MALFORMED: it is too long. */
+/* Reads any header line. RESP_MALFORMED means that it is too long. */
 static enum resp_status read_header(struct resp_reader *reader, const char *input, size_t len,
                                     size_t max_line, struct header *header)
 {
@@ -179,7 +179,7 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
 }
 
 /* Parses the most common kind of request in one pass: complete, few arguments, short lengths within
- * the limits. False: it is of another kind, and the reader is unchanged. */
+ * the limits. Returns false for any other kind, leaving the reader unchanged. */
 static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
 {
     const char *p = input, *end = input + len;
@@ -229,7 +229,7 @@ static void read_short_args(struct resp_reader *reader, const char *input, size_
     reader->parsed = at;
 }
 
-/* Are short headers within the limits in any case? If not, their lengths must be checked. */
+/* Are short headers always within the limits? If not, their lengths must be checked. */
 static bool short_headers_fit(const struct resp_limits *limits)
 {
     return limits->max_line > SHORT_DIGITS + 1;
@@ -348,7 +348,7 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
         begin(reader);
         if (len == 0) return RESP_PARTIAL;
         if (input[0] != '*') return read_inline(reader, input, len, limits);
-        /* read_at_once checks no limits, so all that it accepts must be within them. */
+        /* read_at_once checks no limits, so everything that it accepts must be within them. */
         if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && !limits->anonymous &&
             limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
             short_headers_fit(limits) && read_at_once(reader, input, len))

@@ -139,7 +139,7 @@ static enum resp_reply_status take_node(struct walk *walk)
     char byte = walk->input[walk->at];
     if (!type_of(byte, &node.type)) return REPLY_MALFORMED;
     walk->at++;
-    /* An attribute precedes the value it belongs to and is not a child itself. */
+    /* An attribute precedes the value that it belongs to, and is not a child itself. */
     if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
     enum resp_reply_status status = take_line(walk, &node);
     if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);

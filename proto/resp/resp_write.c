@@ -10,7 +10,7 @@
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
-    SMALL = 1024, /* up to this size, a payload is reserved together with its header and line end */
+    SMALL = 1024,     /* up to this size, reserve a payload together with its header and line end */
     ERROR_PIECE = 512,
     FORMAT_CHARS = 3, /* length of a verbatim string's format, by the protocol */
 };
@@ -310,7 +310,7 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* `children`: for a map, keys plus values. `count`: as on the wire. */
+/* `children` counts keys plus values for a map; `count` is the number on the wire. */
 static void aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children, char byte,
                       size_t count)
 {

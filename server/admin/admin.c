@@ -84,7 +84,7 @@ void admin_add_all(struct admin *admin, const struct admin_parts *parts)
                                              .persist = parts->engine->persist,
                                              .replication = parts->replication,
                                              .bytes_at_start = mem_used() };
-    if (parts->clients != NULL) /* not in a tool that only lists commands */
+    if (parts->clients != NULL) /* a tool that only lists commands needs none of these */
         admin->memory.parts_at_start = memory_figures_at_start(&admin->memory);
     make_server_contexts(admin, parts);
     commands_add(commands, &connection_commands, &admin->connection);

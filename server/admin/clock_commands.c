@@ -1,11 +1,11 @@
-/* clock_commands: CLOCK: the clock of a server that was started with `clock stepped`, for tests of
- * programs that depend on time. SET and ADVANCE set the clock's goal; the engine moves the
- * clock once the command's transaction has ended, and then replies. */
+/* clock_commands: CLOCK, the clock of a server that was started with `clock stepped`, for tests of
+ * programs that depend on time. SET and ADVANCE set the clock's goal. The engine moves the clock
+ * once the command's transaction has ended, and replies afterwards. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 
-/* The clock, if it can be moved; NULL: an error was sent. */
+/* The clock, if it can be moved. Returns NULL after sending an error. */
 static struct clock *stepped_clock(struct call *call)
 {
     struct clock *clock = call->context;
@@ -29,7 +29,7 @@ static void cmd_clock_get(struct call *call)
     resp_integer(call->out, clock_now(clock));
 }
 
-/* Time that is set forward passes; time that is set back is set, as a system's clock is. */
+/* Time that is set forward passes; time that is set back jumps, as a system's clock does. */
 static void cmd_clock_set(struct call *call)
 {
     msec at;

@@ -16,7 +16,7 @@ static bool is_off(struct call *call)
     return true;
 }
 
-/* All subcommands that would change the cluster. */
+/* The error of all subcommands that would change the cluster. */
 static void cmd_fixed(struct call *call)
 {
     if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);
@@ -29,7 +29,7 @@ static void cmd_nothing(struct call *call)
     if (!is_off(call)) reply_ok(call);
 }
 
-/* Without a cluster, for clients that replicas refer to the master (CLIENT CAPA). */
+/* Outside of a cluster: for clients that replicas refer to the master (CLIENT CAPA). */
 static void set_reads_replica(struct call *call, bool reads)
 {
     if (!call->session->redirects) {

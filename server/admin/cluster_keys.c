@@ -18,7 +18,7 @@ struct question {
     msec now;
     uint64_t cursor;
     size_t found, most;
-    bool names;         /* reply with the keys, not their number */
+    bool names;         /* reply with the keys, not with their number */
     struct outbuf text; /* the keys found so far, as bulk strings */
     struct resp_writer out;
 };
@@ -52,7 +52,7 @@ static void visit_key(void *ctx, struct entry *entry)
     if (question->names) resp_bulk(&question->out, key.data, key.len);
 }
 
-/* True: all keys have been visited. */
+/* Returns true when all keys have been visited. */
 static bool visit_some(struct question *question, msec now, size_t steps)
 {
     const struct keyspace *ks = store_database(question->store, question->db);

@@ -1,5 +1,5 @@
 /* cluster_nodes: see cluster_nodes.h. By default the node's address is the one that the client
- * connected to, because a server cannot know at which address others reach it. Options override
+ * connected to, because a server can't know at which address others reach it. Options override
  * that. */
 #include "server/admin/cluster_nodes.h"
 
@@ -17,7 +17,8 @@ enum { IP_MAX = 256, BUS_DISTANCE = 10000, TEXT_MAX = 1024 };
 struct node {
     const char *id, *name; /* name: "" for none */
     char ip[IP_MAX];
-    int64_t port, tls_port, reached; /* 0: none; reached: the one of the two for this client */
+    int64_t port, tls_port, reached; /* 0 for none; reached is the one of the two that serves this
+                                      * client */
 };
 
 static struct node describe(const struct call *call)

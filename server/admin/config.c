@@ -1,5 +1,5 @@
-/* config: CONFIG: reads and changes options. Depends on the table of options (conf/). The callback
- * `changed` applies the changes. */
+/* config: CONFIG, which reads and changes options. Depends on the table of options (conf/). The
+ * callback `changed` applies the changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void cmd_config_get(struct call *call)
         const struct conf_option *option = conf_option_at(i);
         if (!matches_any_pattern(call, option)) continue;
         char *value = conf_get(context->conf, option);
-        /* Requested by its full name, an option is returned in the spelling of the request. */
+        /* An option requested by its full name is returned in the spelling of the request. */
         struct bytes name = bytes_of(option->name, strlen(option->name));
         for (int j = call->argc - 1; j >= 2; j--)
             if (call->argv[j].len == name.len && matches_in_lower_case(call->argv[j], option->name))
@@ -60,7 +60,7 @@ enum { PAIRS_MAX = 256 };
 
 struct change {
     const struct conf_option *option;
-    char *value; /* the new one; after it is set, the old one */
+    char *value; /* the new value; after it is set, the old one */
 };
 
 static char *c_string_of(struct bytes bytes)
@@ -178,7 +178,7 @@ static bool try_to_apply(const struct config_context *context, const struct chan
     return context->try == NULL || context->try(context->ctx, set, (size_t)count, fault);
 }
 
-/* Restores all options and what they changed, and rereads certificates with the old options, which
+/* Restores all options and what they changed. Rereads certificates with the old options, which
  * worked before. */
 static void undo(const struct config_context *context, const struct change *changes, int count)
 {
@@ -189,7 +189,7 @@ static void undo(const struct config_context *context, const struct change *chan
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
 }
 
-/* What can't take effect is undone: all options are restored. */
+/* If an option can't take effect, restores all options. */
 static bool apply(struct call *call, const struct change *changes, int count)
 {
     const struct config_context *context = call->context;
@@ -205,7 +205,7 @@ static bool apply(struct call *call, const struct change *changes, int count)
         return false;
     }
 
-    /* Ports may be in use, for example. */
+    /* This may fail, for example because a port is in use. */
     struct config_fault fault;
     if (!try_to_apply(context, changes, count, &fault)) {
         undo(context, changes, count);
@@ -220,7 +220,7 @@ static bool apply(struct call *call, const struct change *changes, int count)
     return fail(call, ERR_NO_JOURNAL);
 }
 
-/* Words that are no options are left out: the call will fail. */
+/* Words that are not options are left out, because the call will fail. */
 static bool set_prepares(const struct call *call)
 {
     const struct config_context *context = call->context;

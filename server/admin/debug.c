@@ -1,5 +1,5 @@
-/* debug: DEBUG: tools for tests, if enable-debug-command allows them: the clock, checks, reloading.
- */
+/* debug: DEBUG, tools for tests: the clock, checks, reloading. Only if enable-debug-command allows
+ * them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static void debug_sleep(struct call *call)
     reply_ok(call);
 }
 
-/* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; replies the server's time. */
+/* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; replies with the server's time. */
 static void debug_clock(struct call *call)
 {
     struct clock *clock = ((const struct debug_context *)call->context)->clock;

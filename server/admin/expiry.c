@@ -1,6 +1,6 @@
-/* expiry: EXPIRY: the next deadlines, how many fall due in which span, and how late expiry was.
- * Context: struct long_queries, for queries that take longer than a turn; NULL: answer all at once.
- */
+/* expiry: EXPIRY: the next deadlines, how many fall due in which span, and how late expiry was. The
+ * context is struct long_queries, for queries that take longer than a turn; if it is NULL, answers
+ * all at once. */
 #include "server/admin/admin.h"
 #include "server/admin/expiry_why.h"
 #include "server/cmd/call/args.h"
@@ -80,7 +80,7 @@ static void cmd_expiry_next(struct call *call)
     struct next_question question = { .ks = txn->ks, .count = (size_t)count };
     bool waits = may_wait(call);
     bool done = outlook_remove_overdue(txn, waits ? SETTLED_AT_ONCE : SIZE_MAX);
-    /* What is overdue may stay for long: on a replica, during a pause, for a slow subscriber. */
+    /* Overdue data may stay for long: on a replica, during a pause, for a slow subscriber. */
     if (!done) {
         question.upcoming = upcoming_new(txn->ks, question.count);
         done = upcoming_run(question.upcoming, txn->now, waits ? COUNTED_AT_ONCE : SIZE_MAX);

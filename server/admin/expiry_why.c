@@ -1,5 +1,5 @@
-/* expiry_why: see expiry_why.h. Reads the store's trail; store/trail/trail.h says what it
- * keeps. */
+/* expiry_why: see expiry_why.h. Reads the store's trail, whose contents store/trail/trail.h
+ * defines. */
 #include "server/admin/expiry_why.h"
 
 #include <inttypes.h>
@@ -165,7 +165,8 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     answer->shared |= shared;
 }
 
-/* Instants alone do not tell the order within a millisecond; that the name is missing does. */
+/* Instants alone do not order events within a millisecond; but since the name is missing, its end
+ * is the last one. */
 static void put_end_first(struct answer *answer)
 {
     struct trail_event *events = answer->events;

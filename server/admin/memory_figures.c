@@ -63,7 +63,7 @@ void memory_figures(const struct memory_context *context, struct memory_figures 
                                         .startup = context->bytes_at_start,
                                         .allocators = mem_allocators() };
     measure_parts(context, figures);
-    /* `startup` includes the memory that the parts had at the start. */
+    /* `startup` includes the memory of these parts at the start. */
     size_t parts = parts_of(figures), before = context->parts_at_start;
     figures->overhead = figures->startup + (parts > before ? parts - before : 0);
     if (figures->overhead > figures->used) figures->overhead = figures->used;

@@ -16,7 +16,7 @@ static struct pubsub *pubsub_of(const struct call *call)
 
 struct confirmation {
     const char *word;
-    const struct bytes *name; /* NULL: the session had no subscription to remove */
+    const struct bytes *name; /* NULL if the session had no subscription to remove */
     unsigned count;           /* of channels and patterns, afterwards */
 };
 

@@ -25,7 +25,7 @@ static void cmd_module_list(struct call *call)
     resp_array(call->out, 0);
 }
 
-/* Draws nothing. Redis' pictures of versions 5 and 6 take up to three and two sizes, whose errors
+/* Draws nothing. Redis' pictures of versions 5 and 6 accept up to three and two sizes, whose errors
  * come first. */
 static void cmd_lolwut(struct call *call)
 {

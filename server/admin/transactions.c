@@ -1,4 +1,4 @@
-/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on engine/multi.h, which has the
+/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on engine/multi.h, which keeps the
  * queue, and react/watch.h. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/call.h"
@@ -32,8 +32,8 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* Marks the session as touched if the key has expired since WATCH. Looking it up also removes its
- * expired members (except on a replica), which marks the session too. */
+/* Marks the session as touched if the key has expired since WATCH. The look-up also removes expired
+ * members of the key (except on a replica), which marks the session, too. */
 static void check_watched_key(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     struct call *call = ctx;
@@ -58,7 +58,7 @@ static void cmd_exec(struct call *call)
         resp_null_array(call->out);
         end_transaction(engine, session);
     } else {
-        /* Before the queue runs, because its own changes must not mark the session. */
+        /* Forget the keys before the queue runs: its own changes must not mark the session. */
         watch_forget(engine->watch, session);
         multi_run(engine, call);
     }

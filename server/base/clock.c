@@ -11,16 +11,16 @@ enum {
     SET_USEC = 100 * 1000,  /* two consecutive clock readings take less than this */
 };
 
-/* The only function that reads the counter. The tests search the program for another one, so it is
- * not inlined. */
+/* The only function that reads the counter. Not inlined, because the tests search the program for
+ * any other reader. */
 #if defined(__x86_64__)
 static __attribute__((noinline)) uint64_t read_counter(void)
 {
     return __builtin_ia32_rdtsc();
 }
 
-/* The kernel may forbid the instruction: it would end the process with SIGSEGV. A kernel that can't
- * tell does not forbid it. */
+/* May the process use the instruction? If the kernel forbids it, it ends the process with SIGSEGV.
+ * A kernel that can't tell does not forbid it. */
 static bool may_read_counter(void)
 {
     int how = PR_TSC_ENABLE;
@@ -129,7 +129,7 @@ int64_t clock_quick_usec(const struct clock *clock)
 {
     if (clock->usec_per_count == 0) return clock_mono_usec();
     uint64_t counts = read_counter() - clock->counter;
-    /* The counter was set back, or the turn lasted many seconds: read the clock instead. */
+    /* The counter was set back, or the turn has lasted many seconds: read the clock instead. */
     if (counts >> 32 != 0) return clock_mono_usec();
     return clock->counter_usec + (int64_t)(counts * clock->usec_per_count >> 32);
 }

@@ -1,7 +1,7 @@
 /* log: see log.h. Writes each line with one write(2), which must not block: a reader of the
  * daemon's output that has stopped (a full pipe, a terminal on which Ctrl-S was typed) would stop
- * all clients. So a line that does not fit at once is dropped, and counted in the next line that
- * fits. The kernel holds 64 KiB of a pipe, so a slow reader loses nothing in a short burst.
+ * all clients. A line that does not fit at once is therefore dropped, and counted in the next line
+ * that fits. The kernel buffers 64 KiB of a pipe, so a slow reader loses nothing in a short burst.
  *
  * As text a line is "pid:M day time mark text", as in Redis' logs; when standard output is the
  * systemd journal, which adds the time itself, it is "<priority>text". As JSON a line is an object
@@ -54,8 +54,8 @@ bool log_open(const char *path)
     struct stat file;
     bool known = fstat(fd, &file) == 0;
     may_be_full = !known || !S_ISREG(file.st_mode);
-    /* JOURNAL_STREAM has the device and inode of systemd's stream; after a redirection they differ.
-     */
+    /* JOURNAL_STREAM contains the device and inode of systemd's stream; after a redirection they
+     * differ. */
     const char *stream = getenv("JOURNAL_STREAM");
     unsigned long long device, inode;
     to_journal = fd == STDOUT_FILENO && known && stream != NULL &&
@@ -116,8 +116,8 @@ static size_t put_json_head(char *line, size_t size, enum log_level level)
                             priority, stamp, (int)(clock.now % 1000), names[level], (int)getpid());
 }
 
-/* May a line be written without waiting? A line is shorter than what the kernel then has room for,
- * except for JSON with several KiB of escapes. */
+/* May a line be written without waiting? The kernel then has room for more than a line, except for
+ * JSON with several KiB of escapes. */
 static bool has_room(void)
 {
     struct pollfd polled = { .fd = descriptor, .events = POLLOUT };

@@ -1,8 +1,8 @@
 /* loop: see loop.h. A wrapper around libevent.
  *
- * Reading and writing are two events of one descriptor, so that turning one on or off leaves the
- * other alone. libevent takes a deleted event off its active queue, so freeing anything from any
- * callback is safe as long as the trampoline does not use it afterwards. */
+ * Reading and writing are two events of one descriptor, so that turning one on or off does not
+ * affect the other. libevent takes a deleted event off its active queue, so freeing anything from
+ * any callback is safe as long as the trampoline does not use it afterwards. */
 #include "server/base/loop.h"
 
 #include <event2/event.h>

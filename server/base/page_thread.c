@@ -1,5 +1,5 @@
-/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock, because a forked
- * child, which has no such thread, would wait for it forever. */
+/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock: a forked child,
+ * which has no such thread, would wait for it forever. */
 #include "server/base/page_thread.h"
 
 #include <errno.h>
@@ -26,9 +26,9 @@ struct page_thread {
 };
 
 /* One write maps the whole huge page. Or-ing 0 changes nothing that the main thread may have
- * written meanwhile. Its plain stores make this a race by C's rules, hence the attribute, but the
+ * written meanwhile. By C's rules its plain stores make this a race, hence the attribute, but the
  * processor lets no store get lost between the read and the write of an atomic access. Linux before
- * 5.14 has no call that would do the same (MADV_POPULATE_WRITE). */
+ * 5.14 offers no call for this (MADV_POPULATE_WRITE). */
 __attribute__((no_sanitize("thread"))) static void touch(unsigned char *at)
 {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);

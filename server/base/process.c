@@ -56,7 +56,8 @@ int process_detach(void)
         return -1;
     }
     if (child > 0) {
-        /* The child sends one byte when it is ready. If it dies before, the pipe ends without. */
+        /* The child sends one byte when it is ready. If it dies before, the pipe ends without
+         * one. */
         char byte;
         ssize_t got;
         close(ends[1]);
@@ -79,7 +80,7 @@ void process_detached(int parent)
         dup2(null, STDERR_FILENO);
         if (null > STDERR_FILENO) close(null);
     }
-    /* If the parent was killed meanwhile, the failure does not matter. */
+    /* If the parent was killed meanwhile, this may fail. */
     ssize_t ignored = write(parent, "", 1);
     (void)ignored;
     close(parent);

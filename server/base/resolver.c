@@ -1,5 +1,5 @@
-/* resolver: see resolver.h. A thread for each search. A search has two owners, the loop and its
- * thread, because either may be the last one to use it: the one that lets go last frees it. */
+/* resolver: see resolver.h. Each search has a thread. The loop and that thread both own the search,
+ * because either may be the last to use it: the one that lets go last frees it. */
 #include "server/base/resolver.h"
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ struct resolver {
     struct loop *loop;
     void (*found)(void *ctx, const struct addrinfo *list, int error);
     void *ctx;
-    struct lookup *wanted; /* one of `running`; NULL: nobody waits */
+    struct lookup *wanted; /* one of `running`, or NULL if nobody waits */
     unsigned count;
     TAILQ_HEAD(, lookup) running;
 };
@@ -87,7 +87,7 @@ static void *lookup_main(void *of)
     return NULL;
 }
 
-/* Returns NULL for lack of memory or descriptors. */
+/* Returns NULL if memory or descriptors run out. */
 static struct lookup *lookup_new(const char *host, int64_t port)
 {
     struct lookup *lookup = mem_shared_alloc(sizeof(*lookup));

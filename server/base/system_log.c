@@ -69,7 +69,7 @@ void system_log_line(int priority, time_t now, const char *text)
         ssize_t sent = send(log_socket, line, size, MSG_NOSIGNAL);
         if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS)) return; /* the line is lost */
         if (sent == (ssize_t)size) return;
-        system_log_close(); /* or the next line would continue this one */
+        system_log_close(); /* otherwise the next line would continue this one */
         if (sent >= 0) return;
     }
 }

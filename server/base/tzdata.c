@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 20 }; /* the largest of 2025 has 4 KiB */
+enum { FILE_MOST = 1 << 20 }; /* the largest file of 2025 has 4 KiB */
 
 bool tzdata_read(const char *name, struct buffer *file)
 {

@@ -11,7 +11,7 @@
 
 #define INT64_END 0x1p63L
 
-/* A timeout that milliseconds can't hold is an error like a negative one, as in Redis. */
+/* As in Redis, a timeout too large for milliseconds is an error, like a negative one. */
 bool arg_timeout(struct call *call, int i, msec *until)
 {
     long double seconds;

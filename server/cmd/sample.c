@@ -35,8 +35,8 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
 
 /* ---- draws ----------------------------------------------------------------------------------- */
 
-/* Notes the elements drawn so far in a hash table with open addressing, which has the addresses of
- * their names. */
+/* Notes the elements drawn so far in an open-addressing hash table of the addresses of their
+ * names. */
 static void reply_distinct_draws(struct sampling *s)
 {
     struct bytes name, value;
@@ -69,7 +69,7 @@ static bool is_chosen(struct sampling *s)
 
 /* ---- draws that may repeat ------------------------------------------------------------------- */
 
-/* Many draws use a view of all elements, because a draw from a table with many empty buckets takes
+/* Many draws use a view of all elements, because drawing from a table with many empty buckets takes
  * long. */
 static void reply_draws(struct sampling *s)
 {

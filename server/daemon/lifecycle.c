@@ -98,10 +98,10 @@ bool lifecycle_end(struct parts *parts)
     supervisor_work(&parts->supervisor, clock_mono_usec(), text);
     replication_stop(parts->replication);
 
-    /* Record that the journal has all leases, so that the next start need not wait until others
-     * have ended. Not while this server waits for that itself, nor while a script runs, whose
-     * changes would become part of the record. Only for this server: replicas would have to be sent
-     * it. */
+    /* Record that the journal contains all leases, so that the next start need not wait until
+     * others have ended. Not while this server itself waits for that, nor while a script runs,
+     * whose changes would become part of the record. Only in this server's journal, because
+     * replicas would have to be sent it. */
     struct tokens *tokens = &parts->store->tokens;
     bool keeps =
         !parts->engine.role.replica && !parts->engine.busy && persist_listens(parts->persist);
@@ -137,15 +137,15 @@ void lifecycle_stop(struct parts *parts)
     parts->interrupted = false;
 }
 
-/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md)
- * Without a snapshot to write, the server stops at once, and the journal has nothing of the script.
- * Otherwise the script is stopped first, if it has not changed data. */
+/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md) If no
+ * snapshot must be written, the server stops at once, and the journal contains nothing of the
+ * script. Otherwise the script is stopped first, unless it has changed data. */
 static void stop_by_signal(struct parts *parts, const char *how)
 {
     parts->stop_how = conf_shutdown(&parts->conf, how);
     log_line(LOG_NOTICE, "Received a signal to stop");
-    /* At the end of the turn: the snapshot must have the changes of all requests that run before.
-     */
+    /* Stop at the end of the turn, so that the snapshot contains the changes of all requests that
+     * run before. */
     parts->stops = true;
     if (!parts->engine.busy) return;
     if (!parts->stop_how.saves)

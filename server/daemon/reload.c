@@ -49,7 +49,7 @@ void reload_drop(struct parts *parts)
 
 /* --- reading again --- */
 
-/* Reads in the directory that the daemon was started in, because the names of the file and of its
+/* Reads in the directory in which the daemon was started, because the names of the file and of its
  * includes may be relative to it. */
 static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
 {
@@ -143,7 +143,7 @@ static void take_over(struct parts *parts, const struct conf *conf)
         char *value = conf_get(conf, option);
         bool is_new = option->alias_of == NULL && strcmp(reload->read[i], value) != 0;
         if (!option->live) {
-            /* It waits for a restart, and is named at each reload until then. */
+            /* It takes effect at a restart, and is named at each reload until then. */
             if (is_new) add_name(&later, option->name);
             free(value);
             continue;
@@ -201,7 +201,7 @@ static bool reload_file(struct parts *parts)
 
 /* --- options that may fail to take effect: those of TLS, and reopen --- */
 
-/* `kept` are copies of their values from before the reload, by index; NULL for other options. */
+/* `kept` holds copies of the values from before the reload, by index; NULL for other options. */
 
 static bool was_changed(const struct parts *parts, char *const *kept, size_t index)
 {
@@ -209,7 +209,7 @@ static bool was_changed(const struct parts *parts, char *const *kept, size_t ind
 }
 
 /* Restores the values from before the reload, because those of the file do not work. The next
- * reload tries them again. */
+ * reload tries the file's values again. */
 static void put_back(struct parts *parts, char *const *kept)
 {
     struct reload *reload = &parts->reload;

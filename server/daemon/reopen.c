@@ -143,7 +143,8 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
-/* After the others that may be refused: another size empties the record of EXPIRY WHY. */
+/* Comes after the other options that may be refused, because another size empties the record of
+ * EXPIRY WHY. */
 static bool try_trail(const struct attempt *attempt)
 {
     const struct conf_option *option = first_of(attempt, of_trail);
@@ -158,7 +159,7 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
     const struct conf_option *links = first_of(&attempt, of_links);
     const struct conf_option *files = first_of(&attempt, of_files);
     if (files != NULL) {
-        /* A reload is not refused: then lifecycle_fit_maxclients lowers it. */
+        /* A reload is not refused; lifecycle_fit_maxclients lowers the value then. */
         const struct conf *conf = &attempt.parts->conf;
         int64_t possible = process_raise_files(conf->maxclients, lifecycle_more_files(conf));
         if (possible < conf->maxclients) {
@@ -210,7 +211,7 @@ bool reopen_prepares(void *ctx, const struct config_wish *wishes, size_t count)
         moves |= is_one_of(of_folder, wishes[i].option);
         if (strcmp(name, "appendonly") == 0) appendonly = bytes_is_word(wishes[i].value, "yes");
     }
-    /* A journal that is turned on in another folder has nothing to prepare in this one. */
+    /* If the journal is turned on in another folder, nothing need be prepared in this one. */
     return moves ? persist_has_to_wait(parts->persist)
                  : persist_prepare(parts->persist, appendonly);
 }

@@ -14,7 +14,7 @@
 enum {
     USEC_PER_SEC = 1000 * 1000,
     WORK_USEC = 2 * USEC_PER_SEC,  /* between two messages about long work */
-    MORE_USEC = 60 * USEC_PER_SEC, /* the time that each of them asks for */
+    MORE_USEC = 60 * USEC_PER_SEC, /* the time that each message asks for */
     MESSAGE_MAX = SUPERVISOR_STATUS_MAX + 128,
 };
 
@@ -103,7 +103,7 @@ void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
     process_notify_now("WATCHDOG=1");
 }
 
-/* The watchdog may be shorter than the time between two messages. */
+/* The watchdog's interval may be shorter than the time between two messages. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
 {
     if (!supervisor->listens) return false;

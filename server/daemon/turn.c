@@ -1,4 +1,4 @@
-/* turn: see turn.h. The order of a turn is explained in doc/design.md, section 4. */
+/* turn: see turn.h. Section 4 of doc/design.md explains the order of a turn. */
 #include "server/daemon/turn.h"
 
 #include <stdio.h>
@@ -42,18 +42,17 @@ static void send_all(struct parts *parts)
 }
 
 /* Runs the requests that have arrived and sends the replies before it works in the background, so
- * that no reply waits for background work. Messages that background work causes are sent after it.
- * Returns the instant at which the next turn has to begin. */
+ * that no reply waits for background work. Messages caused by background work are sent after it.
+ * Returns the instant at which the next turn must begin. */
 static msec run_turn(struct parts *parts)
 {
     clients_run(parts->clients);
     bool more = replication_turn(parts->replication);
     send_all(parts);
     background_turn(parts->background);
-    /* Is there anything to send? These two answers are complete: every change of
-     * data is committed through the hooks, which feed the journal, the replicas and the caches, and
-     * every reply or message lists its client. So nothing in the background has to report what it
-     * caused. */
+    /* Is there anything to send? These two answers are complete: every change of data is committed
+     * through the hooks, which feed the journal, the replicas and the caches, and every reply or
+     * message lists its client. Background work thus need not report what it has caused. */
     if (parts->hooks.changed || clients_have_output(parts->clients)) {
         more |= replication_turn(parts->replication);
         send_all(parts);
@@ -63,10 +62,10 @@ static msec run_turn(struct parts *parts)
     return more ? AT_ONCE : store_work_next(parts->store_work);
 }
 
-/* The end of each turn sets the timer for deadlines of data and of blocked clients only: these are
+/* The end of each turn sets the timer only for deadlines of data and of blocked clients: these are
  * instants of the wall clock, which may be set. All other timers (the journal's syncs and retries,
  * housekeeping, pauses of defragmentation, limits of connections) are spans of the monotonic clock,
- * so their owners set them once; asking for them here would cost time in each turn. */
+ * so their owners set them once. Asking for them here would cost time in each turn. */
 void turn_end(void *ctx)
 {
     struct parts *parts = ctx;
@@ -81,7 +80,7 @@ void turn_end(void *ctx)
     bool again = parts->reload.wanted && !parts->engine.loading && !reload_waits(parts);
     if (again) reload_options(parts);
     if (!parts->engine.loading) again |= replication_load(parts->replication);
-    /* Other options, or other data, may let clients be served that wait. */
+    /* Other options, or other data, may allow waiting clients to be served. */
     if (again) store_work_wake_at(parts->store_work, AT_ONCE);
 }
 
@@ -129,8 +128,8 @@ static void begin_busy(void *ctx)
     clients_suspend_turn(parts->clients);
 }
 
-/* If the server has to stop now, the script's transaction stays unfinished: the journal has none of
- * its changes. */
+/* If the server must stop now, the script's transaction stays unfinished: the journal contains none
+ * of its changes. */
 static void run_busy_turn(void *ctx)
 {
     struct parts *parts = ctx;
@@ -178,8 +177,8 @@ void turn_working(void *ctx)
     supervisor_work(&parts->supervisor, now, text);
 }
 
-/* Loading calls this often. Every 20 ms it runs a turn, so that connections get an answer (LOADING)
- * and a signal can stop the server. */
+/* Loading calls this often. Every 20 ms it runs a turn, so that connections receive a reply
+ * (LOADING) and a signal can stop the server. */
 void turn_loading(void *ctx)
 {
     struct parts *parts = ctx;

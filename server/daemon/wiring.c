@@ -122,8 +122,8 @@ static const struct stream_position *position_of_data(void *ctx)
     return parts->replication != NULL ? replication_position(parts->replication) : NULL;
 }
 
-/* What was granted, claimed and acknowledged after the snapshot is unknown, even if that was
- * written after a clean stop. */
+/* After a restore, grants, claims and acknowledgements since the snapshot are unknown, even if that
+ * was written after a clean stop. */
 static bool on_restored(void *ctx)
 {
     struct parts *parts = ctx;
@@ -144,7 +144,7 @@ static bool on_restored(void *ctx)
     return paused > 0;
 }
 
-/* Adds the kinds of background work, in the order in which they get their slices. */
+/* Adds the kinds of background work, in the order in which they receive their slices. */
 static bool make_background(struct parts *parts)
 {
     parts->background = background_new(&parts->clock);
@@ -329,12 +329,12 @@ bool wiring_make(struct parts *parts)
     bool good = persist_start(parts->persist, why, sizeof(why));
     parts->engine.loading = false;
     if (!good) return lifecycle_fail(parts, "%s", why);
-    /* It has had its effect, and CONFIG REWRITE must not put it into the file. */
+    /* The option has had its effect, and CONFIG REWRITE must not write it into the file. */
     const char *refused;
     conf_set(&parts->conf, conf_find("until"), "", &refused);
     replication_start(parts->replication);
 
-    /* A replica that continues its master's stream has the policies of its master. */
+    /* A replica that continues its master's stream keeps the policies of its master. */
     if (!replication_report(parts->replication).follows ||
         replication_position(parts->replication) == NULL) {
         struct txn txn;
@@ -344,9 +344,9 @@ bool wiring_make(struct parts *parts)
         txn_commit(&txn);
     }
 
-    /* After an unclean end, leases may be held that were granted and not recorded. The first grant
-     * of a run is always recorded, so without a token there was none. Without a journal the end of
-     * the last run is unknown. */
+    /* After an unclean end, clients may hold leases that were granted but not recorded. The first
+     * grant of a run is always recorded, so without a token there was none. Without a journal the
+     * end of the last run is unknown. */
     const struct tokens *tokens = &parts->store->tokens;
     bool clean = tokens->closed && persist_listens(parts->persist);
     if (parts->engine.role.replica || tokens->last == 0 || clean) return true;
@@ -384,8 +384,8 @@ void wiring_free(struct parts *parts)
     blocked_free(parts->blocked);
     tracking_free(parts->tracking);
     pubsub_free(parts->pubsub);
-    /* Tests look for leaks, so small data is freed. Freeing 50 million keys one by one would take
-     * seconds, which the kernel does not need. */
+    /* Free small data, because tests look for leaks. Freeing 50 million keys one by one would take
+     * seconds, and the kernel does not need it. */
     if (mem_used() < FREED_MOST) store_free(parts->store);
     page_thread_free(parts->page_thread);
 }

@@ -138,7 +138,7 @@ int child_begin(struct child *child, const struct child_work *work)
     }
 
     /* In the child: keep one descriptor, as number 3, and close the parent's connections and ports.
-     * End when the parent ends. Serving clients has priority. */
+     * End when the parent ends. Lower the priority, because serving clients comes first. */
     unsigned first = 3;
     if (work->fd >= 0) dup2(work->fd, (int)first++);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,4 +1,5 @@
-/* file_job: see file_job.h. A thread for each function; joining it makes its writes visible. */
+/* file_job: see file_job.h. Each function runs in a thread of its own; joining it makes its writes
+ * visible. */
 #include "server/disk/file_job.h"
 
 #include <errno.h>

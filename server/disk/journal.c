@@ -23,13 +23,13 @@
  *     RESTARTS      the same, but records stay in memory for the next segment
  *
  * A big record is summed and written in slices, one in each flush. The records after it wait for
- * their checksums and for the write, but count as complete. Records that had to wait for a base are
- * also written in slices, each flush with the new records in addition.
+ * their checksums and for the write, but count as complete. Records that waited for a base are
+ * written in slices, too; each flush adds the new records to its slice.
  *
  * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
  * base is needed: then the rest is in the base, or in `waiting` from `restart_from` on. synced <=
- * written. The file has bytes beyond `length` only while `uncut`: `partial` bytes of `waiting`, or
- * garbage. */
+ * written. The file contains bytes beyond `length` only while `uncut`: `partial` bytes of
+ * `waiting`, or garbage. */
 #include "server/disk/journal.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ enum {
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
     SLICE = 1 << 20, /* bytes that one flush sums and writes at least, if more are waiting */
     FRESH_MAX = 4 << 20,
-    /* Allocate blocks ahead for as many bytes as the segment has, within these limits. */
+    /* Allocate blocks ahead for as many bytes as the segment contains, within these limits. */
     AHEAD_LEAST = 1 << 20,
     AHEAD_MOST = 32 << 20,
 };
@@ -85,9 +85,9 @@ struct journal {
                            FRESH_MAX at most */
     bool uncut;
     uint32_t id;               /* of the segment, in its marks */
-    bool tells_id;             /* the next record will tell it */
+    bool tells_id;             /* the next record will contain it */
     uint64_t marked;           /* the segment is known to be synced up to here */
-    struct journal_end before; /* of the previous segment; length 0: there is none */
+    struct journal_end before; /* of the previous segment; length 0 if there is none */
 
     enum journal_sync_mode mode;
     int error;
@@ -160,7 +160,7 @@ static void empty_buffer(struct journal *journal)
     journal->unsummed.first = journal->unsummed.count = 0;
 }
 
-/* Records are now those of another segment, which continues the one with this end. */
+/* From now on records belong to another segment, which continues the one with this end. */
 static void name_segment(struct journal *journal, uint32_t id, const struct journal_end *before)
 {
     journal->id = id;
@@ -248,12 +248,12 @@ static void sum_later(struct journal *journal, size_t text)
     memset(outbuf_reserve(&journal->waiting, RECORD_SUM_LINE), 0, RECORD_SUM_LINE);
 }
 
-/* Adds the mark to the record that is due in it, if any (segment_mark.h). */
+/* Adds the mark that is due to the record, if any (segment_mark.h). */
 static void mark_record(struct journal *journal)
 {
     char mark[SEGMENT_MARK_MAX];
     size_t len = 0;
-    /* The length of the segment up to which it is known to be synced, or 0. */
+    /* How far the segment is known to be synced; 0 records no mark. */
     uint64_t synced = 0, unsynced = journal->written - journal->synced;
     if (!needs_base(journal) && journal->phase != RETIRES && unsynced < journal->length)
         synced = journal->length - unsynced;
@@ -420,7 +420,8 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     return error;
 }
 
-/* Orders blocks ahead: a write that has to allocate blocks waits while a sync allocates others. */
+/* Orders blocks ahead, because a write that must allocate blocks waits while a sync allocates
+ * others. */
 static void allocate_ahead(struct journal *journal)
 {
     uint64_t end = journal->length + journal->partial, ahead = end;
@@ -474,25 +475,25 @@ int64_t journal_flush(struct journal *journal, int64_t now)
 {
     bool retries = journal->phase == CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
     if (journal->whole_len > 0 && (journal->phase == WRITES || retries)) {
-        /* Write all new bytes in addition to a slice of the late ones, or a fast writer would stay
-         * ahead forever. */
+        /* Write all new bytes in addition to a slice of the late ones; otherwise a fast writer
+         * would stay ahead for ever. */
         size_t most = journal->late == 0
                           ? NO_LIMIT
                           : SLICE + (journal->whole_len - journal->partial - journal->late);
-        /* Of a big record sum and write a part now; what has come behind it, so that clients that
-         * do not wait for replies can't be faster for ever; and more the more is waiting: 2 MiB of
-         * 512 MiB, 32 MiB of 2 GiB. */
+        /* Sum and write a part of a big record now. Also write as much as has come behind it, so
+         * that clients that do not wait for replies can't be faster for ever; and more if more is
+         * waiting: 2 MiB of 512 MiB, 32 MiB of 2 GiB. */
         size_t bytes = journal->whole_len - journal->partial;
         if (has_unsummed(journal)) most = SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
         if (write_some(journal, now, most) == 0) allocate_ahead(journal);
     }
-    /* Drop records that are not needed: the next base will hold their changes. */
+    /* Drop records that are not needed, because the next base will contain their changes. */
     if (journal->phase == NEEDS_BASE) empty_buffer(journal);
     journal->late = journal->whole_len - journal->partial;
     journal->fresh = 0;
     if (sync_due(journal, now)) order_sync(journal, now);
 
-    /* When the next call is due. A sync that ends starts a turn, so that needs no timer. */
+    /* Compute when the next call is due. A sync that ends starts a turn, and so needs no timer. */
     if (journal->phase == CANNOT_WRITE) return wait_until(journal->tried_at + RETRY_USEC, now);
     if (journal->phase != WRITES) return -1;
     if (journal->whole_len > 0) return 0;

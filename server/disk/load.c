@@ -79,7 +79,7 @@ static bool load_base(struct load *load, const char *path)
 }
 
 /* Cuts off a torn end in the file itself: later records may go to another file, and this one must
- * then end with a complete record. Keeps the bytes in another file first, unless there are none. */
+ * then end with a complete record. First saves the bytes in another file, unless there are none. */
 static bool cut_torn_end(struct load *load, const char *path, uint64_t length, uint64_t size)
 {
     char kept[DISK_PATH_MAX];
@@ -324,7 +324,7 @@ static bool is_base(const struct manifest_file *file)
     return file->type == MANIFEST_BASE || file->kept == MANIFEST_BASE;
 }
 
-/* Finds the last base that was made no later than `until`, before any that was made later. */
+/* Finds the last base that was made no later than `until`, and before any later one. */
 static bool find_base_before(struct load *load, const struct manifest *manifest, size_t *found)
 {
     char path[DISK_PATH_MAX], from[CONF_INSTANT_MAX], to[CONF_INSTANT_MAX];
@@ -334,7 +334,7 @@ static bool find_base_before(struct load *load, const struct manifest *manifest,
     for (size_t i = 0; (file = manifest_in_order(manifest, i)) != NULL; i++) {
         if (!is_base(file) || manifest_file_path(manifest, file, path) != 0) continue;
         msec made = snapshot_made_at(path);
-        if (made < 0) continue; /* it has expired, and its line has not been removed yet */
+        if (made < 0) continue; /* it has expired, but its line has not been removed yet */
         if (first < 0) first = made;
         if (made > load->until) break;
         *found = i;
@@ -348,8 +348,8 @@ static bool find_base_before(struct load *load, const struct manifest *manifest,
                      conf_print_instant(first, from));
 }
 
-/* Counts the base at this index and the segments that continue it. The instant may lie before the
- * last of them, so this is the most that is loaded. */
+/* Counts the base at this index and the segments that continue it. Since the instant may lie before
+ * the last of them, this is the most that may be loaded. */
 static void count_point(struct load *load, const struct manifest *manifest, size_t at)
 {
     const struct manifest_file *file = manifest_in_order(manifest, at);
@@ -468,7 +468,8 @@ static bool skip_import(struct load *load)
     return true;
 }
 
-/* Before a journal begins with the data: a crash must not leave the data as it was in the files. */
+/* Call before a journal begins with the data: a crash must not leave the data as it was in the
+ * files. */
 static bool end_restore(struct load *load)
 {
     const struct persist_wiring *w = load->w;
@@ -491,7 +492,7 @@ static bool is_blank_journal(const struct load *load)
            stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* The journal is off, and there is no snapshot: names the journal that is there, in which the user
+/* The journal is off, and there is no snapshot: names the journal in the folder, in which the user
  * may expect the data. */
 static void warn_of_journal(struct load *load)
 {

@@ -103,7 +103,7 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     struct rebuilding *in = ctx;
     const struct effect_row *row = &effect_rows[effect->kind];
     if (!row->in_payload || effect->key.len > 0) return false;
-    /* Later tokens have to be greater, so one near TOKEN_MAX would leave none for ever. Servers
+    /* Later tokens must be greater, so a token near TOKEN_MAX would leave none for ever. Servers
      * grant far smaller ones (store/tokens.h). */
     int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
     if (!effect_times_ok(effect) || token > TOKEN_MAX / 2) return false;

@@ -22,11 +22,12 @@
 #include "store/mem/mem.h"
 
 enum {
-    /* While the disk can't be written to, only expiry changes data. If the journal then has more
+    /* While the disk can't be written to, only expiry changes data. If the journal then holds more
      * than this many bytes in memory, it drops them and needs a base. */
     WAITING_MAX = 32 << 20,
-    /* A record with this much text ends with its transaction, others end with the turn: so that
-     * short transactions share a checksum, whose text is still in the processor's first cache. */
+    /* A record with this much text ends with its transaction, others end with the turn. Short
+     * transactions thus share a checksum, computed while their text is still in the processor's
+     * first cache. */
     RECORD_BYTES = 4096,
 };
 
@@ -34,7 +35,7 @@ struct persist {
     struct persist_wiring w;
     struct saver *saver;
     struct rewrite *rewrite;            /* the saver's */
-    const struct persist_counts *saves; /* the saver's; each write looks at it */
+    const struct persist_counts *saves; /* of the saver; each write checks it */
 
     struct journal *journal;
     struct effect_writer writer;
@@ -43,15 +44,15 @@ struct persist {
     struct position_marks loaded; /* of the files, at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again;
-    int64_t turn_at;  /* monotonic: the timer will start a turn; 0: it is not set */
+    int64_t turn_at;  /* monotonic: when the timer will start a turn; 0 if it is not set */
     bool listens;     /* effects go to the journal */
-    bool has_token;   /* the open record has a leap of the fencing tokens */
-    size_t committed; /* bytes of the open record that are of committed transactions */
+    bool has_token;   /* the open record contains a leap of the fencing tokens */
+    size_t committed; /* bytes of committed transactions in the open record */
     msec record_at;   /* when the first of them was committed */
     bool opened;      /* the journal has had a file since appendonly was turned on */
     int base_error;   /* of the last attempt at a base that the journal needs, or 0 */
 
-    bool settle_asked;      /* persist_prepare has to be called again when a sync has ended */
+    bool settle_asked;      /* persist_prepare must be called again when a sync has ended */
     unsigned settled_turns; /* turns since the journal settled and could have been closed */
 
     uint64_t before; /* sum of the last positions of earlier journals */
@@ -67,7 +68,7 @@ struct persist {
 
 /* ---- what the saver tells -------------------------------------------------------------------- */
 
-/* The next record begins another file, or was preceded by records that were dropped: it names its
+/* The next record begins another file, or follows records that were dropped: it must name its
  * database and its position in full. */
 static void restart_text(struct persist *persist)
 {
@@ -134,7 +135,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     return persist;
 }
 
-/* Writes, syncs and closes the journal, and begins to note that. 0 or an errno. */
+/* Writes, syncs and closes the journal, and begins to note that. Returns 0 or an errno. */
 static int close_journal(struct persist *persist)
 {
     loop_io_free(persist->synced);
@@ -265,11 +266,11 @@ const struct stream_position *persist_loaded_position(const struct persist *pers
 uint64_t persist_position(const struct persist *persist)
 {
     if (!persist->listens) return 0;
-    /* Less than the position at the end of the record, and more than at its beginning. */
+    /* Between the positions at the beginning and at the end of the record. */
     return persist->before + journal_position(persist->journal) + persist->committed;
 }
 
-/* A journal can't be loaded without its base: under `always` replies wait for the base too. */
+/* A journal can't be loaded without its base, so under `always` replies wait for the base, too. */
 uint64_t persist_safe_position(const struct persist *persist)
 {
     if (persist == NULL) return UINT64_MAX;
@@ -311,7 +312,8 @@ bool persist_has_synced(const struct persist *persist, uint64_t position)
 static void update_write_error(struct persist *persist)
 {
     static char text[160];
-    /* What prevents changes from being stored; none while the first base is being written. */
+    /* What prevents changes from being stored; nothing does while the first base is being
+     * written. */
     int error = persist->base_error;
     if (persist->opened) {
         error = journal_error(persist->journal);
@@ -352,7 +354,7 @@ static void update_journal_report(struct persist *persist)
     persist->report.sync_running = report.sync_running;
 }
 
-/* Has the timer start a turn. With `everysec` it is the same instant in each turn of a second. */
+/* Makes the timer start a turn. With `everysec` it is the same instant in each turn of a second. */
 static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
 {
     if (persist->turn_at == at && at > 0) return;
@@ -360,8 +362,8 @@ static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
     loop_timer_set(persist->flush_again, at > now ? at - now : 0);
 }
 
-/* Writes the journal on if nobody turns it off now that it has settled: the client that wanted it
- * has gone, or its request has failed. */
+/* Resumes writing the journal if nobody turns it off after it has settled, because the client that
+ * wanted that has gone, or its request has failed. */
 static void resume_journal(struct persist *persist)
 {
     enum { TURNS = 2 };
@@ -493,7 +495,7 @@ bool persist_configure(struct persist *persist)
                      "changes may be missing on disk: keep them with SAVE%s",
                      strerror(error), file_error_advice(error));
         persist->report.write_error = NULL;
-        persist->safe_at_end = UINT64_MAX; /* after turning it off, replies do not wait for it */
+        persist->safe_at_end = UINT64_MAX; /* once it is off, replies do not wait for it */
         return true;
     }
     if (!own_folder(persist)) {
@@ -540,8 +542,8 @@ int persist_move(struct persist *persist, const char *folder)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* A process that was killed may have left the end of a segment, or the manifest's name, with the
- * kernel alone. Without a sync a loss of power could take them and leave later records, which were
+/* After a process was killed, perhaps only the kernel holds the end of a segment, or the manifest's
+ * name. Without a sync a loss of power could lose these and leave later records, which were
  * synced. */
 static int sync_loaded_files(const struct manifest *manifest)
 {
@@ -558,7 +560,7 @@ static int sync_loaded_files(const struct manifest *manifest)
     return error != 0 ? error : disk_sync_dir(manifest->dir);
 }
 
-/* Continues the last segment that was loaded. 0 or an errno. */
+/* Continues the last segment that was loaded. Returns 0 or an errno. */
 static int continue_journal(struct persist *persist, const struct load *load)
 {
     const struct manifest_file *segment = &load->manifest->files[load->manifest->count - 1];
@@ -715,7 +717,7 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     int error = 0;
     if (persist->report.loading) return true;
     persist_mark_position(persist, 1);
-    /* The records since the data was replaced, or the journal was turned on, wait in memory for the
+    /* Records since the data was replaced, or the journal was turned on, wait in memory for the
      * base, which a child may be writing. */
     bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
     if (persist->journal != NULL) {

@@ -20,7 +20,7 @@ struct rewrite {
     struct manifest manifest;
     struct next_segment {
         uint64_t seq;
-        int fd;      /* created, but not used yet, or -1 */
+        int fd;      /* created but not used yet, or -1 */
         uint32_t id; /* 0 until it is drawn */
     } next;
 
@@ -288,8 +288,9 @@ static void rotate(struct rewrite *rewrite)
     struct journal *journal = rewrite->journal;
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
-    /* Only the current and the new segment are listed: the base has replaced all earlier ones. So
-     * the current segment must not name a predecessor, whose end the next start could not check. */
+    /* Only the current and the new segment are listed: the base has replaced all earlier ones. The
+     * current segment must therefore not name a predecessor, whose end the next start could not
+     * check. */
     if (manifest_segments(&rewrite->manifest) == 2)
         journal_follow(journal, &(struct journal_end){ 0 });
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);

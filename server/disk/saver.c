@@ -5,8 +5,7 @@
  *     NOT_WANTED   --- it failed ----------------------------------> WANTED_AGAIN
  *     WANTED_AGAIN --- the delay is over, or there is space -------> WANTED_NOW
  *
- * A journal without a base wants a rewrite as well, without being asked (waits_for_base), unless
- * one is wanted again. */
+ * A journal without a base also causes a rewrite (waits_for_base), unless one is wanted again. */
 #include "server/disk/saver.h"
 
 #include <errno.h>
@@ -43,13 +42,13 @@ enum task {
     TASK_NONE,
     TASK_SAVE, /* a snapshot */
     TASK_BASE, /* the base of the rewrite, which is in REWRITE_BASE */
-    TASK_VOID, /* a base that nobody needs any more: it was cancelled, and has not ended yet */
+    TASK_VOID, /* an unneeded base: it was cancelled, and has not ended yet */
 };
 
 enum want { NOT_WANTED, WANTED_AGAIN, WANTED_NOW };
 
-/* When failed tasks are tried again, both at the same time. If the disk was full, that is earlier
- * once there is more space. */
+/* When failed tasks are tried again, both at the same time: after a delay or, if the disk was full,
+ * as soon as there is more space. */
 struct retry {
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
     bool full;
@@ -95,7 +94,7 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* An error counts as no free space: then the delay decides. */
+/* Returns 0 on an error: then the delay decides. */
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
@@ -103,7 +102,7 @@ static uint64_t free_bytes(void)
     return bytes;
 }
 
-/* Retries after at most that time what is not wanted now. */
+/* Retries a task that is not wanted now, after at most that time. */
 static void retry_later(struct saver *saver, enum want *want, int64_t most, int error)
 {
     struct retry *retry = &saver->retry;
@@ -157,8 +156,8 @@ static bool retry_is_due(struct saver *saver)
     int64_t now = clock_mono_usec();
     if (now >= retry->at_usec) return true;
     if (!retry->full || now < retry->check_usec) return false;
-    /* Other programs change the free space a little all the time, and an attempt at a large base is
-     * expensive, so an eighth more space is required. */
+    /* Require an eighth more space: other programs change the free space a little all the time, and
+     * an attempt at a large base is expensive. */
     uint64_t space = free_bytes();
     if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
     retry->check_usec = now + RETRY_USEC;
@@ -188,7 +187,7 @@ static void report_saving(void *ctx, uint64_t keys)
     if (persist->works != NULL) persist->works(persist->ctx);
 }
 
-/* Writes the store at once, without a child. 0 or an errno. */
+/* Writes the store at once, without a child. Returns 0 or an errno. */
 static int write_inline(struct saver *saver, const char *what, const char *path,
                         struct base_size *size)
 {
@@ -226,7 +225,7 @@ const struct persist_counts *saver_saves(const struct saver *saver)
     return &saver->saves;
 }
 
-/* The result of the child will be ignored. */
+/* Makes the child's result be ignored. */
 static void cancel_child(struct saver *saver)
 {
     child_cancel(saver->child);
@@ -251,7 +250,7 @@ static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
     return base_write(task->store, task->path, &task->options, size);
 }
 
-/* Forks a child that writes the store, for this task. 0 or an errno. */
+/* Forks a child that writes the store, for this task. Returns 0 or an errno. */
 static int fork_child(struct saver *saver, enum task task, const char *path)
 {
     struct base_task base = { saver->store, path, options_of(saver) };
@@ -366,7 +365,7 @@ static void rewrite_failed(void *ctx, const char *step, int error)
     bool restarts = rewrite_restarts(saver->rewrite);
     if (restarts) saver->w.base_failed(saver->w.ctx, error);
     count_failure(&saver->rewrites);
-    /* Each attempt at an ordinary rewrite leaves a segment. */
+    /* Retry rarely, because each attempt at an ordinary rewrite leaves a segment. */
     retry_later(saver, &saver->rewrite_want, restarts ? RETRY_MOST_USEC : RARELY_USEC, error);
     log_retry(saver, REWRITING, step, error);
 }
@@ -419,7 +418,8 @@ void saver_drop_rewrite(struct saver *saver)
     saver->rewrite_want = NOT_WANTED;
 }
 
-/* Starts at the end of the turn: the command may be part of a transaction, which is one record. */
+/* Starts at the end of the turn, because the command may be part of a transaction, which is one
+ * record. */
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on)
 {
     if (is_rewriting(saver)) return PERSIST_REWRITING;
@@ -437,7 +437,7 @@ void saver_hurry_rewrite(struct saver *saver)
     if (saver->rewrite_want == WANTED_AGAIN) saver->rewrite_want = NOT_WANTED;
 }
 
-/* Does the journal need a base while none is being written? It will be tried again. */
+/* Does the journal need a base that is not being written? A rewrite will be tried again. */
 static bool waits_for_base(const struct saver *saver, const struct journal *journal)
 {
     return journal != NULL && journal_state(journal) == JOURNAL_NEEDS_BASE && !is_rewriting(saver);

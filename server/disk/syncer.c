@@ -63,7 +63,7 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* After an error a further sync may succeed although bytes were lost, so do not try one. */
+/* After an error a further sync may succeed although bytes were lost, so none is tried. */
 static void run_sync(struct syncer *syncer)
 {
     struct order order = syncer->sync;
@@ -174,7 +174,8 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = syncer->blocks.waits = false; /* they were for the retired file */
+        syncer->sync.waits = syncer->blocks.waits = false; /* these orders were for the retired
+                                                            * file */
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };

@@ -1,12 +1,13 @@
 /* background: see background.h.
  *
- * The budget of a turn is 100 us or, if the last turn left work undone, the time that everything
- * else took since the last slice, but at least 100 us and at most 500 us. So a client that waits
- * for each reply before it sends the next request loses 100 us per request, and under a load of
- * many requests per turn the background gets half of the time. If turns are long, 500 us may be too
- * small a share to keep up. So after each half second in which every turn left work undone, the
- * budget's limit grows by the time that everything else took, up to four times that. After
- * clock_step the turn has no limit: it finishes all work.
+ * The budget of a turn is 100 us. If the last turn left work undone, it is the time that everything
+ * else took since the last slice, within 100 us and 500 us. A client that waits for each reply
+ * before it sends the next request thus loses 100 us per request, and under a load of many requests
+ * per turn the background takes half of the time.
+ *
+ * If turns are long, 500 us may be too small a share to keep up. After each half second in which
+ * every turn left work undone, the budget's limit therefore grows by the time that everything else
+ * took, up to four times that. After clock_step a turn has no limit: it finishes all work.
  *
  * Slices take turns in batches of about 20 us, so that none starves. The batch size of each slice
  * is adapted to its measured speed, because the cost of a unit differs between slices. */

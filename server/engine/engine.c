@@ -75,7 +75,7 @@ void engine_configure(struct engine *engine)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Must the request wait: for the end of a pause or of the server, or until a key has settled? */
+/* Must the request wait for the end of a pause or of the server, or until a key has settled? */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
     const struct command *row = call->command.row;
@@ -115,7 +115,8 @@ static void run_call(struct engine *engine, struct call *call)
     struct observer *observer = engine->observer;
     unsigned flags = call->command.row->flags;
     struct txn *txn = call->txn;
-    /* On a replica, only commands that write remove expired data: the master sends the removals. */
+    /* On a replica, only commands that write remove expired data; otherwise the master sends the
+     * removals. */
     txn->on_replica = engine->role.replica;
     txn->no_purge = engine->role.replica && !(flags & WRITE);
     txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
@@ -134,9 +135,9 @@ void engine_call(struct engine *engine, struct call *call)
     run_call(engine, call);
 }
 
-/* Blocks a call that found nothing. Not if a message about an expired key has closed its session:
- * an element served to it would be lost. A call for a prefix may have changed keys under it, by
- * moving dead elements, before its client was in the queue to be made ready. */
+/* Blocks a call that found nothing; but not if a message about an expired key has closed its
+ * session, because an element served to it would be lost. A call for a prefix may have changed keys
+ * under it, by moving dead elements, before its client was in the queue to be made ready. */
 static void block_caller(struct engine *engine, struct call *call)
 {
     if (session_is_over(call->session)) {
@@ -178,7 +179,8 @@ static void run_alone(struct engine *engine, struct call *call)
     if (block.count > 0) block_caller(engine, call);
     if (blocked_pending(engine->blocked)) unblock_ready(engine);
 
-    /* CLOCK has its reply, and the next request runs, after everything that is due on the way. */
+    /* CLOCK receives its reply, and the next request runs, only after all work that is due on the
+     * way. */
     if (engine->clock->moves) {
         store_work_advance(engine->work);
         resp_integer(call->out, clock_now(engine->clock));
@@ -195,8 +197,8 @@ void engine_answered(struct session *session)
     session->out.mute = session->reply_mode == REPLY_OFF || session->reply_mode == REPLY_SKIPPING;
 }
 
-/* Is this a word with which lines of HTTP begin? The first letter is tested by itself, because many
- * frequent commands are as long as these words. */
+/* Is this one of the words with which lines of HTTP begin? The first letter is tested on its own,
+ * because many frequent commands are as long as these words. */
 static bool is_http_word(struct bytes word)
 {
     if (word.len == 0) return false;

@@ -20,8 +20,8 @@ enum {
 
 /* Replies with the error, whose %s becomes `detail`, or the command's name if that is NULL. All
  * gates refuse through this function, so it alone ends a MULTI or makes its EXEC fail. A refused
- * EXEC replies EXECABORT with the error inside, or the error alone if `is_plain`. Always true, so
- * that a gate returns it. */
+ * EXEC replies with EXECABORT and the error inside, or with the error alone if `is_plain`. Always
+ * returns true, so that a gate can return the result. */
 static bool refuse_with(struct engine *engine, struct call *call, enum error error,
                         const char *detail, bool is_plain)
 {
@@ -142,10 +142,9 @@ bool gates_refuse(struct engine *engine, struct call *call)
         if (verdict != ACL_ALLOWED) return refuse(engine, call, rights_error(verdict));
     }
 
-    /* The server that has the data: all keys must be in one slot, and a replica may refer to its
-     * master. It does so for clients that asked for it: for writes and, unless they sent READONLY,
-     * for reads. */
-    unsigned flags = multi_flags(call); /* for EXEC with those of its queue */
+    /* The location of the data: all keys must be in one slot, and a replica may refer clients that
+     * asked for it to its master, for writes and, unless they sent READONLY, for reads. */
+    unsigned flags = multi_flags(call); /* for EXEC, includes those of its queue */
     if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
         return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
                               NULL);
@@ -153,8 +152,8 @@ bool gates_refuse(struct engine *engine, struct call *call)
         ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica)))
         return refuse_by_reference(engine, call);
 
-    /* Writes: can they be kept in memory, on disk, on replicas? PING is refused as well while
-     * nothing can be persisted, so that monitoring notices. */
+    /* Writes: can memory, disk and replicas keep them? While nothing can be persisted PING is
+     * refused, too, so that monitoring notices. */
     if (memory_limit_refuses(engine, call, flags)) return refuse(engine, call, ERR_OOM);
     if (flags & (WRITE | REFUSED_WITH_WRITES)) {
         const char *fault = gates_persist_fault(engine);
@@ -165,7 +164,7 @@ bool gates_refuse(struct engine *engine, struct call *call)
         if (gates_lacks_replicas(engine)) return refuse(engine, call, ERR_NOREPLICAS);
     }
 
-    /* The state of the client, and of the server. */
+    /* The states of the client and of the server. */
     if (session->subscriber != NULL && !(row->flags & WHILE_SUBSCRIBED) &&
         !resp_has_push(&session->out) && session_subscriptions(session) > 0)
         return refuse(engine, call, ERR_SUBSCRIBED);

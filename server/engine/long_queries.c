@@ -38,7 +38,7 @@ void long_queries_free(struct long_queries *queries)
     mem_free(queries);
 }
 
-/* The session's wait has ended: it has its answer, or is being closed. */
+/* Call when the session's wait has ended, because it has its reply or is being closed. */
 static void forget_asked(void *ctx)
 {
     struct asked *asked = ctx;

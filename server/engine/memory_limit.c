@@ -37,7 +37,7 @@ static void note_limit(struct engine *engine)
         stopwatch_end(stopwatch, now);
 }
 
-/* Evicts up to `most` keys. False: no key may be evicted. */
+/* Evicts up to `most` keys. Returns false if no key may be evicted. */
 static bool evict_keys(struct engine *engine, size_t most)
 {
     const struct evict_how how = {
@@ -59,9 +59,9 @@ static bool evict_keys(struct engine *engine, size_t most)
     return able;
 }
 
-/* A call evicts a few keys; the background does the rest, so that no client waits for all of it. A
+/* A call evicts a few keys, and the background the rest, so that no client waits for all of it. A
  * replica evicts nothing, because the effects that its master sends need the master's data. Nothing
- * is evicted during a pause either; the call itself may be delayed by it. */
+ * is evicted during a pause, either, which may delay the call itself. */
 static bool out_of_memory(struct engine *engine)
 {
     if (mem_is_short()) return true; /* the system has no more */

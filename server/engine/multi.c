@@ -13,7 +13,7 @@
 
 STAILQ_HEAD(queue, saved_call);
 
-/* Flags that permit something; all others restrict. */
+/* Flags that permit something. All others restrict. */
 enum { PERMISSIONS = STALE | LOADING };
 
 struct multi {

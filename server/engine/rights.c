@@ -53,7 +53,7 @@ enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl
         note_refusal(engine, call, &refusal, verdict, at);
         return verdict;
     }
-    bool follows_patterns = false; /* to keys that it does not name, as SORT does */
+    bool follows_patterns = false; /* to keys that the call does not name, as SORT does */
     for (int i = 0; i < KEY_SPECS_MAX; i++) {
         const struct key_spec *spec = &call->command.row->specs[i];
         follows_patterns |= spec->flags != 0 && spec->find == KEYS_ANYWHERE;

@@ -99,8 +99,8 @@ static void free_postponed(struct settling *settling)
     }
 }
 
-/* The key has no expired members left: delayed sessions continue, and blocked clients are served
- * (after the pause, if there is one). */
+/* Ends the delays for a key without expired members: delayed sessions continue, and blocked clients
+ * are served (after a pause, if there is one). */
 static void settling_end(struct settle *settle, struct settling *settling)
 {
     const struct engine *engine = settle->engine;

@@ -1,8 +1,8 @@
 /* store_work: see store_work.h. A timerfd and slices of background work.
  *
  * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
- * loop when the system clock is set. While the clock is held, the timer is not armed: the turn in
- * which a command moves the clock does the work that becomes due. */
+ * loop when the system clock is set. While the clock is held, the timer is not armed, because the
+ * turn in which a command moves the clock does the work that becomes due. */
 #include "server/engine/store_work.h"
 #include "server/disk/persist.h"
 #include "server/engine/memory_limit.h"
@@ -38,8 +38,8 @@ struct store_work {
     int fd;
 };
 
-/* The timer has fired, or (ECANCELED) the system clock was set. In both cases the end of this turn
- * reads the clock, does the work that is due and arms the timer again. */
+/* Called when the timer has fired, or (ECANCELED) the system clock was set. In both cases the end
+ * of this turn reads the clock, does the due work and arms the timer again. */
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
@@ -63,8 +63,8 @@ static void on_step(void *ctx)
     if (work->engine->persist != NULL) persist_end_record(work->engine->persist);
 }
 
-/* The system clock was set. Deadlines of data are absolute and stay; timeouts, pauses, leases
- * and rights to refresh are spans of time and move with the clock. */
+/* Called when the system clock was set. Deadlines of data are absolute and stay; timeouts, pauses,
+ * leases and rights to refresh are spans of time and move with the clock. */
 static void on_set(void *ctx, msec by)
 {
     struct store_work *work = ctx;
@@ -79,7 +79,7 @@ static void on_set(void *ctx, msec by)
         leases->quiet_until += by;
         blocked_ready_type(engine->blocked, TYPE_LEASE); /* some wait for that instant */
     }
-    /* A replica gets its master's ends of leases. */
+    /* A replica receives the ends of leases from its master. */
     if (!engine->loading && !engine->role.replica && leases->until >= now - by) {
         struct txn txn;
         txn_begin(&txn, engine->store, now, FROM_EXPIRY);
@@ -111,7 +111,7 @@ static bool wait_slice(void *ctx, size_t amount)
 }
 
 /* Most slices can make keys ready: expiry may add an entry to a policy's log (EXPIRED TO), eviction
- * may delete a stream that clients read. Other parts of the server do too, such as the role when
+ * may delete a stream that clients read. So can other parts of the server, such as the role when
  * there are enough replicas for leases. */
 static bool serve_woken(void *ctx)
 {
@@ -122,8 +122,8 @@ static bool serve_woken(void *ctx)
     return !blocked_pending(blocked); /* during a pause, keys stay ready */
 }
 
-/* Must work that publishes events wait for subscribers? Not if its data takes memory that others
- * need. */
+/* Must work that publishes events wait for subscribers? It need not if its data occupies memory
+ * that others need. */
 static bool is_paced(struct engine *engine, msec now)
 {
     return pace_holds(&engine->pace, now) && !memory_limit_exceeded(engine);
@@ -146,8 +146,8 @@ static bool expire_slice(void *ctx, size_t amount)
 }
 
 /* Only the master removes a replica's expired keys. While the link is down, many may become
- * overdue; hiding them early makes the next count fast. A replica that keeps up has nothing to do
- * here. */
+ * overdue; hiding them early makes the next count fast. A replica that keeps up has nothing to
+ * hide. */
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
@@ -280,7 +280,7 @@ static void work_at(struct store_work *work, msec at)
     background_turn(work->background);
 }
 
-/* What is due at an instant may make more due later, at the same instant or the next, so look again
+/* Work that is due at an instant may make more due, at the same instant or the next, so look again
  * after each. Work that can't be done now, on a replica for example, does not stop the clock. */
 void store_work_advance(struct store_work *work)
 {
@@ -322,7 +322,8 @@ void store_work_wake_at(struct store_work *work, msec due)
     int rc;
     do {
         rc = timerfd_settime(work->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
-    } while (rc < 0 && errno == ECANCELED); /* ECANCELED: the system clock was set; reported once */
+    } while (rc < 0 && errno == ECANCELED); /* ECANCELED says, once, that the system clock was
+                                             * set */
     ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
     work->armed = due;
 }

@@ -40,7 +40,7 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     return block.count == 0;
 }
 
-/* Then its wait ends, as it will when the end of its input is read. */
+/* A client that has gone need not be served: its wait ends when the end of its input is read. */
 static bool has_gone(struct session *session)
 {
     if (session->has_gone == NULL || !session->has_gone(session)) return false;
@@ -56,7 +56,7 @@ void unblock_ready(struct engine *engine)
     bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
     if (paused && !engine->role.replica) return;
     while (blocked_next_try(engine->blocked, &try)) {
-        /* A lease that it got would be lost until its end. */
+        /* A lease granted to it would be lost until its end. */
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
@@ -75,7 +75,7 @@ void unblock_ready(struct engine *engine)
         bool reads = try.call->command.row->flags & READONLY;
         txn.no_expiry = txn.no_purge = engine->role.replica && reads;
         /* A run can answer the client if the key has the right type, or if the client wants an
-         * error if it has not. */
+         * error otherwise. */
         const struct entry *entry = try.is_prefix ? NULL : txn_find(&txn, try.key);
         if (entry == NULL && !try.is_prefix) blocked_skip_missing(engine->blocked);
         bool has_type = entry != NULL && entry->object.type == try.type;
@@ -95,7 +95,7 @@ static void reply_nothing(struct session *session)
     reply_no_answer(&session->out, blocked_no_answer(session));
 }
 
-/* Replies with the error; NULL: as at its timeout. */
+/* Replies with the error or, if that is NULL, as at its timeout. */
 static void unblock(struct engine *engine, struct session *session, const enum error *error)
 {
     struct call_time time = { 0 };
@@ -140,8 +140,8 @@ size_t unblock_due(struct engine *engine, size_t most)
     struct blocked *blocked = engine->blocked;
     size_t count = 0;
     /* Data that expires in the same millisecond as a timeout comes first, because the client may
-     * wait for its entry in a log. So a burst of expiry delays only timeouts of that millisecond.
-     */
+     * wait for its entry in a log. A burst of expiry thus delays only timeouts of that
+     * millisecond. */
     bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
     msec until = expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
     for (; count < most; count++) {

@@ -181,7 +181,7 @@ void figures_read(struct figures *figures, const struct server_context *context,
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-/* A name has the thing counted, then its unit; counters end in _total
+/* A name consists of the thing counted, then its unit; counters end in _total
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
  * compares them. */
 

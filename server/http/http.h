@@ -8,10 +8,9 @@
  * connections, login checks users. site, which knows of none of these, replies to a request with
  * metrics (Prometheus), state (JSON for the page in page/) or why (the page's question about a
  * key). Metrics and state read figures, which reads the reports that INFO reads. history keeps the
- * last five minutes, survey counts keys in background
- * slices on demand. Requests change nothing, so they are answered inside the loop's callbacks, even
- * while data is being loaded or a script runs long. Start with site.h; doc/metrics.md is the page
- * for users.
+ * last five minutes, survey counts keys in background slices on demand. Requests change nothing, so
+ * they are answered inside the loop's callbacks, even while data is being loaded or a script runs
+ * long. Start with site.h; doc/metrics.md is the page for users.
  *
  * May use: conf server/engine/acl server/admin server/admin/client server/base server/cmd/call
  * server/net server/engine/observe server/disk server/engine/react server/replica

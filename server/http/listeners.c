@@ -27,8 +27,9 @@ static void resume_accepting(evutil_socket_t fd, short what, void *server)
     evhttp_foreach_bound_socket(server, resume_one, NULL);
 }
 
-/* Retrying at once would spin, because the connection stays ready. This listener may be gone when
- * the pause ends, so all listeners of the server are resumed. `server`: evhttp passes itself. */
+/* Pause, because the connection stays ready and retrying at once would spin. This listener may no
+ * longer exist when the pause ends, so all listeners of the server are resumed. `server` is the
+ * evhttp, which passes itself. */
 static void on_accept_error(struct evconnlistener *listener, void *server)
 {
     const struct timeval pause = { .tv_usec = RETRY_USEC };
@@ -114,5 +115,5 @@ bool listeners_open(struct evhttp *server, const struct host_names *names, const
         if (len > 0 && !listen_on(server, names, word, port, why, why_size)) return false;
     }
     evhttp_foreach_bound_socket(server, count_bound, &count);
-    return count > 0; /* else `why` has the reason for the last address */
+    return count > 0; /* otherwise `why` is the reason for the last address */
 }

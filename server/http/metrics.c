@@ -112,7 +112,8 @@ static void write_errors(struct report *report)
                 "Errors of commands, by the first word of the reply.");
     dict_iter_begin(&iter, &report->context->observer->errors);
     while ((error = dict_iter_next(&iter)) != NULL) {
-        /* Scripts can make up codes: only the usual ones get a label, to bound their number. */
+        /* Scripts can invent codes, so only the usual ones become labels, which bounds the labels'
+         * number. */
         struct bytes code = blob_view(error->code);
         size_t usual = 0;
         while (usual < code.len &&
@@ -209,7 +210,7 @@ static void write_oldest_due(void *ctx, const struct surveyed *dehydrator)
     prom_real(&report->prom, &labels, (double)dehydrator->oldest_due / 1e3);
 }
 
-/* As lag_bounds, but few, because each dehydrator has them, and up to hours. */
+/* Like lag_bounds, but few, because each dehydrator has them, and up to hours. */
 static const char *const late_bounds[] = { "0.001",  "0.004",   "0.016",   "0.064",
                                            "0.256",  "1.024",   "4.096",   "16.384",
                                            "65.536", "262.144", "1048.576" };

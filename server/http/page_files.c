@@ -1,5 +1,5 @@
 /* page_files: see page_files.h. The Makefile builds this file without link-time optimization, which
- * does not see symbols of the assembler. */
+ * does not see the assembler's symbols. */
 #include "server/http/page_files.h"
 
 #include "server/http/page_bytes.h"

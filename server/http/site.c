@@ -47,8 +47,8 @@ static void refuse(struct site_reply *reply, int status, const char *reason, con
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* An address or "localhost", and not a name that a foreign name server could point here (DNS
- * rebinding). */
+/* Is it an address or "localhost", and not a name that a foreign name server could direct here (DNS
+ * rebinding)? */
 static bool is_own_host(struct bytes host)
 {
     size_t len = 0;

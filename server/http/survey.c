@@ -16,7 +16,7 @@ enum {
     REST = 20, /* the pause, as a multiple of the time that a survey worked */
 };
 
-/* Those whose first due element has waited longest, the longest first. */
+/* The dehydrators whose first due element has waited longest, the longest first. */
 struct longest {
     struct surveyed_name at[SURVEY_LONGEST];
     msec since[SURVEY_LONGEST];
@@ -24,7 +24,7 @@ struct longest {
 };
 
 struct pass {
-    struct outlook **outlooks;     /* of each database; NULL: it has no keys */
+    struct outlook **outlooks;     /* of each database; NULL if it contains no keys */
     struct surveyed_names names;   /* of dehydrators */
     struct surveyed_names drained; /* of dehydrators that have become empty; not in `names` */
     struct surveyed_names streams; /* that have groups */
@@ -39,7 +39,7 @@ struct survey {
     struct pass result, running;
     bool ready, active;
     unsigned db;                     /* of the running pass: the database that is being counted */
-    uint64_t cursor;                 /* of its scan of drained dehydrators; 0: it has not begun */
+    uint64_t cursor;                 /* of its scan of drained dehydrators; 0 before it begins */
     int64_t worked_usec, ended_usec; /* of the last pass; the second one is monotonic */
 };
 
@@ -121,7 +121,8 @@ static void note_drained(void *ctx, struct bytes key, const struct delivery_tall
         surveyed_names_note(&pass->drained, survey->db, key);
 }
 
-/* Notes dehydrators of the current database that have become empty. True: all are noted. */
+/* Notes dehydrators of the current database that have become empty. Returns true when all are
+ * noted. */
 static bool scan_drained(struct survey *survey, size_t steps)
 {
     const struct drained *drained = store_database(survey->store, survey->db)->drained;
@@ -134,8 +135,8 @@ static bool scan_drained(struct survey *survey, size_t steps)
     return drained == NULL;
 }
 
-/* Counts some keys of the current database. After its last key continues with the next database;
- * after the last database the pass is the new result. */
+/* Counts some keys of the current database. After its last key, continues with the next database;
+ * after the last database, makes the pass the new result. */
 static void step(struct survey *survey, size_t steps)
 {
     const struct store *store = survey->store;
@@ -245,7 +246,7 @@ static const struct object *look_up(const struct survey *survey, const struct su
     return entry == NULL || entry_expired(ks, entry, now) ? NULL : &entry->object;
 }
 
-/* Returns false if the key has another value, or neither a value nor counts. */
+/* Returns false if the key now has another type, or neither a value nor counts. */
 static bool read_dehydrator(const struct survey *survey, const struct surveyed_name *name, msec now,
                             struct surveyed *found)
 {

@@ -1,9 +1,9 @@
 /* visitors: see visitors.h.
  *
- * libevent does not report when its HTTP server closes a connection, but it removes the callbacks
- * of the bufferevent then. So each visitor holds a reference to its bufferevent and checks whether
- * it still has callbacks. The socket, which the HTTP server has shut down, is closed with the last
- * reference. */
+ * libevent does not report when its HTTP server closes a connection, but removes the callbacks of
+ * the bufferevent then. Each visitor therefore holds a reference to its bufferevent and checks
+ * whether it still has callbacks. The socket, which the HTTP server has shut down, is closed with
+ * the last reference. */
 #include "server/http/visitors.h"
 
 #include <event2/bufferevent.h>
@@ -123,9 +123,8 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
         release(visitors);
     }
 
-    /* A handshake may block the loop for ten milliseconds. The pause after it leaves most of
-     * the time to clients.
-     */
+    /* A handshake may block the loop for ten milliseconds. The pause after it leaves most of the
+     * time to clients. */
     if (visitors->tls != NULL) {
         evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);
         loop_timer_set(visitors->accept, VISITORS_SHAKE_USEC);

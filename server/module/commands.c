@@ -37,7 +37,7 @@ static const struct command_group *const collection_groups[] = {
     &geo_commands,           &geo_search_commands,
 };
 
-/* BZTSMOVE pushes to a list, and lists belong to the host; the keys of the next two cannot be found
+/* BZTSMOVE pushes to a list, and lists belong to the host. The keys of the next two can't be found
  * by position alone, and those of the last two not at all: the host lets a command open only the
  * keys that it names. */
 static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER",
@@ -179,8 +179,7 @@ static void run_of_client(RedisModuleCtx *ctx, int flags, RedisModuleString **ar
     call->out = &out;
     call->block = may_block ? &request : NULL;
     open_all(&lent, ctx, call, argv);
-    /* On a master even a read removes expired members, which needs keys that are open for writing.
-     */
+    /* On a master even a read removes expired members, for which keys must be open for writing. */
     if (!lent.writes && lent_keys_overdue(&lent, now)) {
         lent_keys_take_back(&lent);
         due_values_remove_overdue(ctx, &lent, now);

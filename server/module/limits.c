@@ -1,6 +1,7 @@
-/* limits: see limits.h. For each call a store with one database gets a copy of the host's string,
- * so that the functions in server/cmd run as in the daemon. The new string goes back by a SET of
- * the host, which replicas and the append-only file get, and whose events report the deadline. */
+/* limits: see limits.h. For each call a store with one database receives a copy of the host's
+ * string, so that the functions in server/cmd run as in the daemon. A SET of the host writes the
+ * new string back. Replicas and the append-only file receive that SET, and its events report the
+ * deadline. */
 #include "server/module/limits.h"
 
 #include "server/cmd/call/call.h"

@@ -1,5 +1,5 @@
-/* slices: see slices.h. The host's callbacks have no argument for our data, so the state is
- * static. */
+/* slices: see slices.h. The state is static, because the host's callbacks have no argument for our
+ * data. */
 #include "server/module/slices.h"
 
 #include "server/module/api/imported_slots.h"
@@ -24,7 +24,7 @@ enum {
     VALUES_USEC = 50,   /* at least, for values of keys that are about to expire */
     BATCH = 16,         /* keys or members between two readings of the clock */
     READS = 4,          /* batches of names between two readings */
-    /* A slice leaves at most this many for the next one: clients that write faster have to wait. */
+    /* A slice leaves at most this many for the next one: clients that write faster must wait. */
     POLICIES_WAITING = 1024, /* keys */
     NAMES_WAITING = 1 << 16,
     SOON_MSEC = 1,       /* the shortest timer of the host */
@@ -116,7 +116,7 @@ static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 {
     do {
         msec now = redis.Milliseconds();
-        for (size_t i = 0, done; i < BATCH; i += done) { /* done: about how much work it was */
+        for (size_t i = 0, done; i < BATCH; i += done) { /* done: roughly how much work it was */
             done = 0;
             if (!due_at_before(volatile_keys_next(&here.known), due_values_next()))
                 done = due_values_run(ctx, now);
@@ -139,11 +139,11 @@ static struct due_at next_of_policies(void)
     return earlier(key_policies_next(), read_ahead_next());
 }
 
-/* Should this turn have no slice? The host writes replies after the event in which slices run. So
- * if the short turn after a slice had one too, a client whose request came during the first slice
- * would wait for both. A turn in which the host's cron ran has none either, because cron may take
- * milliseconds. But one of two turns has a slice. With policies every turn has one, because a
- * policy applies right after a write, and values must be copied before their keys expire. */
+/* Should this turn have no slice? The host writes replies after the event in which slices run. If
+ * the short turn after a slice had one too, a client whose request came during the first slice
+ * would wait for both. Nor does a turn in which the host's cron ran have one, because cron may take
+ * milliseconds. But one of two turns always has a slice. With policies every turn has one, because
+ * a policy applies right after a write, and values must be copied before their keys expire. */
 static bool leaves_turn_to_replies(void)
 {
     bool leaves = !here.left_turn && node_policies()->count == 0 &&
@@ -250,8 +250,9 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     read_ahead_swap((unsigned)swap->first, (unsigned)swap->second);
 }
 
-/* Each loaded key has an event, so no scan is needed. But a replica may load its master's data into
- * a second place and keep its own if that fails, so it scans its keys afterwards. */
+/* Each loaded key causes an event, so no scan is needed. The exception is a replica: it may load
+ * its master's data into a second place and keep its own if that fails, so it scans its keys
+ * afterwards. */
 static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -266,7 +267,7 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     scan_keys_begin(&here.scan);
 }
 
-/* Only with policies, because every write has such an event. */
+/* Only with policies, because every write causes such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
     (void)class;
@@ -275,7 +276,7 @@ static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModu
     return API_OK;
 }
 
-/* Each key of the scan, and each key that is opened to check its deadline. */
+/* Called for each key of the scan, and each key that is opened to check its deadline. */
 static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key)
 {
     due_values_note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), key);

@@ -11,7 +11,7 @@
 enum { FIGURES = 14, NEVER_DUE = -1 };
 
 struct figure {
-    const char *name; /* in EXPIRED.STATS; INFO has "_" for "-" */
+    const char *name; /* in EXPIRED.STATS; INFO writes "_" for "-" */
     long long value;
 };
 

@@ -1,6 +1,6 @@
 /* byte_ring: see byte_ring.h. Positions count bytes since the beginning and never wrap. They are
- * exchanged with sequential consistency: a thread that publishes and then checks whether the other
- * one sleeps must not miss that it has just fallen asleep. */
+ * exchanged with sequential consistency: a thread that publishes, and then checks whether the other
+ * one sleeps, must not miss that it has just fallen asleep. */
 #include "server/net/byte_ring.h"
 
 #include <stdatomic.h>
@@ -12,12 +12,12 @@
 
 enum { LINE = 64, HEAD = 8, SKIPPED = -1 };
 
-/* Each group has a cache line of its own, so that the threads do not take turns with one. */
+/* Each group has a cache line of its own, so that the threads do not pass one back and forth. */
 struct byte_ring {
     char *data;
     size_t size;
     _Alignas(LINE) size_t put;   /* of the thread that puts: the end of its records, */
-    size_t room_until;           /* and the end of the room that it knows of */
+    size_t room_until;           /* and the end of the free room that it knows of */
     _Alignas(LINE) size_t taken; /* of the thread that takes: the end of what it has taken, */
     size_t known;                /* and of the records that it knows of */
     _Alignas(LINE) atomic_size_t published;

@@ -1,7 +1,7 @@
-/* client: see client.h. A connection is three parts that do not know one another: transport moves
- * its bytes, requests parses and runs what it asks for, limits closes or slows it down. This file
- * connects them. It accepts and ends connections, decides which user a connection has, and sends
- * replies once the journal has the changes that they reveal.
+/* client: see client.h. A connection consists of three parts that do not know one another:
+ * transport moves its bytes, requests parses and runs its requests, limits slows it down or closes
+ * it. This file joins them. It accepts and ends connections, decides which user a connection
+ * belongs to, and sends replies once the journal contains the changes that they reveal.
  *
  * The states of a connection are those of its session (session_state.h):
  *
@@ -24,7 +24,7 @@
  *                 v
  *               freed
  *
- * SHAKING  The client is unknown, and nothing of it is parsed. The transport shakes hands, or waits
+ * SHAKING  The client is unknown, and its input is not parsed. The transport shakes hands, or waits
  *          for its turn to do so. A refusal or a loss dooms it.
  * SERVING  Input is read. Complete requests run at the end of the turn in which they were read, or
  *          are scheduled for the next one (enum requests_state).
@@ -88,8 +88,8 @@ static const char TOO_MANY[] = "-ERR max number of clients reached\r\n";
 enum output_state {
     OUTPUT_REST,      /* nothing to send, or the socket is full: in no list */
     OUTPUT_TO_WRITE,  /* send_output is due at the end of this turn */
-    OUTPUT_HELD,      /* it is due once the journal has the changes that the output reveals */
-    OUTPUT_SUSPENDED, /* it is due once the request that runs turns inside has ended */
+    OUTPUT_HELD,      /* due once the journal contains the changes that the output reveals */
+    OUTPUT_SUSPENDED, /* due once the request that runs turns inside has ended */
     OUTPUT_STATES,
 };
 
@@ -105,7 +105,7 @@ struct client {
     struct requests requests;
     struct limits limits;
     struct outbuf out;
-    const struct client_source *source; /* NULL if it only sends replies */
+    const struct client_source *source; /* NULL if the client only receives replies */
     char *local; /* the address that the client connected to, and after its NUL session.peer */
     int64_t born_usec; /* monotonic */
     size_t out_peak;   /* most bytes of unsent replies in the last second or so */
@@ -122,7 +122,7 @@ struct clients {
     size_t count;
     size_t doomed; /* number of clients to close at the end of this turn */
     uint64_t last_id;
-    int64_t refusals_usec;    /* monotonic; no refused TLS handshake is logged before */
+    int64_t refusals_usec;    /* monotonic: until then, no refused TLS handshake is logged */
     size_t refusals_unlogged; /* refused handshakes since the last log line */
 };
 
@@ -190,7 +190,7 @@ static void end_lost(struct client *client, struct bytes why)
     doom(client);
 }
 
-/* Closes a client before its session begins. Anybody could fill the log, so only one line per
+/* Closes a client before its session begins. Since anybody could fill the log, only one line per
  * interval is written; it counts the others. */
 static void refuse_client(struct client *client, struct bytes why)
 {
@@ -211,7 +211,7 @@ static void refuse_client(struct client *client, struct bytes why)
     all->refusals_unlogged = 0;
 }
 
-/* Closes a client that begins a TLS handshake on a port without TLS. True if it did. */
+/* Closes a client that begins a TLS handshake on a port without TLS, and returns true if it did. */
 static bool refuse_tls(struct client *client, const char *data, size_t len)
 {
     if (data[0] != TLS_FIRST_BYTE || len < 3 || data[1] != 3) return false;
@@ -235,7 +235,7 @@ static void read_input(struct client *client)
             if (!refused) requests_got(&client->requests, &room, (size_t)got);
         } else if (got == 0) {
             /* Requests that arrived before the end of file are still answered. */
-            session_close(&client->session); /* a waiting client could not get its reply */
+            session_close(&client->session); /* the reply to a waiting client could not be sent */
             /* Stop polling: the socket stays readable at end of file. */
             want(client, transport_waits_for_room(&client->transport));
             list_to_write(client);
@@ -300,7 +300,7 @@ static void on_readable(struct transport *transport)
     read_input(client_with(transport));
 }
 
-/* Not now: this turn's changes must reach the journal first. */
+/* Do not write now: this turn's changes must reach the journal first. */
 static void on_writable(struct transport *transport)
 {
     list_to_write(client_with(transport));
@@ -457,8 +457,8 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
 {
-    /* The buffer of a new socket has room for the line. An error means that the peer has closed,
-     * which does not matter here. */
+    /* The buffer of a new socket can hold the line. An error means that the peer has closed, which
+     * does not matter here. */
     ssize_t ignored = write(fd, line, strlen(line));
     (void)ignored;
     close(fd);
@@ -468,7 +468,7 @@ static void refuse_connection(struct clients *all, int fd, const char *line)
 void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
                     enum client_port port)
 {
-    /* Over maxclients, a TLS client gets no error, as in Redis: it could only read one after a
+    /* Over maxclients, a TLS client receives no error, as in Redis: it could read one only after a
      * handshake, which costs too much here. */
     if (all->count >= (size_t)all->w.conf->maxclients) {
         refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
@@ -545,7 +545,7 @@ static ssize_t send_chunks(struct client *client, const struct iovec *chunks, in
     return sent;
 }
 
-/* Sends at most WRITE_MOST bytes. False: the connection is broken. */
+/* Sends at most WRITE_MOST bytes. Returns false if the connection is broken. */
 static bool send_replies(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
@@ -562,7 +562,7 @@ static bool send_replies(struct client *client)
     return true;
 }
 
-/* Sends bytes of the source, once per turn. False: the connection is broken. */
+/* Sends bytes of the source, once per turn. Returns false if the connection is broken. */
 static bool send_from_source(struct client *client)
 {
     struct iovec chunks[WRITE_CHUNKS];
@@ -576,7 +576,7 @@ static bool send_from_source(struct client *client)
     return true;
 }
 
-/* Sends what there is and the socket takes. The client may be doomed then. */
+/* Sends as much output as the socket takes. The client may be doomed afterwards. */
 static void send_output(struct client *client)
 {
     if (client->out.len > 0 && !send_replies(client)) return;
@@ -585,7 +585,8 @@ static void send_output(struct client *client)
     const struct client_source *source = client->source;
     bool blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    /* Ask even if it is blocked: a thread that took all it was offered reports room only then. */
+    /* Ask even if it is blocked, because a thread that took everything reports room only on
+     * request. */
     if (blocked || client->session.state == SESSION_CLOSING)
         blocked |= !transport_is_flushed(&client->transport);
     if (!limits_note_sent(&client->limits, blocked)) return;
@@ -602,8 +603,8 @@ static void send_output(struct client *client)
     want(client, blocked);
 }
 
-/* Call for a client whose output waits for something else than room in its socket: the loop would
- * report at once, in each turn, that there is room. send_output asks for it again. */
+/* Call for a client whose output waits for something other than room in its socket. Otherwise the
+ * loop would report in each turn, at once, that there is room. send_output asks for it again. */
 static void ignore_room(struct client *client)
 {
     if (transport_waits_for_room(&client->transport)) want(client, false);
@@ -740,8 +741,8 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
         session_close(victim);
         return;
     }
-    /* The connection is closed at the end of the turn. Until then the client must not get messages
-     * or elements, which would be lost. */
+    /* The connection is closed at the end of the turn. Until then the client must not be sent
+     * messages or elements, which would be lost. */
     pubsub_forget(all->w.pubsub, victim);
     doom(client);
 }
@@ -755,7 +756,8 @@ void clients_attach(struct session *session, const struct client_source *source)
     list_to_write(client);
 }
 
-/* Replicas come first: the change should be on its way to them before the client has its reply. */
+/* Replicas come first: the change should be on its way to them before the client receives its
+ * reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);
@@ -781,7 +783,7 @@ static void check_idle(struct client *client, int64_t now)
 void clients_housekeeping(struct clients *all)
 {
     int64_t now = clock_mono_usec();
-    /* Part of a large argument, or of a TLS handshake, reads no clock. */
+    /* For a part of a large argument, or of a TLS handshake, the clock is not read. */
     all_requests_set_time(all->requests, now);
     size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
     struct client *client = all->next_checked;

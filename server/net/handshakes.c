@@ -52,8 +52,8 @@ void handshakes_free(struct handshakes *handshakes)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-/* The lane of an address, which is the text before the port. Only the first 64 bits of an IPv6
- * address count, because a host with one such address usually has all with this prefix. */
+/* Finds the lane of an address, which is the text before the port. Only the first 64 bits of an
+ * IPv6 address count, because a host with one such address usually owns all with this prefix. */
 void handshake_init(struct handshake *handshake, const char *peer)
 {
     char address[INET6_ADDRSTRLEN + 2] = "";
@@ -145,7 +145,7 @@ static enum shaken refuse_step(char why[HANDSHAKE_WHY], const char *text)
     return SHAKEN_REFUSED;
 }
 
-/* SHAKEN_DONE: the first record has arrived whole. */
+/* SHAKEN_DONE means that the first record has arrived whole. */
 static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
 {
     unsigned char head[RECORD_HEAD];
@@ -158,7 +158,7 @@ static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
         return refuse_step(why, "it does not speak TLS, which tls-port requires (redis-cli --tls)");
     bool whole = ioctl(fd, FIONREAD, &waiting) == 0 && waiting >= record;
     /* Until the record is complete, make the socket readable only when all of it has arrived.
-     * Otherwise, a partial record would start one turn after another. */
+     * Otherwise a partial record would start one turn after another. */
     int bytes = whole ? 1 : record;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
     return whole && got == RECORD_HEAD ? SHAKEN_DONE : SHAKEN_WAITS;
@@ -170,8 +170,8 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
 {
     static const char ended[] = "it ended the TLS handshake";
     if (*conn == NULL) {
-        /* Only now: later, a client may close after sending its last requests along with the end of
-         * the handshake. */
+        /* Check only now: later, a client may close after sending its last requests along with the
+         * end of the handshake. */
         if (socket_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
         enum shaken first = check_first_record(fd, why);
         if (first != SHAKEN_DONE) return first;

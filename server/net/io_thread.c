@@ -1,5 +1,5 @@
-/* io_thread: see io_thread.h. Except in io_thread_start, io_thread_join and io_thread_prepare_tls,
- * which run in the main thread, uses neither mem.h nor the loop, which belong to that. */
+/* io_thread: see io_thread.h. Uses neither mem.h nor the loop, which belong to the main thread,
+ * except in io_thread_start, io_thread_join and io_thread_prepare_tls, which run there. */
 #include "server/net/io_thread.h"
 
 #include <errno.h>
@@ -39,7 +39,8 @@ struct io_thread {
 static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;
-    /* Without events epoll would still report that the peer has gone, again and again. */
+    /* Delete it, because without events epoll would still report again and again that the peer has
+     * gone. */
     int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     struct epoll_event event = { .events = events, .data.ptr = socket };
     if (epoll_ctl(socket->thread->epoll, action, socket->fd, &event) != 0) return false;
@@ -56,7 +57,7 @@ static void post(struct served *socket, enum io_event event)
     socket->posts = true;
 }
 
-/* There is one text, so IO_SHAKEN gives way to an end that comes before it is sent. */
+/* There is only one text, so an end replaces an IO_SHAKEN that was not sent yet. */
 static void post_text(struct served *socket, enum io_event event, const char *text)
 {
     socket->messages &= ~(1U << IO_SHAKEN);
@@ -191,7 +192,7 @@ static void close_socket(struct served *socket)
     tls_close(socket->connection);
     socket->connection = NULL;
     drop_unsent(socket);
-    set_watched(socket, 0); /* close is not enough: a forked child may have the socket too */
+    set_watched(socket, 0); /* closing is not enough: a forked child may share the socket */
     close(socket->fd);
     mem_shared_free(socket->text);
     socket->text = NULL;
@@ -201,7 +202,7 @@ static void close_socket(struct served *socket)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns how many bytes were sent, 0 if there is no room. The socket may be lost. */
+/* Returns how many bytes were sent; 0 if there is no room. The socket may be lost afterwards. */
 static size_t send_bytes(struct served *socket, const char *data, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)data, .iov_len = len };
@@ -285,7 +286,7 @@ static void read_socket(struct served *socket)
     count_bytes(socket);
 }
 
-/* What TLS has read ahead, and sockets that had to wait. */
+/* Reads what TLS has read ahead, and sockets that had to wait. */
 static void read_listed(struct io_thread *thread)
 {
     struct served_list listed = TAILQ_HEAD_INITIALIZER(listed);
@@ -376,8 +377,8 @@ static bool has_work(struct io_thread *thread)
            any_shakes(thread);
 }
 
-/* Returns true if there is nothing to do until epoll reports something. Stores that the thread
- * sleeps or waits for room before it looks: see io_threads_turn. */
+/* Returns true if there is nothing to do until epoll reports something. Before it looks, it stores
+ * that the thread sleeps or waits for room: see io_threads_turn. */
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;

@@ -104,7 +104,8 @@ static void on_woken(void *ctx, unsigned what)
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
 /* Each side first stores what it has done, or that it sleeps, and then looks at what the other has
- * stored. The fence here and the one in may_sleep make sure that at least one of them sees it. */
+ * stored. The fence here and the one in may_sleep ensure that at least one side sees the other's
+ * store. */
 void io_threads_turn(struct io_threads *threads)
 {
     bool any = false;
@@ -125,7 +126,7 @@ void io_threads_turn(struct io_threads *threads)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Waits if the ring is full: the thread never waits for us, so it will take the orders. */
+/* Waits if the ring is full. The thread never waits for us, so it will take the orders. */
 static struct io_order *wait_for_order(struct side *side, size_t len)
 {
     struct io_order *order;
@@ -190,7 +191,7 @@ bool io_socket_is_flushed(struct io_socket *socket)
     return socket->written == atomic_load(&socket->served.told.sent);
 }
 
-/* How many of `wanted` bytes one order may bring. */
+/* How many of `wanted` bytes one order may carry. */
 static size_t room_for(struct io_socket *socket, size_t wanted)
 {
     uint64_t before = unsent(socket);
@@ -217,7 +218,8 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
             if (!socket->starves) TAILQ_INSERT_TAIL(&side->starving, socket, starving);
             socket->starves = true;
             atomic_store(&side->link.main_starves, true);
-            order = byte_ring_reserve(orders, sizeof(*order) + len); /* it may have come just now */
+            order = byte_ring_reserve(orders, sizeof(*order) + len); /* room may have appeared just
+                                                                      * now */
         }
     }
     if (order == NULL) {
@@ -232,7 +234,8 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
     }
     byte_ring_put(orders, sizeof(*order) + len);
     socket->written += len;
-    /* Before the order is published, so that the thread knows it when it has sent all. */
+    /* Store this before the order is published, so that the thread knows it when it has sent
+     * everything. */
     if (len < wanted) atomic_store(&socket->served.asked.asks_for_flush, true);
     return (ssize_t)len;
 }

@@ -14,8 +14,8 @@ enum {
     CLASSES = 24,        /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
     SMALLEST_CLASS = 10, /* less than 2^11 bytes: idle connections */
     PERCENT = 100,
-    /* Before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS: Redis
-     * keeps more input. (doc/differs.md) */
+    /* Limits before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS:
+     * Redis keeps more input. (doc/differs.md) */
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
     /* The delay of the first failed login's reply. Each further failure doubles it, up to 3.2 s. */
@@ -23,7 +23,7 @@ enum {
     PENALTY_DOUBLINGS = 6,
 };
 
-/* DIFFERS: Redis keeps reading from a client that does not read its replies. Here, a client with
+/* DIFFERS: Redis keeps reading from a client that does not read its replies. Here a client with
  * more unsent bytes than this waits (WAIT_OUTPUT) until half of them are sent. (doc/differs.md) */
 #define STALL_BYTES ((size_t)64 << 20)
 

@@ -248,7 +248,7 @@ static bool has_listener(struct net *net, const char *host, enum client_port kin
     return false;
 }
 
-/* Listens on the first address of a host that works. Returns -1 with the failed step and errno; or
+/* Listens on the first address of a host that works. Returns -1 with the failed step and errno, or
  * the error of getaddrinfo in `rc`. */
 static int listen_at_host(const struct net *net, const char *node, uint16_t number,
                           const char **step, int *rc)
@@ -307,8 +307,8 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
 
 enum { WORD_SIZE = 256 };
 
-/* Copies the next word of bind and moves *rest past it. False: no word is left, or (`word` is then
- * empty) it is too long. */
+/* Copies the next word of bind and moves *rest past it. Returns false if no word is left, or it is
+ * too long (`word` is then empty). */
 static bool next_word(const char **rest, char word[WORD_SIZE])
 {
     *rest += strspn(*rest, " ");
@@ -336,8 +336,8 @@ static bool listen_all_tcp(struct net *net, enum client_port kind, const struct 
     return fail_open(why, "bind: address is too long (%zu characters)", strcspn(rest, " "));
 }
 
-/* Removes a socket file left by a killed daemon: it refuses connections. A socket in use and any
- * other file stay, and bind() then reports why. */
+/* Removes a socket file left by a killed daemon, which refuses connections. A socket in use and any
+ * other file stay; bind() then reports why. */
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat there;
@@ -364,8 +364,8 @@ static bool listen_unix(struct net *net, const struct reason *why)
     const struct group *owner = group[0] != '\0' ? getgrnam(group) : NULL;
     if (group[0] != '\0' && owner == NULL)
         return fail_open(why, "Failed opening Unix socket: unixsocketgroup: no group '%s'", group);
-    /* By umask and not by chmod, so that no client can connect between bind() and chmod(); with a
-     * group nobody can until it owns the socket. */
+    /* Use umask and not chmod, so that no client can connect between bind() and chmod(). If there
+     * is a group, nobody can until it owns the socket. */
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
     if (perm == 0) perm = ~usual & 0777;
     umask(owner != NULL ? 0777 : ~perm & 0777);

@@ -64,7 +64,8 @@ struct all_requests {
     struct requests_list paused; /* WAIT_PAUSE, in the order in which they will continue */
     size_t paused_count;
     struct loop_timer *run_timer, *pause_timer;
-    /* Shared by all connections: only needed while requests of a turn are read and run. */
+    /* Shared by all connections, because it is needed only while requests of a turn are read and
+     * run. */
     char *scratch;
     size_t scratch_used;
     struct window window;
@@ -239,7 +240,8 @@ static void check_input(struct requests *requests)
     limits_check_input(requests->limits, len);
 }
 
-/* `data`: bytes in the turn's buffer; NULL: those in the input. They run at the end of the turn. */
+/* Arranges that these bytes run at the end of the turn. `data` is in the turn's buffer, or NULL for
+ * those in the input. */
 static void arrive(struct requests *requests, const char *data, size_t len)
 {
     if (!may_run(requests)) {
@@ -295,8 +297,8 @@ struct requests_room requests_room(struct requests *requests)
 
     /* Read into the turn's buffer, after the bytes whose requests have not run yet. If the buffer
      * is full, the connection is read at the end of the turn, after these have run. They can't run
-     * now: a script may need turns of the loop, so no request runs inside a callback of the loop.
-     */
+     * now: a script may need turns of the loop, so no request runs inside a callback of the
+     * loop. */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
         return (struct requests_room){ ROOM_NONE, NULL, 0 };
@@ -392,9 +394,8 @@ static void take_request(struct requests *requests)
     if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
     window->count++;
     window->args += (size_t)reader->argc;
-    /* Do not parse further until these have run: an AUTH may lift the limits, and unquoted
-     * arguments of an inline request are in the reader's buffer, which the next request overwrites.
-     */
+    /* Parse no further until these have run: an AUTH may lift the limits, and unquoted arguments of
+     * an inline request are in the reader's buffer, which the next request overwrites. */
     arrival->holds = limits_is_anon(requests->limits) || reader->args_unquoted;
 }
 
@@ -449,7 +450,7 @@ static void look_ahead(struct all_requests *all)
 
 /* ---- after running --------------------------------------------------------------------------- */
 
-/* The arrival has run, or can't: its unused bytes stay in the input. */
+/* Call when the arrival has run, or can't: its unused bytes stay in the input. */
 static void finish_arrival(struct requests *requests)
 {
     struct arrival *arrival = &requests->arrival;
@@ -489,7 +490,7 @@ static void finish_arrival(struct requests *requests)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Reads the clock: before the first request of a turn and after slow ones. The requests between
+/* Reads the clock, before the first request of a turn and after slow ones. The requests between
  * share one reading, which is cheaper. */
 static void tick(struct all_requests *all)
 {

@@ -76,7 +76,7 @@ static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t 
     return disk_read(in->fd, to, len, at, &got) == 0 && got == len;
 }
 
-/* Appends the bytes before `position` to the backlog. False: they are damaged. */
+/* Appends the bytes before `position` to the backlog. Returns false if they are damaged. */
 static bool read_bytes(struct input *in, const struct stream_position *position,
                        struct backlog *backlog)
 {
@@ -95,9 +95,8 @@ static bool read_bytes(struct input *in, const struct stream_position *position,
            wanted == in->sum;
 }
 
-/* After a crash the data may end earlier than the stream in the file. Ignores the bytes after
- * `position`.
- */
+/* After a crash the data may end earlier than the stream in the file, so bytes after `position` are
+ * ignored. */
 static bool read_open(struct input *in, const struct stream_position *position,
                       struct backlog *backlog)
 {

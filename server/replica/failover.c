@@ -20,7 +20,7 @@ struct failover {
     struct resolver *resolver;
     struct failover_goal named; /* whose host is being resolved ... */
     void (*found)(void *ctx, enum failover_target target, const struct failover_goal *goal);
-    void *found_ctx; /* ... for this caller; `found` is NULL: none is */
+    void *found_ctx; /* ... for this caller, unless `found` is NULL */
 };
 
 static void find_named(void *ctx, const struct addrinfo *list, int error);
@@ -70,14 +70,14 @@ bool failover_wants_silence(const struct failover *failover)
 /* ---- finding the replica --------------------------------------------------------------------- */
 
 struct search {
-    const char *host; /* NULL for any that has the whole stream */
+    const char *host; /* NULL for any replica that has received the whole stream */
     int64_t port;
     uint64_t end; /* of the stream */
-    bool synced;  /* a replica that has a journal must have synced it up to there */
+    bool synced;  /* a replica with a journal must have synced it up to there */
     enum failover_target found;
     bool has_port;               /* a replica has this port */
     bool has_all;                /* the replica found has the whole stream */
-    struct failover_goal *named; /* gets the address of that replica; NULL: not needed */
+    struct failover_goal *named; /* receives the address of that replica; NULL if not needed */
 };
 
 static void check_replica(void *ctx, const struct replica_info *info)

@@ -97,8 +97,8 @@ static bool is_command(const struct request *request, const char *name)
     return bytes_is_word(request->argv[0], name);
 }
 
-/* On a writable replica, clients may have changed data that the effect needs: then it is skipped,
- * as the command would be in Redis. Otherwise the data is not what it should be. */
+/* On a writable replica, clients may have changed data that the effect needs: it is skipped then,
+ * as the command would be in Redis. On any other, the data is wrong. */
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;
@@ -182,8 +182,8 @@ static bool is_text(const char *data, size_t size, const char *text)
     return size < 32 && bytes_is_word(bytes_of(data, size), text);
 }
 
-/* Measures the unit that begins at `data`. A single "\n", by which Redis keeps the link alive, is a
- * unit of its own. */
+/* Measures the unit that begins at `data`. A single "\n", with which Redis keeps the link alive, is
+ * a unit of its own. */
 static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
                                   size_t *whole)
 {
@@ -249,8 +249,8 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
         size_t size = 0;
         enum measured result = measure_unit(follower, data + *used, len - *used, &size);
         if (result == PARTIAL) {
-            /* A unit is applied only when it has arrived completely, so a bad master could use up
-             * memory; this limits it. */
+            /* A unit is applied only when it has arrived completely, so without a limit a bad
+             * master could use up memory. */
             int64_t limit = follower->w.engine->conf->client_query_buffer_limit;
             if (len - *used <= (size_t)limit) return *used > 0 ? FOLLOWED : FOLLOW_PART;
             snprintf(follower->why, WHY,

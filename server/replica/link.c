@@ -1,4 +1,5 @@
-/* link: see link.h. The socket and the received bytes; link_handshake.c has the handshake. */
+/* link: see link.h. The socket and the received bytes; link_handshake.c implements the
+ * handshake. */
 #include "server/replica/link_state.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ void link_free(struct link *link)
     mem_free(link);
 }
 
-/* The master has answered PSYNC with FULLRESYNC, and the copy has not arrived completely. */
+/* Has the master replied to PSYNC with FULLRESYNC, but the copy not arrived completely? */
 static bool awaits_copy(const struct link *link)
 {
     return link->state == LINK_COPY ||
@@ -138,7 +139,8 @@ static void take(struct link *link, size_t len)
     if (link->len == 0) link->start = 0;
 }
 
-/* Takes the next complete line, without its end. False: none has arrived, or it is too long. */
+/* Takes the next complete line, without its end. Returns false if none has arrived, or it is too
+ * long. */
 static bool take_line(struct link *link, char line[LINE_MAX_LEN])
 {
     const char *from = link->data + link->start;
@@ -160,8 +162,8 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-/* Bytes that TLS has read ahead are not announced by the socket; but the socket can be written to,
- * and that is. */
+/* The socket does not announce bytes that TLS has read ahead. But it is writable, and announces
+ * that. */
 static void update_wants(struct link *link)
 {
     if (link->io == NULL) return;

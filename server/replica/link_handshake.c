@@ -1,5 +1,5 @@
 /* link_handshake: the handshake of a replica with its master, before the full copy or the stream: a
- * list of steps, each a request and a function for its answer. See link.h. */
+ * list of steps, each a request and a function for its reply. See link.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,10 +10,9 @@
 #include "server/base/log.h"
 #include "server/replica/link_state.h"
 
-/* Valkey 9 copies its data in the newest format that a replica of this version reads, and for one
- * without a version in RDB 11, which cannot hold hashes whose fields have deadlines: it then breaks
- * the copy off. This is the version whose format proto/rdb reads, RDB 80. Redis refuses the option.
- */
+/* Valkey 9 copies its data in the newest format that a replica of this version reads. Without a
+ * version it would use RDB 11, which can't hold hashes whose fields have deadlines, and break off
+ * the copy. This is the version whose format proto/rdb reads, RDB 80. Redis refuses the option. */
 #define VALKEY_VERSION "9.1.0"
 
 static void next_step(struct link *link)

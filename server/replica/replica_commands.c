@@ -17,8 +17,8 @@ enum { HOST_LEN_MAX = 255 };
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-/* May this client get the stream? If not, replies with the error, but not to a replica that asks
- * twice. */
+/* May this client receive the stream? If not, replies with the error, but not to a replica that
+ * asks twice. */
 static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
@@ -35,9 +35,9 @@ static bool may_sync(struct call *call)
 }
 
 /* PSYNC id offset FAILOVER: the master hands its role over to us. A master asks again if the
- * connection is lost before our answer reaches it. Then we have the role already, and an error
- * would make it take the role back, so that there would be two masters. DIFFERS: Redis refuses, and
- * there are two. (doc/differs.md) */
+ * connection is lost before our reply reaches it. We have the role already then. An error would
+ * make the master take it back, and there would be two masters. DIFFERS: Redis refuses, and there
+ * are two. (doc/differs.md) */
 static bool take_role(struct call *call, const char *id, int64_t offset)
 {
     struct replication *replication = call->context;
@@ -63,11 +63,10 @@ static void cmd_psync(struct call *call)
     bool follows = replication_report(replication).follows;
     const struct replica *replica = call->session->replica;
     bool is_ours = replica != NULL && replica_is_ours(replica);
-    /* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). So
-     * the master's first leap must not be among what the replica has not received yet: its clock
-     * may be behind the master's. Changes data, so REPLCONF can't do it: it also runs while a
-     * script does.
-     */
+    /* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). The
+     * master's first leap must therefore not be among what the replica has not received yet,
+     * because its clock may be behind the master's. REPLCONF can't do this, because it changes data
+     * and REPLCONF also runs while a script does. */
     if (is_ours && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;

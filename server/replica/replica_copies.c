@@ -1,5 +1,5 @@
-/* replica_copies: the full copies that replicas get before the stream. One child at a time makes a
- * copy in one form, for all replicas that wait for that form. See replicas_state.h. */
+/* replica_copies: the full copies that replicas receive before the stream. One child at a time
+ * makes a copy in one form, for all replicas that wait for that form. See replicas_state.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@ enum { USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-/* A client that only wants the copy keeps it as a backup, so it gets everything, or an error. A
- * replica that is a Redis gets as much as it can hold. */
+/* A client that wants only the copy keeps it as a backup, so it must be whole, or an error. A
+ * replica that is a Redis server receives as much as it can hold. */
 static struct full_copy_form form_for(const struct replica *replica)
 {
     const struct conf *conf = replica->all->w.conf;

@@ -195,9 +195,8 @@ void replicas_close(struct replica *replica)
 
 /* ---- at work --------------------------------------------------------------------------------- */
 
-/* As in Redis, a replica may lag by the size of the backlog even if its limit is lower. 0: no
- * limit.
- */
+/* As in Redis, a replica may lag by the size of the backlog even if its limit is lower. 0 for no
+ * limit. */
 static uint64_t hard_limit(const struct conf *conf)
 {
     uint64_t hard = (uint64_t)conf->output_limits[CONF_LIMIT_REPLICA].hard;
@@ -271,8 +270,8 @@ void replicas_turn(struct replicas *all)
     backlog_trim(backlog, keep - all->lag);
 }
 
-/* As in Redis. An eviction is part of the stream, so if these bytes counted, evicting would make
- * more of them. */
+/* As in Redis, these bytes do not count: an eviction is part of the stream, so evicting would
+ * create more of them. */
 size_t replicas_lag_bytes(const struct replicas *all)
 {
     const struct backlog *copy = full_copy_bytes(all->copy);
@@ -293,7 +292,7 @@ void replicas_second(struct replicas *all, bool silent)
             clients_source_ready(replica->session);
         }
         if (replica->state == COPYING || replica->state == COPIED) {
-            /* It reads the copy, or sends empty lines while it loads it. */
+            /* It is reading the copy, or sending empty lines while it loads it. */
             struct client_info info;
             if (!clients_info(replica->session, &info)) continue;
             replica->heard_usec = now - info.idle_sec * USEC;
@@ -314,7 +313,7 @@ void replicas_second(struct replicas *all, bool silent)
 void replicas_close_all(struct replicas *all, const char *why)
 {
     struct replica *replica;
-    all->left_usec = clock_mono_usec(); /* they have repl-backlog-ttl from now on to come back */
+    all->left_usec = clock_mono_usec(); /* they may return within repl-backlog-ttl from now on */
     if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
     TAILQ_FOREACH(replica, &all->list, in_order)
@@ -370,7 +369,7 @@ static bool has_applied(const struct replica *replica, uint64_t offset)
     return replica->applied >= offset;
 }
 
-/* A write from before the stream has offset 0: it is in the copy, whose base a replica has on disk
+/* A write from before the stream has offset 0. It is in the copy, whose base a replica has on disk
  * when it reports any synced byte. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
 {

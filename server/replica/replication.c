@@ -37,11 +37,12 @@ void replication_update_role(struct replication *r)
     /* Clients that wait for a value may get the right to make it now. */
     if (followed && !role->replica) blocked_ready_type(r->w.engine->blocked, TYPE_STRING);
     bool feeds = r->active && !r->follows;
-    /* A transaction can change the role between its commands: its writes so far are part of the
-     * data, so they are committed to the stream. */
+    /* A transaction can change the role between its commands. Its writes so far are part of the
+     * data, so commit them to the stream. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
     struct commit_hooks *hooks = r->w.engine->hooks;
-    /* The call that runs may have begun without listeners: the stream gets its next effects. */
+    /* The call that runs may have begun without listeners, but the stream must receive its next
+     * effects. */
     if (feeds && hooks->feed == NULL) r->w.engine->store->event_mask |= LISTEN_CHANGES;
     hooks->feed = feeds ? r->feed : NULL;
 }
@@ -58,7 +59,7 @@ void replication_begin_stream(struct replication *r)
 }
 
 /* PING and GETACK move the stream without changing data. Writes the position after them into the
- * journal: otherwise a replica that received them would be ahead of this server after a restart. */
+ * journal; otherwise a replica that received them would be ahead of this server after a restart. */
 static void mark_position(struct replication *r, uint64_t bytes)
 {
     if (r->w.engine->persist != NULL) persist_mark_position(r->w.engine->persist, bytes);
@@ -130,7 +131,7 @@ bool replication_promote(struct replication *r)
     replicas_close_all(r->replicas, "this server is now a master");
     log_line(LOG_NOTICE, "This server is now a master, with the stream %s from offset %" PRIu64,
              r->position.history.id, backlog_end(r->backlog));
-    /* The former master may have granted leases that did not arrive. */
+    /* The former master may have granted leases whose effects did not arrive. */
     tokens_distrust(&r->w.engine->store->tokens);
     leases_hush(&r->w.engine->store->leases, clock_now(r->w.clock));
     replication_update_role(r);

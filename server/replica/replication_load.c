@@ -16,8 +16,8 @@
 enum {
     LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
     COPY_PIECE = 8192, /* bytes per read, which take less than LOAD_USEC to load */
-    /* Before another copy, after one that ended early and one that could not be loaded; twice as
-     * long after each further one. */
+    /* Seconds before another copy, after one that ended early and one that could not be loaded;
+     * doubled after each further one. */
     RETRY_BROKEN = 1,
     RETRY_BAD = 10,
     MAX_DOUBLINGS = 4,
@@ -127,9 +127,9 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     link_copy_done(r->link);
     replication_update_role(r);
 
-    /* A Redis begins the stream when it is acknowledged that the copy is loaded, but forgets what
-     * it hears before it has noticed that the child that wrote the copy has ended. So repeat it
-     * until the stream begins, less often each time; replication_second continues. */
+    /* A Redis server begins the stream when it is acknowledged that the copy is loaded, but ignores
+     * acknowledgements before it has noticed that the child that wrote the copy has ended. So
+     * repeat it until the stream begins, less often each time; replication_second continues. */
     replication_acknowledge(r);
     r->copy_end = backlog_end(r->backlog);
     r->ack_msec = 1;
@@ -142,8 +142,8 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* A full copy costs the master a fork, so a copy that fails each time, or is followed by a stream
- * that can't be applied, is asked for less often. */
+/* A full copy costs the master a fork, so a copy that fails each time, or whose stream can't be
+ * applied, is requested less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
     int64_t now = clock_mono_usec();

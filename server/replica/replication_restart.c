@@ -16,7 +16,8 @@ bool replication_is_unbranched(const struct replication *r)
 
 const struct stream_position *replication_position(struct replication *r)
 {
-    /* The text of an open transaction will be part of the stream, its changes are in the data. */
+    /* The text of an open transaction is not part of the stream yet, but its changes are in the
+     * data. */
     bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
     if (!known) return NULL;
     if (replication_is_unbranched(r)) return &r->loaded;
@@ -25,7 +26,7 @@ const struct stream_position *replication_position(struct replication *r)
     return &r->position;
 }
 
-/* Of the file that keeps the backlog; false: the name is too long. */
+/* The path of the file that keeps the backlog. Returns false if the name is too long. */
 static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
 {
     return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;
@@ -54,9 +55,9 @@ void replication_start(struct replication *r)
     }
     if (has_path) backlog_file_remove(path);
 
-    /* Other replicas may have more of the stream than the files, which then has another
-     * continuation than ours. So it has a new id, and replicas that have no more than the files
-     * continue with it. */
+    /* Other replicas may have received more of the stream than the files contain, and continue it
+     * otherwise. So begin a new id; replicas that have received no more than the files continue
+     * with it. */
     if (position != NULL && !follows) {
         history_branch(&r->position.history, r->position.offset);
         r->is_unshared = true;

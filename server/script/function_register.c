@@ -9,7 +9,7 @@
 #include "server/script/shebang.h"
 #include "store/library.h"
 
-/* Places on Lua's stack: the table of named arguments, and the values from it, or nil. The values
+/* Slots of Lua's stack: the table of named arguments, and the values from it, or nil. The values
  * stay on the stack, so that their texts stay valid. */
 enum { NAMED = 1, NAME, DESCRIPTION, CALLBACK };
 

@@ -1,8 +1,8 @@
 /* functions: see functions.h.
  *
  * All libraries share one environment, an empty table whose metatable finds variables in another
- * table: in the few that Redis gives to a library while it loads, or in the whole sandbox while a
- * function is called. */
+ * table. While a library loads, that contains the few variables that Redis gives to it; while a
+ * function is called, it is the whole sandbox. */
 #include "server/script/functions.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ struct function_library *functions_compile(struct functions *functions, struct b
                                            struct bytes code, char error[FUNCTION_ERROR_MAX])
 {
     lua_State *lua = functions->interpreter->lua;
-    /* Without the first line, but with its newline, so that line numbers in errors are right. */
+    /* Leave out the first line, but not its newline, so that line numbers in errors are right. */
     const char *body = memchr(code.data, '\n', code.len);
     struct bytes text = bytes_of(body, code.len - (size_t)(body - code.data));
     if (!sandbox_compile(lua, text, CHUNK_NAME, false)) {

@@ -64,7 +64,7 @@ void guards_wrap(lua_State *lua)
 
 /* ---- functions that know guards ---- */
 
-/* The C function in the first upvalue does the work; most can run in this frame, so that their
+/* The C function in the first upvalue does the work. Most can run in this frame, so that their
  * errors name the function and the script's line. Some call Lua, so C's stack is checked. */
 static int call_original(lua_State *lua)
 {
@@ -132,7 +132,7 @@ static int sort_bounded(lua_State *lua)
 }
 
 /* Lua's insert can't be stopped, and a position such as -2^31 makes it move 2^31 elements that do
- * not exist. A position of 1 or more makes it move no more elements than the table has. */
+ * not exist. With a position of 1 or more it moves no more elements than the table contains. */
 static int insert_bounded(lua_State *lua)
 {
     refuse_guard(lua, 1);
@@ -198,8 +198,8 @@ static int getmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* The error that stops a script is raised in the hook. Lua calls no hook until the error has left
- * this one, and the handler of xpcall runs before that: a loop in it could not be stopped. */
+/* The hook raises the error that stops a script. Lua calls no hook until the error has left this
+ * one, and the handler of xpcall runs before that: a loop in it could not be stopped. */
 static int handle_unless_hurried(lua_State *lua)
 {
     if (interpreter_hurries(lua)) return lua_gettop(lua);
@@ -293,7 +293,8 @@ void guards_adapt(lua_State *lua)
     wrap_field(lua, "sort", sort_bounded);
 
     /* Lua bounds the depth of calls in one coroutine, but not that of coroutines within coroutines.
-     * The hook alone can't: the error that it raises ends only the innermost coroutine. */
+     * The hook alone can't stop these: the error that it raises ends only the innermost
+     * coroutine. */
     lua_getfield(lua, -2, "coroutine");
     lua_getfield(lua, -1, "resume");
     lua_getfield(lua, -2, "create");

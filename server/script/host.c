@@ -42,7 +42,7 @@ int64_t host_usec(const struct host *host)
     return observer != NULL ? observer->last_usec : 0;
 }
 
-/* False: an error was sent. */
+/* Returns false after sending an error. */
 static bool is_allowed(const struct host *host, struct call *call)
 {
     const struct engine *engine = host->engine;

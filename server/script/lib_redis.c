@@ -37,8 +37,8 @@ static int raise_error(lua_State *lua, const char *text)
 
 /* ---- redis.call ---- */
 
-/* Makes the list of arguments at lib->scratch; the texts of numbers follow it. False: an error is
- * pushed. */
+/* Makes the list of arguments at lib->scratch; the texts of numbers follow it. Returns false after
+ * pushing an error. */
 static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
 {
     if (count == 0) {
@@ -107,7 +107,7 @@ static bool run_command(lua_State *lua)
     lua_reply_end(&reply);
     if (lib->scratch_size > SCRATCH_KEPT) lib_redis_drop(lib);
     if (lib->interpreter->exceeded || interpreter_is_full(lib->interpreter)) {
-        lib->interpreter->exceeded = false; /* the script may catch this, and go on */
+        lib->interpreter->exceeded = false; /* the script may catch this and continue */
         lua_settop(lua, 0);
         luaL_error(lua, "not enough memory: a reply exceeds script-memory-limit");
     }
@@ -198,7 +198,7 @@ static int redis_setresp(lua_State *lua)
     return 0;
 }
 
-/* Effects are always recorded; without them a replica or the journal would differ from the data. */
+/* Effects are always recorded: without them a replica or the journal would differ from the data. */
 static int redis_set_repl(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.set_repl() requires two arguments.");

@@ -161,8 +161,8 @@ enum { TABLE_BYTES = 64 };
 
 static void write_value(struct writing *writing);
 
-/* The reply is too long already, so writing can stop. It must: a table that contains itself would
- * be written forever. */
+/* Writing can stop, because the reply is too long already. It must: a table that contains itself
+ * would be written for ever. */
 static bool is_full(const struct writing *writing)
 {
     const struct resp_writer *out = writing->out;

@@ -50,8 +50,8 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The end of the long string or comment whose bracket is at `at`. 0: no such bracket is at `at`;
- * SIZE_MAX: it does not end. */
+/* The end of the long string or comment whose bracket is at `at`; 0 if there is no such bracket,
+ * SIZE_MAX if it does not end. */
 static size_t long_end(const struct finder *finder, size_t at)
 {
     size_t level = 0;
@@ -83,7 +83,7 @@ static size_t quoted_end(const struct finder *finder, size_t at)
     return SIZE_MAX;
 }
 
-/* Skips blanks and comments. False: a comment does not end. */
+/* Skips blanks and comments. Returns false if a comment does not end. */
 static bool skip_blanks(struct finder *finder)
 {
     for (;;) {
@@ -198,7 +198,7 @@ static bool push(struct finder *finder, char what)
     return true;
 }
 
-/* False: the text is nested too deeply, or has an end without a beginning. */
+/* Returns false if the text is nested too deeply, or has an end without a beginning. */
 static bool follow_nesting(struct finder *finder)
 {
     static const char *const begin[] = { "do", "if", "repeat", NULL };
@@ -222,7 +222,7 @@ static struct open_return *open_here(struct finder *finder)
     return open->depth == finder->depth ? open : NULL;
 }
 
-/* Reads the next token. False at the end of the text, and where it is not Lua. */
+/* Reads the next token. Returns false at the end of the text, and where it is not Lua. */
 static bool find_next(struct finder *finder)
 {
     static const char *const names[] = { "redis", "error", NULL };

@@ -30,7 +30,7 @@ struct source {
     bool begun;
 };
 
-/* The space in front keeps LuaJIT from taking the text for byte code, and from skipping a byte
+/* The space in front keeps LuaJIT from treating the text as byte code, and from skipping a byte
  * order mark or a first line that begins with '#'. */
 static const char *read_source(lua_State *lua, void *ctx, size_t *len)
 {
@@ -215,8 +215,8 @@ void sandbox_open(lua_State *lua)
     guards_open(lua);
     open_lua_libraries(lua);
 
-    /* A literal such as 1LL opens a library of LuaJIT, which would stay half made if that failed
-     * because of a script's limit. The table of loaded libraries keeps it. */
+    /* A literal such as 1LL opens a library of LuaJIT, which would stay half made if a script's
+     * limit made that fail. The table of loaded libraries keeps it. */
     int status = luaL_loadstring(lua, "return 1LL");
     ensure(status == 0, "status %d of a literal", status);
     lua_pop(lua, 1);

@@ -72,7 +72,7 @@ static void reply_error(struct call *call, lua_State *lua, const char *name)
     const char *text = is_table ? text_field(lua, error, "err") : lua_tostring(lua, error);
     const char *source = is_table ? text_field(lua, error, "source") : NULL;
     const char *at = is_table ? text_field(lua, error, "line") : NULL;
-    bool counted = false; /* the error is the reply of a command, so the statistics have it */
+    bool counted = false; /* the error is the reply of a command, and so counted already */
     if (is_table) {
         lua_pushliteral(lua, "ignore_error_stats_update");
         lua_rawget(lua, error);
@@ -127,8 +127,7 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
     int function = lua_gettop(lua);
     interpreter_limit(interpreter, (size_t)scripting->conf->script_memory_limit);
 
-    /* The arguments are passed in a protected call too, because they may exceed the memory limit.
-     */
+    /* Pass the arguments in a protected call, too, because they may exceed the memory limit. */
     struct passing passing = { scripting, call, run };
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
     lua_pushlightuserdata(lua, &passing);
@@ -204,7 +203,7 @@ static void check_time(void *ctx, lua_State *lua)
     busy_check(ctx, lua, clock_mono_usec());
 }
 
-/* The end of the command is the time now, so the clock need not be read again. */
+/* Uses the end of the command as the time, so that the clock need not be read again. */
 static void check_after_command(void *ctx, lua_State *lua)
 {
     struct scripting *scripting = ctx;

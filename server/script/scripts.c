@@ -44,7 +44,7 @@ static void free_script(struct scripts *scripts, struct script *script)
     mem_free(script);
 }
 
-/* Its name can be used again at once, even while it runs. */
+/* Frees the name for use at once, even while the script runs. */
 static void drop_script(struct scripts *scripts, struct script *script)
 {
     dict_remove(&scripts->by_text, text_of(script));

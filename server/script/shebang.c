@@ -1,4 +1,4 @@
-/* shebang: see shebang.h. Errors have Redis' words. */
+/* shebang: see shebang.h. Errors use Redis' words. */
 #include "server/script/shebang.h"
 
 #include <stdio.h>

@@ -82,8 +82,8 @@ struct histogram histogram_since(const struct histogram *histogram, const struct
 int64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
     if (histogram->total == 0) return 0;
-    /* `percent` of the total, rounded up; at least 1. The factor cancels the rounding error of the
-     * product: 99.9% of 1000 is 999. */
+    /* `percent` of the total, rounded up, at least 1. The factor cancels the rounding error of the
+     * product, so that 99.9% of 1000 is 999. */
     double share = (double)histogram->total * percent / 100 * (1 - 1e-12);
     uint64_t wanted = share > 0 ? (uint64_t)share : 0, seen = histogram->counts[0];
     if ((double)wanted < share) wanted++;

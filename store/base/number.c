@@ -57,8 +57,8 @@ static size_t count_digits(uint64_t value)
 }
 
 /* The digits of a value below 10^8 as eight numbers from 0 to 9, the first one in the lowest byte.
- * Works on all at once: splits it into two numbers of four digits, those into two of two, and those
- * into digits. A product and a shift divide by 100 and by 10, exactly in these ranges. */
+ * Works on all at once: splits the value into two numbers of four digits, those into two of two,
+ * and those into digits. A product and a shift divide by 100 and by 10, exactly in these ranges. */
 static inline uint64_t eight_digits(uint64_t value)
 {
     uint64_t fours = value / 10000 | (value % 10000) << 32;
@@ -152,10 +152,10 @@ size_t number_print_long_double(char *to, long double value)
     return len;
 }
 
-/* The number that eight digits write; false if one of the bytes is no digit. Works on all eight at
- * once: parsing an instant of 13 digits takes about 166 instructions, digit by digit about 183 (gcc
- * -O2). Neighbours are added in pairs, then fours, then eights (Lemire, "Quickly parsing eight
- * digits", 2018). */
+/* Parses the number that eight digits denote; returns false if one of the bytes is not a digit.
+ * Works on all eight at once: parsing an instant of 13 digits takes about 166 instructions, digit
+ * by digit about 183 (gcc -O2). Neighbours are added in pairs, then fours, then eights (Lemire,
+ * "Quickly parsing eight digits", 2018). */
 static inline bool parse_eight(const char *text, uint64_t *value)
 {
     const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0), zeros = UINT64_C(0x3030303030303030);
@@ -223,8 +223,8 @@ static const char *take_digits(const char *p, const char *end, uint64_t *number)
     return p;
 }
 
-/* Plain decimals such as -12.5: a quotient of two exactly represented numbers is rounded only once,
- * and so equals strtod's result (Clinger 1990). False if the text is anything else. */
+/* Parses plain decimals such as -12.5; returns false for anything else. A quotient of two exactly
+ * represented numbers is rounded only once, and so equals strtod's result (Clinger 1990). */
 static bool parse_short_decimal(const char *text, size_t len, double *value)
 {
     static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,

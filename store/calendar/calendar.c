@@ -89,8 +89,8 @@ void calendar_set_reader(struct calendar *calendar, zone_reader *read)
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
-/* Names consist of parts between slashes. No part has a dot, so no name leaves the folder, and none
- * is empty, so no file has two names. */
+/* Names consist of parts between slashes. No part contains a dot, so no name leaves the folder, and
+ * none is empty, so no file has two names. */
 static bool is_zone_name(struct bytes name)
 {
     bool part_begins = true;
@@ -158,7 +158,7 @@ const struct schedule *calendar_find(struct calendar *calendar, struct bytes tex
     char key[ZONE_NAME_MAX + 1 + CRON_TEXT_MAX];
     size_t key_len = zone.len + 1 + text.len;
     struct schedule parsed;
-    /* A zone's name has no space, so no two pairs have the same key. */
+    /* No zone's name contains a space, so no two pairs have the same key. */
     if (is_zone_name(zone) && text.len <= CRON_TEXT_MAX) {
         memcpy(key, zone.data, zone.len);
         key[zone.len] = ' ';

@@ -5,8 +5,8 @@
 
 #include "store/calendar/civil.h"
 
-/* A date that occurs at all occurs within 40 years: 29 February on a given day of the week, if a
- * year without a leap day such as 2100 lies between. */
+/* A date that occurs at all occurs within 40 years: the rarest is 29 February on a given day of the
+ * week, if a year without a leap day such as 2100 lies between. */
 enum { SEARCH_YEARS = 41 };
 
 /* ---- parsing --------------------------------------------------------------------------------- */
@@ -36,8 +36,8 @@ struct values {
     bool has_last;
 };
 
-/* Sets the fault to "field: 'text' reason". The text comes from a client, so other bytes than
- * printable ones are replaced. */
+/* Sets the fault to "field: 'text' reason". Replaces unprintable bytes of the text, because it
+ * comes from a client. */
 static bool refuse(char *fault, const struct field *field, struct bytes text, const char *reason)
 {
     enum { SHOWN = 24 };
@@ -51,7 +51,7 @@ static bool refuse(char *fault, const struct field *field, struct bytes text, co
     return false;
 }
 
-/* Takes what precedes the separator off the text; all of it if there is none. */
+/* Cuts what precedes the separator off the text; all of it if there is none. */
 static struct bytes take_until(struct bytes *text, char separator, bool *found)
 {
     const char *end = text->len == 0 ? NULL : memchr(text->data, separator, text->len);

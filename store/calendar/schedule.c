@@ -8,14 +8,14 @@ enum { MSEC_PER_SECOND = 1000, DAYS_AHEAD = ZONE_YEARS_AHEAD * 365 };
 #define SECONDS_AHEAD ((int64_t)DAYS_AHEAD * SECONDS_PER_DAY)
 #define SECOND_NEVER  INT64_MAX
 
-/* Every local time up to the latest one shown has run. */
+/* Begins at the latest local time shown, because everything up to it has run. */
 static int64_t next_fixed(const struct cron *cron, const struct zone *zone, int64_t after)
 {
     int64_t local = cron_next_local(cron, zone_latest_shown(zone, after));
     return local == LOCAL_NEVER ? SECOND_NEVER : zone_first_at(zone, local);
 }
 
-/* Goes through the spans, with the next local time that matches. It is computed again only where a
+/* Goes through the spans with the next local time that matches. It is computed again only where a
  * span begins before the time from which it was computed, or after it. */
 static int64_t next_elapsed(const struct cron *cron, const struct zone *zone, int64_t after)
 {

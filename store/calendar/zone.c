@@ -1,7 +1,7 @@
 /* zone: see zone.h.
  *
- * A TZif file of version 2 or later has the data twice, with instants of 4 and of 8 bytes, and a
- * footer. The first part is skipped.
+ * A TZif file of version 2 or later contains the data twice, with instants of 4 and of 8 bytes, and
+ * a footer. The first part is skipped.
  *
  *     44 bytes    header: "TZif", the version, 15 unused bytes, six counts
  *     n * 8       instants of the transitions (n * 4 in the first part)
@@ -195,7 +195,7 @@ struct zone *zone_parse(struct bytes file, const char **fault)
 {
     struct building building = begin();
     *fault = parse(&building, file);
-    /* Kept for long, so without the room that is left. */
+    /* The zone is kept for long, so free the room that is left. */
     if (*fault == NULL) return mem_realloc(building.zone, size_for(building.zone->count));
     zone_free(building.zone);
     return NULL;
@@ -243,7 +243,8 @@ size_t zone_span_at(const struct zone *zone, int64_t at)
 
 int64_t zone_first_at(const struct zone *zone, int64_t local)
 {
-    /* The first span at whose end a clock has shown it: `shown` of the next one never falls. */
+    /* Find the first span at whose end a clock has shown the time: `shown` of the next span never
+     * falls. */
     size_t low = 0, high = zone->count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -23,7 +23,7 @@ enum {
      * memory. */
     RESERVE_PIECE = 16 * 1024,
     RESERVE_PIECES = 512,
-    SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* gives while memory is short */
+    SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* returns while memory is short */
 };
 
 /* Blocks up to this size come from the pool; 0 (no pool) with a sanitizer, which watches malloc,
@@ -44,9 +44,9 @@ int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
-/* jemalloc reads this at start: do not give large blocks back to the system at once, and have one
- * arena. By default the first malloc of a new thread makes one, and crashes if there is no memory
- * for that (jemalloc 5.3). Only the main thread allocates much. */
+/* jemalloc reads this at start: do not return large blocks to the system at once, and use one
+ * arena. By default the first malloc of a new thread creates one, and crashes if there is no memory
+ * for it (jemalloc 5.3). Only the main thread allocates much. */
 const char *malloc_conf = "oversize_threshold:0,narenas:1";
 
 static struct mem_hooks foreign; /* all NULL: use our own allocator */
@@ -67,10 +67,10 @@ static bool in_pool(const void *p)
 
 static bool is_small(size_t size)
 {
-    return SMALL != 0 && size - 1 < small; /* false for 0 bytes: the pool has no class for them */
+    return SMALL != 0 && size - 1 < small; /* false for 0 bytes, for which the pool has no class */
 }
 
-/* The pool's class; 0: the block does not come from the pool. */
+/* The pool's class, or 0 if the block does not come from the pool. */
 static size_t class_for(size_t size)
 {
     if (is_small(size)) return pool_small_class(size);
@@ -94,7 +94,7 @@ static void *count_in(void *p, size_t size)
 /* --- recent blocks of a foreign allocator --- */
 
 /* Most small blocks live for one command, so the few that were freed last are kept, by their usable
- * size. Sizes that are no multiple of FOREIGN_STEP go back at once. */
+ * size. Sizes that are no multiple of FOREIGN_STEP are returned at once. */
 enum { FOREIGN_STEP = 16, FOREIGN_RECENT_MAX = SMALL != 0 ? 2048 : 0, FOREIGN_FEW = 7 };
 
 static struct {
@@ -102,7 +102,7 @@ static struct {
     void *blocks[FOREIGN_FEW];
 } foreign_recent[FOREIGN_RECENT_MAX / FOREIGN_STEP + 1];
 
-/* NULL: none of this size was freed lately. */
+/* NULL if none of this size was freed lately. */
 static void *foreign_reuse(size_t size)
 {
     /* jemalloc's usable size for a block of this many bytes: four sizes between two powers of two.
@@ -156,7 +156,7 @@ void mem_exhausted(size_t wanted)
     abort();
 }
 
-/* NULL: the pool has no class for the size, or is out of addresses or memory. */
+/* NULL if the pool has no class for the size, or is out of addresses or memory. */
 static void *pooled_new(size_t size)
 {
     size_t class = class_for(size);
@@ -195,8 +195,8 @@ static void free_reserve(void)
         free(reserve[--reserved]);
 }
 
-/* Purges after freeing it, because jemalloc does not make small blocks
- * out of a large one that was just freed. */
+/* Purges after freeing the reserve, because jemalloc does not make small blocks out of a large one
+ * that was just freed. */
 bool mem_release_reserve(size_t wanted)
 {
     if (reserved == 0) return false;
@@ -437,7 +437,8 @@ struct mem_allocators mem_allocators(void)
     }
     uint64_t epoch = 1;
     mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* else the figures are stale */
-    size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* the reserve has addresses, no memory */
+    size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* the reserve occupies addresses, not
+                                                          * memory */
     return (struct mem_allocators){
         .allocated = jemalloc_figure("stats.allocated") - unwritten + pool_used(),
         .active = jemalloc_figure("stats.active") - unwritten + pool_committed() - pool_spare(),

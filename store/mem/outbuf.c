@@ -1,7 +1,7 @@
 /* outbuf: see outbuf.h.
  *
  * Invariants: len is the sum of the chunks' bytes, `bytes` the sum of their sizes. An empty outbuf
- * has no chunks (except between a reserve and its commit). A chunk may be empty, if a reserve found
+ * has no chunks (except between a reserve and its commit). A chunk may be empty if a reserve found
  * too little room in it or was not used; readers skip it. */
 #include "store/mem/outbuf.h"
 
@@ -88,7 +88,8 @@ static bool add_chunk(struct outbuf *out, size_t size)
     return true;
 }
 
-/* Appends a chunk with at least `cap` bytes. False: no memory, output is lost. */
+/* Appends a chunk with at least `cap` bytes. Returns false if there is no memory, and output is
+ * lost. */
 static bool add_chunk_for(struct outbuf *out, size_t cap)
 {
     /* Chunks double in size. */
@@ -121,7 +122,7 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
     if (add_chunk_for(out, len - head)) put_in_chunk(out, from + head, len - head);
 }
 
-/* The chunk is made full, so that nothing is ever appended to the owner's bytes. */
+/* The chunk is marked full, so that nothing is ever appended to the owner's bytes. */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner)
 {
@@ -138,7 +139,7 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
     out->shared += len;
 }
 
-/* For what outbuf_reserve does not do in line. */
+/* For what outbuf_reserve does not do inline. */
 char *outbuf_reserve_chunk(struct outbuf *out, size_t size)
 {
     static char nowhere[MAX_RESERVE];

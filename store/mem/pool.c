@@ -2,9 +2,9 @@
  *
  * A slab's state is NOWHERE (it has no class), CURRENT (new blocks come from it), FULL, or one of
  * its class's rings, which sort slabs by fullness in sixteenths. A slab that is being emptied is
- * LEAVING if its class has room for its blocks in other slabs, and VACATED if its whole step is
- * being emptied. Invariant: the class's other slabs and the free slabs of other steps have room for
- * all blocks of the slabs that are being emptied. */
+ * LEAVING if other slabs of its class have room for its blocks, and VACATED if its whole step is
+ * being emptied. Invariant: all blocks of the slabs that are being emptied fit into the class's
+ * other slabs and the free slabs of other steps. */
 #include "store/mem/pool.h"
 
 #include "store/base/ensure.h"
@@ -79,8 +79,8 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->blocks ? FULL : 1 + slab->used * (unsigned)BINS / slab->blocks;
 }
 
-/* The smallest number of used blocks with which a slab stays in this state. Slabs being emptied are
- * checked at every free. */
+/* The smallest number of used blocks with which a slab stays in this state. Slabs that are being
+ * emptied are checked at every free. */
 static unsigned floor_of(unsigned state, unsigned blocks)
 {
     if (state == NOWHERE || state == CURRENT) return 0;
@@ -97,8 +97,8 @@ static void flush_recent(size_t class)
     }
 }
 
-/* May dissolve the slab: a slab that stops recycling has its class's recent blocks freed, and these
- * may have been its last ones. */
+/* May dissolve the slab: when a slab stops recycling, its class's recent blocks are freed, and
+ * these may have been its last ones. */
 static void slab_put(struct slab *slab, unsigned state)
 {
     struct pool_class *class = class_of(slab);
@@ -114,7 +114,7 @@ static void slab_put(struct slab *slab, unsigned state)
     leaving_slabs -= old == LEAVING;
     bool recycled = slab->recycles;
     slab->state = (uint8_t)state;
-    /* Blocks of sparse slabs are not recycled, so that these become empty. */
+    /* Blocks of sparse slabs are not recycled, so that these slabs become empty. */
     slab->recycles = is_staying(state) && state > BINS / 2 && slab->class <= POOL_TABLES;
     slab->floor = (uint16_t)floor_of(state, slab->blocks);
     if (recycled && !slab->recycles) flush_recent(slab->class);

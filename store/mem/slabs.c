@@ -1,10 +1,11 @@
 /* slabs: see slabs.h.
  *
  * Reserving all address space at the start would be simpler, but it may be limited or count as
- * memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. So the range begins where a
- * large part of the address space is free, and more steps are mapped right after the existing ones,
- * up to half as many at once, at most 32 MiB: mapping waits while another thread touches a page.
- * The range ends at the first address that another mapping uses.
+ * memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Instead the range begins
+ * where a large part of the address space is free, and more steps are mapped right after the
+ * existing ones. Because mapping waits while another thread touches a page, up to half as many
+ * steps as exist are mapped at once, at most 32 MiB. The range ends at the first address that
+ * another mapping uses.
  *
  * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` counts the
  * steps in the rings 1 to 31, and `unused` the free slabs in them. */
@@ -45,7 +46,7 @@ enum {
 
 struct step {
     struct ring_link link;
-    uint32_t taken, backed; /* bit per slab: is taken; has memory */
+    uint32_t taken, backed; /* a bit per slab: is it taken; does it have memory */
     uint8_t state;
     bool vacated;
     bool small; /* a part was returned, so it must not become a huge page again */
@@ -103,7 +104,7 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* If it can't, and `ends` is true, the range ends before the other mapping. */
+/* If it can't and `ends` is true, the range ends before the other mapping. */
 static bool table_reach(struct table *table, size_t wanted, bool ends)
 {
     if (wanted <= table->ready) return true;
@@ -130,8 +131,9 @@ static bool tables_reach(uint32_t steps, bool ends)
 }
 
 /* The stack's address shows how large the address space is. Programs are loaded near its beginning
- * or after its middle, and mmap goes down from its end. So the second eighth is free; if not, the
- * second sixteenth is tried, and so on. The address within it is random, as for other mappings. */
+ * or after its middle, and mmap goes down from its end. The second eighth is therefore free; if
+ * not, the second sixteenth is tried, and so on. The address within it is random, as for other
+ * mappings. */
 static void find_range(void)
 {
     uint64_t random = 0;

@@ -1,6 +1,6 @@
 /* policy: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of a
  * prefix is stored as an ordinary byte, always the last of its name, so that one walk down the tree
- * for a key visits every prefix of it. */
+ * for a key visits every prefix of the key. */
 #include "store/policy/policy.h"
 
 #include "store/base/ensure.h"
@@ -23,7 +23,7 @@ struct policy_node {
     struct policy_node **children; /* ordered by the first bytes of their labels, all different */
     uint32_t child_count;
     uint32_t label_len;
-    char label[]; /* the bytes that its names have after the parent's */
+    char label[]; /* the bytes that follow the parent's in its names */
 };
 
 static struct bytes label_of(const struct policy_node *node)
@@ -318,7 +318,7 @@ static const struct rule *rule_for(const struct policies *policies, struct bytes
         if (key.len == 0) return node->rule != NULL ? node->rule : best;
         node = child_of(node, key.data[0]);
         if (node == NULL) return best;
-        /* A prefix may end inside the label: its '*' is the last byte then. */
+        /* A prefix may end inside the label, whose last byte is its '*' then. */
         struct bytes label = label_of(node), prefix = bytes_of(label.data, label.len - 1);
         bool is_prefix = label.data[prefix.len] == '*' && begins_with(key, prefix);
         if (is_prefix && node->rule != NULL) return node->rule;

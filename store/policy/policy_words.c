@@ -62,7 +62,7 @@ struct reading {
     const struct bytes *next, *end; /* the words left */
     struct policy *policy;
     unsigned has;   /* bits of the options that the policy has, or that are set to their default */
-    unsigned named; /* bits of the options that the words have */
+    unsigned named; /* bits of the options that the words contain */
     struct policy_fault *fault;
 };
 
@@ -287,7 +287,9 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     policy->pending = false;
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
         if (policy_has(policy, option)) reading.has |= POLICY_BIT(option);
-    if (count == 1) reading.has = 0; /* a call without options is refused, whatever there was */
+    if (count == 1)
+        reading.has = 0; /* a call without options is refused, whatever was there
+                          * before */
     if (!take_options(&reading) || !is_consistent(&reading)) return false;
 
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
@@ -299,7 +301,8 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     return true;
 }
 
-/* Whatever the parser of clients accepts beyond the words of a file is not written back. */
+/* Refuse what the parser of clients accepts beyond the words of a file, because it would not be
+ * written back. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy)
 {
     struct policy_fault fault;

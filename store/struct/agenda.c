@@ -178,7 +178,7 @@ void agenda_drop(struct agenda *ag)
     agenda_drop_some(ag, &work);
 }
 
-/* Frees memory with hysteresis, so that a sequence of add, cancel, add ... does not allocate each
+/* Frees memory with hysteresis, so that alternately adding and cancelling does not allocate each
  * time. */
 static void heap_shrink(struct agenda *ag)
 {
@@ -249,7 +249,7 @@ static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
     put(ag, hole, moving);
 }
 
-/* Puts a number at hole i, or at the slot above or below where the heap order puts it. */
+/* Puts a number at hole i, or at the slot above or below to which the heap order moves it. */
 static void heap_sift(const struct agenda *ag, uint32_t i, number n)
 {
     if (i > 0 && before(n, number_at(ag, parent_of(i))))
@@ -290,7 +290,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at)
         agenda_add(ag, d, at);
         return;
     }
-    /* Make the new number before dropping the old one: it may renumber all slots. */
+    /* Make the new number before dropping the old one, because that may renumber all slots. */
     number n = number_new(ag, d, at);
     number_drop(ag, armed_number(ag, d));
     heap_sift(ag, d->slot, n);

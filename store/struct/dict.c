@@ -1,11 +1,11 @@
 /* dict: see dict.h.
  *
  * Bucket i of 2^level + split holds the hashes whose last bits equal i: the last level + 1 bits if
- * i has been split in this round or came from a split (i < split or i >= 2^level), else the last
- * level bits.
+ * i has been split in this round or came from a split (i < split or i >= 2^level), otherwise the
+ * last level bits.
  *
- * Invariants: the table has memory only while it has elements, or is reserved. The first segment
- * grows from one bucket by doubling until it is as large as the others. */
+ * Invariants: the table owns memory only while it contains elements, or is reserved. The first
+ * segment grows from one bucket by doubling until it is as large as the others. */
 #include "store/struct/dict.h"
 
 #include "store/base/ensure.h"
@@ -167,8 +167,8 @@ static inline uint32_t half_at(const char *p)
     return half;
 }
 
-/* Compares by overlapping words, because keys with equal tags are nearly always equal and mostly
- * short: that is faster than a call of memcmp. */
+/* Compares by overlapping words, which is faster than calling memcmp: keys with equal tags are
+ * nearly always equal, and mostly short. */
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
@@ -287,7 +287,7 @@ static bool is_sparse(const struct dict *dict)
     return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
 }
 
-/* A reserved table is sparse until it has most of its elements. */
+/* A reserved table is sparse until it contains most of its elements. */
 static bool may_shrink(struct dict *dict)
 {
     bool sparse = is_sparse(dict);
@@ -296,9 +296,9 @@ static bool may_shrink(struct dict *dict)
 }
 
 /* When elements are removed in the order of a scan, the hashes of the remaining ones end in the
- * same bits, so a few buckets hold them all. Merging such long buckets would stall, so they are not
- * merged, and the table stays larger than it needs to be until they are shorter. After that, each
- * change merges several. */
+ * same bits, so a few buckets hold them all. Merging such long buckets would stall. They are
+ * therefore not merged, and the table stays larger than necessary until they are shorter; after
+ * that, each change merges several. */
 static void shrink(struct dict *dict)
 {
     for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {

@@ -1,7 +1,7 @@
 /* packed: see packed.h.
  *
- * `cap` is the usable size that the allocator reports, which is often more than was asked for, so
- * that most changes do not reallocate. */
+ * `cap` is the usable size that the allocator reports. It is often more than was requested, so most
+ * changes do not reallocate. */
 #include "store/struct/packed.h"
 
 #include <string.h>
@@ -116,7 +116,7 @@ static void shrink_if_sparse(struct packed *packed)
         resize(packed, packed->len);
 }
 
-/* Resizes the `from` bytes at an offset to `to` bytes, and moves the bytes after them. */
+/* Changes the size of the `from` bytes at an offset to `to`, moving the bytes after them. */
 static void resize_at(struct packed *packed, uint32_t offset, uint32_t from, uint32_t to)
 {
     ensure(offset + from <= packed->len, "%u bytes at %u of %u", from, offset, packed->len);
@@ -176,8 +176,8 @@ bool packed_fits_instead(const struct packed *packed, uint32_t offset,
     return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-/* Do two records have equal heads and so equal sizes? Most neighbours do, and the CPU predicts this
- * branch, so that it need not wait for one record's head to find the next record. */
+/* Do two records have equal heads, and so equal sizes? Most neighbours do. The CPU predicts this
+ * branch, and then need not wait for one record's head to find the next record. */
 static inline bool is_alike(const char *record, const char *other)
 {
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);

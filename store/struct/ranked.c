@@ -3,7 +3,7 @@
  * Each branch of an inner node stores its subtree's count and exact first item. A change first
  * walks down once, reading only, and then writes along that path. If the leaf is full, or has too
  * few items to lose one, another walk comes first: it balances, splits or merges each such node
- * before entering it, so that nothing has to be propagated upwards.
+ * before entering it, so that nothing must be propagated upwards.
  *
  * Invariants: all leaves have the same depth; an inner root has at least two branches; other nodes
  * hold at least ranked_node_min items. On the right edge they may hold fewer, but at least one,
@@ -33,8 +33,8 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* The number of keys of a leaf, or scores of an inner node, below `number` (or equal, if or_equal):
- * compares every eighth, then the eight between two of them. No branch depends on a number, and no
+/* The number of keys of a leaf, or scores of an inner node, below `number` (or equal, if or_equal).
+ * Compares every eighth, then the eight between two of them. No branch depends on a number, and no
  * load on another. */
 __attribute__((always_inline)) static inline unsigned
 numbers_below(const struct ranked_node *node, bool is_leaf, double number, bool or_equal)
@@ -120,7 +120,7 @@ static unsigned branch_for(const struct ranked_node *inner, const struct probe *
     return below > 0 ? below - 1 : 0;
 }
 
-/* Returns a child and prefetches all of it, because a search would wait for it line by line. */
+/* Returns a child after prefetching all of it, because a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
     struct ranked_node *child = ranked_node_child(inner, i);
@@ -410,8 +410,8 @@ static struct ranked_node *last_child(const struct ranked_node *inner)
 }
 
 /* While members arrive in order, as in a load, and where scores are instants, descends to the last
- * leaf without a search. False: the probe does not belong behind the last member, or no member was
- * added there before; so trees that grow elsewhere only test a flag. */
+ * leaf without a search. Returns false if the probe does not belong behind the last member, or no
+ * member was added there before; trees that grow elsewhere thus only test a flag. */
 static bool descend_to_end(const struct ranked *ranked, struct path *path)
 {
     if (!ranked->grows_at_end) return false;

@@ -28,7 +28,7 @@ void ranked_node_rebase(struct ranked_node *leaf)
     unsigned i = 0;
     while (i < leaf->count && !isfinite(ranked_node_member(leaf, i)->score))
         i++;
-    /* With this base already, the scores are too far apart for any. */
+    /* If this is the base already, the scores are too far apart for any base. */
     if (i == leaf->count || *ranked_node_base(leaf) == ranked_node_member(leaf, i)->score) return;
     *ranked_node_base(leaf) = ranked_node_member(leaf, i)->score;
     leaf->is_exact = true;

@@ -1,7 +1,7 @@
 /* timeline: see timeline.h. Finds, inserts and removes slots; timeline_tree.c splits and merges
  * leaves, and counted.c the nodes above them.
  *
- * An instant belongs after its equals, in the last child whose bound is not after it. */
+ * An instant belongs after its equals, in the last child whose bound is not later. */
 #include "store/struct/timeline.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
     return low;
 }
 
-/* The leaf where `at` belongs: always below the last child whose key is not later. */
+/* Descends into the last child whose first key is <= at. */
 static struct timeline_leaf *leaf_for_instant(const struct timeline *tl, msec at)
 {
     const struct counted_node *node = tl->tree.root;

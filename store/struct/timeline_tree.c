@@ -57,7 +57,7 @@ static uint32_t number_take(struct timeline *tl)
     return tl->numbers++;
 }
 
-/* Reallocates the slots, which begin at the beginning then. */
+/* Reallocates the slots; afterwards they start at the beginning. */
 static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigned cap)
 {
     struct timeline_leaf old = *leaf;

@@ -12,7 +12,7 @@ enum {
 struct candidate {
     struct keyspace *ks;
     struct entry *entry;
-    uint64_t worth; /* the key with the lowest is evicted */
+    uint64_t worth; /* the key of least worth is evicted */
 };
 
 bool evict_counts_access(enum evict_policy policy)
@@ -20,7 +20,7 @@ bool evict_counts_access(enum evict_policy policy)
     return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
 }
 
-/* False: this entry may not be evicted. */
+/* Returns false if this entry may not be evicted. */
 static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
                      const struct evict_how *how, struct candidate *best)
 {

@@ -84,7 +84,7 @@ enum { AT_ONCE_MAX = 64 }; /* the largest collection whose members are counted w
 
 static const struct {
     const char *name;
-    msec least_left; /* with less it is over: expired, or due and waiting for a consumer */
+    msec least_left; /* anything with less is over: expired, or due and waiting for a consumer */
 } kinds[OUTLOOK_KINDS] = {
     [OUTLOOK_KEYS] = { "keys", 0 },
     [OUTLOOK_MEMBERS] = { "members", 0 },
@@ -110,7 +110,8 @@ struct outlook {
     uint32_t counted;
     struct stream_id next_id;
     msec counted_to; /* in a dehydrator, its elements up to this instant are counted */
-    /* Per band, how far each deadline is from its beginning, so that bands can be shifted. */
+    /* Per band, how far each deadline is from the band's beginning, so that bands can be
+     * shifted. */
     struct histogram left[OUTLOOK_KINDS][EXPIRY_BANDS];
     struct outlook_count never;
     struct outlook_hour hour;
@@ -176,7 +177,7 @@ static unsigned band_of(msec left)
     return band;
 }
 
-/* The span of the hour in which the instant is; OUTLOOK_SPANS: it is not in the hour. */
+/* The span of the hour that contains the instant; OUTLOOK_SPANS if none does. */
 static size_t span_of(const struct outlook *outlook, msec at)
 {
     msec after;
@@ -204,7 +205,7 @@ static bool count_member(void *ctx, struct bytes member, msec at)
     return true;
 }
 
-/* Counts entries from next_id on; true: all are counted. */
+/* Counts entries from next_id on; returns true when all are counted. */
 static bool count_entries(struct outlook *outlook, const struct stream *stream, size_t *steps,
                           size_t budget)
 {
@@ -224,8 +225,9 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
     return true;
 }
 
-/* Counts elements that are due after *counted_to; true: all are counted. Elements that count alike
- * are one step, however many there are: the dehydrator counts those between two instants. */
+/* Counts elements that are due after *counted_to; returns true when all are counted. Elements that
+ * count alike are one step, however many there are, because the dehydrator counts those between two
+ * instants. */
 static bool count_elements(struct outlook *outlook, const struct dehydrator *dehydrator,
                            msec *counted_to, size_t *steps, size_t budget)
 {

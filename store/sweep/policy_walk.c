@@ -1,4 +1,4 @@
-/* policy_walk: see policy_walk.h. Visits keys in the order of SCAN, so that it misses no key that
+/* policy_walk: see policy_walk.h. Visits keys in the order of SCAN, and so misses no key that
  * stays, even if keys are added and removed between two slices. Keys that a slice could not finish
  * are looked up again by name: those left of a bucket, and large collections, whose members are
  * visited in the order of their own scan. */
@@ -66,7 +66,7 @@ static void seek_in_element(void *ctx, void *element)
     seek->found = object_member_deadline(seek->object, seek->member, &at) && at == NEVER;
 }
 
-/* Sets the deadlines of members by MEMBERTTL; true when all members have been checked. */
+/* Sets the deadlines of members by MEMBERTTL; returns true when all members have been checked. */
 static bool set_member_deadlines(struct slice *slice, struct entry *entry,
                                  const struct policy *policy, uint64_t *cursor)
 {
@@ -98,8 +98,8 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* Applies the policy inside the value, from *cursor on; true when done. Preserves entry->accessed,
- * because a policy walk is not an access to the key. */
+/* Applies the policy inside the value, from *cursor on; returns true when done. Preserves
+ * entry->accessed, because a policy walk is not an access to the key. */
 static bool apply_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);

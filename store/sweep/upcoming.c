@@ -1,5 +1,5 @@
 /* upcoming: see upcoming.h. Keeps the rows of the keys that are due first, sorted, and more of them
- * than are asked for: when the scan is over, the deadlines of some may have passed. */
+ * than requested, because the deadlines of some may pass before the scan is over. */
 #include "store/sweep/upcoming.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ struct upcoming {
     msec now;                    /* rows are sought that are due later */
     struct agenda_search inside; /* the position in the last deferred collection */
     size_t count, row_count, row_cap;
-    /* Some keys that are due at this instant or later have no row; NEVER: no key was left out. */
+    /* Keys without a row are due at this instant or later; NEVER if every key has one. */
     struct due_at bound;
     struct row rows[];
 };
@@ -95,7 +95,7 @@ static void add_row(struct upcoming *upcoming, struct row row, struct bytes key)
     upcoming->rows[i] = row;
 }
 
-/* `inside`: when something inside is due next, after now. */
+/* `inside` is when something inside is due next, after now. */
 static void add_key(struct upcoming *upcoming, const struct entry *entry, struct due_at inside)
 {
     msec expires_at = entry_expires_at(upcoming->scan.ks, entry);
@@ -153,8 +153,8 @@ static bool visit_partly(void *ctx, const struct entry *entry, struct due_at due
     return true;
 }
 
-/* If few keys are due: looks at these, and takes the others from the agendas. Returns false, with
- * no row, if that takes more than `budget` steps. */
+/* If few keys are due, looks at these, and takes the others from the agendas. Returns false,
+ * without a row, if that takes more than `budget` steps. */
 static bool look_at_few(struct upcoming *upcoming, size_t budget)
 {
     const struct keyspace *ks = upcoming->scan.ks;
@@ -179,7 +179,7 @@ static bool look_at_few(struct upcoming *upcoming, size_t budget)
 
 bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget)
 {
-    /* Begin again if the clock was set back: rows are missing that would be due now. */
+    /* Begin anew if the clock was set back, because rows are missing that would be due now. */
     if (!upcoming->begun || now < upcoming->now) {
         drop_rows(upcoming);
         upcoming->begun = true;

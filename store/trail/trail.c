@@ -96,7 +96,8 @@ static bool is_text(const char *text, size_t room, struct bytes full)
     return strlen(text) == len && (len == 0 || memcmp(text, full.data, len) == 0);
 }
 
-/* A client of a pool often names itself again, as the same. NULL: it is not among the last. */
+/* Finds the author of a client that names itself again, as clients of a pool often do. Returns NULL
+ * if it is not among the last ones. */
 static struct trail_slot *recent_author(struct trail *trail, uint64_t id, struct bytes name,
                                         struct bytes user)
 {
@@ -121,8 +122,8 @@ uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, str
         same->owner = owner;
         return *owner = same->number;
     }
-    /* A slot gets a new number for each author, so that records of the former author are known to
-     * be of another, even after the clock went back. Numbers repeat after all of them. */
+    /* A slot is given a new number for each author: records of the former author then differ in
+     * number, even after the clock went back. Numbers repeat once all have been used. */
     uint32_t numbers = AUTHORS_MAX / trail->author_count * trail->author_count;
     uint32_t i = (uint32_t)(trail->authors_added % numbers);
     struct trail_slot *slot = &trail->authors[i % trail->author_count];
@@ -215,7 +216,7 @@ static void raise(msec *since, msec at)
     if (at > *since) *since = at;
 }
 
-/* This record, unless it is blank, is not kept. */
+/* Notes that this record, unless it is blank, is not kept. */
 static void note_lost(struct trail *trail, const struct trail_record *record)
 {
     if (record->hash == 0 || what_of(record) == TRAIL_NONE) return;
@@ -232,9 +233,9 @@ static void push(struct trail *trail, const struct trail_record *record)
     *oldest = *record;
 }
 
-/* Adds a record that is no end. If the ring is full, it takes the place of the oldest of the same
- * name, of which three are kept, or else of another record that is no end: so keys whose deadlines
- * change all the time do not push out what ended the others. */
+/* Adds a record that is not an end. If the ring is full, it replaces the oldest of the same name,
+ * if three are kept, or otherwise another record that is not an end. Keys whose deadlines change
+ * all the time thus do not push out what ended the others. */
 static void push_weak(struct trail *trail, const struct trail_record *record)
 {
     enum { OWN = 3, NOT_FOUND = TRAIL_RING };
@@ -275,7 +276,7 @@ static msec deadline_after(const struct trail *trail, const struct trail_record 
         const struct trail_whole *whole = &trail->wholes[i];
         if (!is_about(whole, db) || whole->event.at < at) continue;
         bool is_clear = whole->event.what == TRAIL_FLUSHED && whole->event.at > at;
-        if (!is_clear) return TRAIL_UNKNOWN; /* a millisecond may have both, in any order */
+        if (!is_clear) return TRAIL_UNKNOWN; /* a millisecond may contain both, in any order */
         deadline = NEVER;
     }
     return deadline;
@@ -354,7 +355,7 @@ void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_even
         push_weak(trail, &record);
 }
 
-/* The next record about the same database that says the same; 0: none. */
+/* The next record about the same database that says the same, or 0. */
 static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
 {
     const struct trail_whole *whole = &trail->wholes[i];
@@ -364,7 +365,7 @@ static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
     return 0;
 }
 
-/* If there are too many, drops the oldest that has a successor of its kind: so the last of each
+/* If there are too many, drops the oldest that has a successor of its kind: the last one of each
  * database and kind stays, while there is room for those. */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
 {

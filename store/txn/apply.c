@@ -1,4 +1,4 @@
-/* apply: the appliers of all kinds of effects. The events are those that Redis has for the effect's
+/* apply: the appliers of all kinds of effects. The events are those of Redis for the effect's
  * command (effect_rows.c). */
 #include "store/txn/apply.h"
 
@@ -32,8 +32,8 @@ bool apply_soft(struct txn *txn, struct entry *entry, const struct effect *effec
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Ends the process if memory is short. False: the record is damaged, because no string can be that
- * long. */
+/* Ends the process if memory is short. Returns false if the record is damaged, because no string
+ * can be that long. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);
@@ -57,7 +57,7 @@ bool apply_write(struct txn *txn, struct entry *entry, const struct effect *effe
 bool apply_drop(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     (void)effect;
-    /* Each effect is a call of its own, so if the previous one emptied the key, the key is already
+    /* Each effect is a call of its own, so a key that the previous one emptied is already
      * dropped. */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
     return true;

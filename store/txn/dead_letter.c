@@ -73,7 +73,8 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
 /* ---- elements of dehydrators ----------------------------------------------------------------- */
 
-/* How many elements the dehydrator `key`, which has `count`, can take; SIZE_MAX: any number. */
+/* How many elements the dehydrator `key`, which contains `count`, can take; SIZE_MAX for any
+ * number. */
 static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)
 {
     const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
@@ -81,8 +82,8 @@ static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count
     return count < policy->max_len ? (size_t)policy->max_len - count : 0;
 }
 
-/* How many elements the target of the entry's policy can take. An element of an id that it has
- * already needs no room, but stays until there is some. */
+/* How many elements the target of the entry's policy can take. An element of an existing id needs
+ * no room, but stays until there is some. */
 static size_t room_at_target(struct txn *txn, const struct entry *entry)
 {
     struct stream_id id;
@@ -94,7 +95,7 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
     return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
 }
 
-/* False: the target can't take it, so it stays. */
+/* Returns false if the target can't take the element, which then stays. */
 static bool bury(struct txn *txn, struct entry *entry, struct element *element)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -131,8 +132,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
     if (dehydrator_count_redelivered(dehydrator) == 0 && limit > 1)
         return due < wanted ? due : wanted;
 
-    /* Elements for which the target has no room are delivered again. So a claim that finds it full
-     * looks at no more elements than it delivers. */
+    /* Elements for which the target has no room are delivered again. A claim that finds it full
+     * therefore looks at no more elements than it delivers. */
     size_t room = room_at_target(txn, entry), dead = 0, claimable = 0, kept = 0;
     struct dehydrator_walk walk;
     dehydrator_walk_begin(&walk, dehydrator);
@@ -154,8 +155,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
         claimable += !moved;
     }
     txn->store->stats.dead_letter_errors += kept;
-    /* Each one that is due was looked at. Some of those that moved may have left a successor that
-     * is due too. */
+    /* Every due element was looked at. Some that moved may have left a successor that is due
+     * too. */
     if (due == 0) claimable = dehydrator_count_due(dehydrator, txn->now);
     return claimable < wanted ? claimable : wanted;
 }

@@ -1,15 +1,16 @@
 /* effect_rows: the table of effect_row.h.
  *
- * A command is one of Redis 7.0 if Redis has one with exactly the effect's meaning; else one of
- * this server (OWN); else a name that begins with X., which only replay accepts. Unlike the
- * client's command, ZADD removes the deadline of a member: ZADDEX is for a member that has one.
+ * A command is one of Redis 7.0 if that defines one with exactly the effect's meaning; otherwise
+ * one of this server (OWN); otherwise a name that begins with X., which only replay accepts. Unlike
+ * the client's command, ZADD removes the deadline of a member; ZADDEX is for a member with a
+ * deadline.
  *
- * Files and replicas have these commands. To change one: add a row with a new name, and keep the
- * old row for reading. Never change the meaning of a name. A reader refuses a file with an unknown
- * name, so the versions of the journal and the snapshot stay as they are.
+ * These commands are in files and on replicas. To change one, add a row with a new name, and keep
+ * the old row for reading. Never change the meaning of a name. A reader refuses a file with an
+ * unknown name, so the versions of the journal and the snapshot stay unchanged.
  *
- * Journals have some effects in a brief form as well (server/disk/effect/effect_brief.h). A new
- * field of one of these needs a condition in effect_brief_has, or journals lose it. */
+ * Journals write some effects in a brief form (server/disk/effect/effect_brief.h). A new field of
+ * one of these needs a condition in effect_brief_has, or journals lose the field. */
 #include "store/tokens.h"
 #include "store/txn/apply.h"
 #include "store/txn/effect_row.h"

@@ -1,4 +1,4 @@
-/* expiry_log: see expiry_log.h. A note has offsets into one text for all notes, because the text
+/* expiry_log: see expiry_log.h. A note stores offsets into one text for all notes, because the text
  * moves when it grows. The value of a key is not copied: the note keeps the object. */
 #include "store/txn/expiry_log.h"
 
@@ -27,7 +27,7 @@ struct expiry_log {
     size_t count, cap;
     struct buffer text;
     bool has_large;
-    /* The last policy and database looked up since notes were written; NULL: none. */
+    /* The last policy and database looked up since notes were written, or NULL. */
     const struct policy *asked;
     unsigned asked_db;
     bool wants_value;

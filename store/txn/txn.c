@@ -45,7 +45,7 @@ void txn_drop_all_emptied(struct txn *txn)
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
     if (txn->withheld != NULL) txn_give_back(txn);
-    /* Background expiry collects many entries first, so that one look-up of the log serves all. */
+    /* Background expiry first collects many entries, so that one look-up of the log serves all. */
     if (txn->expiry_log != NULL && (txn->origin != FROM_EXPIRY || expiry_log_full(txn->expiry_log)))
         expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
@@ -70,8 +70,8 @@ void txn_call(struct txn *txn, unsigned db)
     txn->newly_read = NULL;
 
     /* Ask the listener what it wants: at each call of a client or master, because commands between
-     * the calls of a transaction may watch, subscribe or track; once for background work, which has
-     * a call for each key. */
+     * the calls of a transaction may watch, subscribe or track; once for background work, which
+     * makes a call for each key. */
     struct store *store = txn->store;
     bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
     if ((again || !txn->has_begun_call) && is_heard(txn))

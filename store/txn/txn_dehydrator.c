@@ -184,7 +184,7 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
     struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     struct effect effect = { .kind = EFFECT_REDE_FORGET, .a = id };
     if (extras == NULL || extras_remembered_until(extras, id) == 0) return false;
-    /* Not txn_record: the end of a span is no use of the key. */
+    /* Not txn_record, because the end of a span is not a use of the key. */
     txn_record_each(txn, entry_key(entry), &effect);
     extras_forget(extras, id);
     keyspace_rearm(txn->ks, entry);
@@ -197,7 +197,7 @@ bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id)
 void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t usec)
 {
     struct effect effect = { .kind = EFFECT_REDE_RATE, .from = usec };
-    /* Not txn_record: deliveries have effects of their own, and the end of a span is no use. */
+    /* Not txn_record: deliveries have effects of their own, and the end of a span is not a use. */
     txn_record_each(txn, entry_key(entry), &effect);
     extras_set_next_usec(dehydrator_extras_made(entry->object.dehydrator), usec);
     keyspace_rearm(txn->ks, entry);
@@ -259,7 +259,8 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
     txn_rede_unfollow(txn, entry, id);
 }
 
-/* A delivery of the element has ended. Its span never makes that of an earlier delivery shorter. */
+/* Call when a delivery of the element has ended. Its span never shortens that of an earlier
+ * delivery. */
 static void remember_delivered(struct txn *txn, struct entry *entry, const struct element *element)
 {
     const struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -278,8 +279,8 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
     txn_rede_remove(txn, entry, element, event);
 }
 
-/* The next instant of a schedule. A zone that the system lacks by now is UTC: the work would else
- * be done again and again, or never again, until somebody installs tzdata. */
+/* The next instant of a schedule. If the system lacks the zone by now, UTC is used: otherwise the
+ * work would be done again and again, or never again, until somebody installs tzdata. */
 static msec next_of_schedule(struct txn *txn, struct bytes cron)
 {
     char fault[CALENDAR_FAULT_MAX];
@@ -293,7 +294,7 @@ static msec next_of_schedule(struct txn *txn, struct bytes cron)
     return schedule == NULL ? NEVER : calendar_next(schedule, txn->now);
 }
 
-/* The instant after now at which an element with these options is due again; NEVER if it is not. */
+/* The instant after now at which an element with these options is due again, or NEVER. */
 static msec due_again(struct txn *txn, const struct push_options *options)
 {
     bool recurs = options->every > 0 || options->cron.len > 0;

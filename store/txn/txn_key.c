@@ -162,7 +162,7 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
     struct entry *now = keyspace_replace(txn->ks, entry, object);
     if (now != entry) txn_forget(txn, entry);
     note_added(txn, now);
-    /* A SET that is unheard has no effect from which the index of turns would learn it. */
+    /* Nothing hears this SET, so no effect informs the index of turns. */
     if (txn->store->fair != NULL) fair_note_key(txn->store, txn->ks->db, entry_key(now));
     reclaim_object(&txn->store->reclaim, old);
     access_note(txn->store, now, txn->now);
@@ -223,8 +223,8 @@ void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enu
 void txn_key_end(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_DROP, .event = EVENT_DEL };
-    /* It had no deadline to be late for, and a replica writes no logs of policies, so this is not
-     * txn_key_drop with EVENT_EXPIRED. */
+    /* Not txn_key_drop with EVENT_EXPIRED: there was no deadline to be late for, and a replica
+     * writes no logs of policies. */
     if (txn->on_replica) {
         effect.event = EVENT_EXPIRED;
         txn->store->stats.expired_keys++;
@@ -265,8 +265,8 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* Removes the key without an event of its own, because another key replaces it. False: no such
- * key. */
+/* Removes the key without an event of its own, because another key replaces it. Returns false if
+ * there is no such key. */
 static bool vacate_key(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);

@@ -1,6 +1,6 @@
 /* txn_policy: applies policies. A call notes what it did to each key. When the call ends, the key's
- * policy is applied once, by ordinary mutators: their effects are recorded like any others, so
- * replay needs no policies and cannot disagree. */
+ * policy is applied once, by ordinary mutators. Their effects are recorded like any others, so
+ * replay needs no policies and can't disagree. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
@@ -12,7 +12,7 @@ enum { NOTES_MIN = 8 };
 
 /* The notes of a call are an array in the order of the first cause, and at the same time a hash
  * table: notes[i].head is the first note of chain i; all other fields belong to note i. Links are
- * indexes + 1; 0: none. */
+ * indexes + 1, or 0. */
 struct policy_note {
     struct entry *entry; /* NULL: it was freed */
     struct keyspace *ks;
@@ -294,7 +294,7 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     txn_trail_unruled(txn, by);
 }
 
-/* Not txn_key_expire: WATCH and client caches must not see a change. */
+/* Not txn_key_expire, because WATCH and client caches must not see a change. */
 static void refresh_by_read(struct txn *txn, struct entry *entry, msec at)
 {
     keyspace_set_deadline(txn->ks, entry, at);
@@ -322,8 +322,8 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
             txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
     }
 
-    /* The policy's deadline; the old one if the command itself set it. A read changes it only by
-     * REFRESH. */
+    /* The policy's deadline, or the old one if the command itself set it. A read changes it only
+     * through REFRESH. */
     enum policy_refresh refresh = note->policy->refresh;
     bool read_only = note->causes == CAUSE(READ);
     msec old = entry_expires_at(note->ks, note->entry);

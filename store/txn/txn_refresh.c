@@ -13,15 +13,15 @@ void txn_refresh_begin(struct txn *txn, struct bytes key, msec until)
     refresher_begin(txn->ks, key, until);
 }
 
-/* Recorded as a drop of the missing key, which is what clients that wait for the key hear of. */
+/* Recorded as a drop of the missing key, about which clients that wait for the key are told. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key)
 {
     struct effect effect = { .kind = EFFECT_DROP };
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect make a new value, or delete it? What time removes does not count. A copy is new
- * at its own key. */
+/* Does the effect create or delete the value? Removal by time does not count. A copy is new at its
+ * own key. */
 static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {

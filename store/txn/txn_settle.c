@@ -12,8 +12,8 @@ static bool has_expired(const struct txn *txn, const struct entry *entry)
            entry->object.has_expiry && !txn_type_of(entry)->due_stays;
 }
 
-/* A collection with expired members only is dropped at once, unless a listener or a log wants each
- * name. */
+/* A collection in which all members have expired is dropped at once, unless a listener or a log
+ * wants each name. */
 static bool goes_whole(struct txn *txn, const struct entry *entry)
 {
     if (!entry_expired(txn->ks, entry, txn->now)) return false;
@@ -65,7 +65,7 @@ size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit)
 {
     size_t done = 0;
     if (has_expired(txn, *entry) && !goes_whole(txn, *entry)) {
-        /* Members that expired after their key get no event of their own. */
+        /* Members that expired after their key cause no event of their own. */
         msec at = entry_expires_at(txn->ks, *entry);
         msec by = instant_expired(at, txn->now) ? at : txn->now;
         done = txn_type_of(*entry)->purge(txn, entry, by, limit);

@@ -5,7 +5,7 @@
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_trail.h"
 
-/* The deadline of the first entry has changed. */
+/* Call when the deadline of the first entry has changed. */
 static void rearm(struct txn *txn, struct entry *entry)
 {
     if (stream_retention(entry->object.stream) > 0 || entry->object.has_expiry)
@@ -49,9 +49,9 @@ bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id
 
 typedef void record(struct txn *txn, struct entry *entry, struct effect *effect);
 
-/* An effect names trimmed entries as "all before an ID", which cannot name the entry with the
- * greatest ID. So that one is removed on its own, and the marks, which that changes, are
- * restored. */
+/* An effect names trimmed entries as "all before an ID", which can't name the entry with the
+ * greatest ID. That entry is therefore removed on its own, and the marks, which its removal
+ * changes, are restored. */
 static void cut_all(struct txn *txn, struct entry *entry, record *to)
 {
     struct stream *stream = entry->object.stream;

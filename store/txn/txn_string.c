@@ -24,7 +24,7 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     } else {
         string_set(&entry->object, value);
     }
-    msec soft = NEVER; /* the soft deadline that the value has from now on */
+    msec soft = NEVER; /* the soft deadline of the value from now on */
     if (how->soft != 0 || entry->object.is_soft) {
         msec old = string_soft_deadline(&entry->object);
         soft = how->soft == SOFT_KEPT ? old : how->soft == 0 ? NEVER : how->soft;
@@ -49,8 +49,8 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
         txn->changes++;
         return;
     }
-    /* The effect has the key's deadline even if that was kept. It is looked up only if there is a
-     * listener. */
+    /* The effect contains the key's deadline even if that was kept. It is looked up only if there
+     * is a listener. */
     msec at = how->at;
     if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
     struct effect set = {

@@ -45,7 +45,7 @@ static bool sign(struct txn *txn, const struct entry *entry, struct trail_event 
     return true;
 }
 
-/* Most often the author is known; a policy, the master and the server itself have none. */
+/* Mostly the author is known; a policy, the master and the server itself have none. */
 __attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
                                                  msec at)
 {

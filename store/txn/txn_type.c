@@ -13,7 +13,7 @@ static struct entry *settle_members(struct txn *txn, struct entry *entry)
         txn_withhold_expired(txn, entry);
         return entry;
     }
-    /* Even with no_expiry: a read must not see expired members. */
+    /* Purge even with no_expiry, because a read must not see expired members. */
     txn_member_purge(txn, &entry, txn->now, SIZE_MAX);
     return entry;
 }
@@ -105,7 +105,7 @@ static void adopt_lease(struct txn *txn, const struct object *object)
     }
 }
 
-/* A lease is never evicted, because a second client could hold it then. */
+/* A lease is never evicted, because a second client could then hold it too. */
 const struct txn_type txn_types[TYPE_COUNT] = {
     [TYPE_SET] = { MEMBERS(SET, S, SREM) },
     [TYPE_HASH] = { MEMBERS(HASH, H, HDEL) },

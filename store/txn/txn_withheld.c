@@ -3,7 +3,7 @@
  *
  * The members are moved to an object of the transaction and put back when the call ends, so that
  * commands never see them. A stream withholds its expired entries in place. The key's agenda node
- * stays as it is, because the members that it is armed for come back. */
+ * stays unchanged, because the members for which it is armed return. */
 #include "store/txn/txn_internal.h"
 
 #include "store/mem/mem.h"
@@ -12,7 +12,7 @@
 struct txn_withheld {
     struct txn_withheld *next;
     struct entry *entry;
-    struct object members; /* of the entry's type; unused if that withholds what expired in place */
+    struct object members; /* of the entry's type; unused if that can withhold in place */
 };
 
 static void move(struct txn_withheld *withheld, struct object *object, struct bytes member, msec at)

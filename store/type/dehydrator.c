@@ -371,7 +371,7 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
         struct stage stage = dehydrator_stage(dehydrator, element);
         return element_rebuild(dehydrator, element, element_payload(element), &stage, options);
     }
-    /* Released last, because the new options may have the same text. */
+    /* Release the old text last, because the new options may have the same one. */
     struct kept_options old = kept_options(element);
     put_options(dehydrator, element, options);
     release_schedule(dehydrator, &old);

@@ -22,7 +22,7 @@ struct extras {
     struct timeline ends;        /* of remembered ids */
     size_t bytes;                /* of the notes and of this struct */
     msec paused;                 /* until then; 0: not */
-    int64_t next_usec;           /* of the next delivery; 0: any */
+    int64_t next_usec;           /* of the next delivery; 0 for no limit */
     struct schedules *schedules; /* NULL: not needed so far */
 };
 

@@ -23,8 +23,8 @@ enum {
 #define NOT_BRIEF FIELD_LEN_MAX
 
 /* A pair with expiry has its deadline in place of the value's length, and both lengths in the word
- * before it. So a deadline costs a short pair no extra word. In a longer one the word is NOT_BRIEF,
- * and the lengths are two uint32_t before the field. */
+ * before it, so a deadline costs a short pair no extra word. In a longer pair the word is
+ * NOT_BRIEF, and the lengths are two uint32_t before the field. */
 struct pair {
     uint32_t word : 31;      /* the field's length, or both lengths */
     uint32_t has_expiry : 1; /* there is a deadline, which may be idle */
@@ -131,8 +131,8 @@ static msec pair_at(const struct hash_table *table, const struct pair *pair)
     return pair->has_expiry ? deadlines_at(table->deadlines, pair_deadline(pair)) : NEVER;
 }
 
-/* Replaces a pair by one with the same field and another value, or with room for a deadline; frees
- * the old one. The value may point into the old one. */
+/* Replaces a pair with one with the same field and another value, or with room for a deadline, and
+ * frees the old one. The value may point into the old one. */
 static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, struct bytes value,
                                  bool has_expiry)
 {

@@ -278,7 +278,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_register reg)
 
 void hll_init(struct hll *hll, struct bytes text)
 {
-    /* Room for any later size: a sparse text grows up to encoding_limits.hll_sparse only. */
+    /* Enough for any later size: a sparse text grows only up to encoding_limits.hll_sparse. */
     hll->data = mem_alloc(text.len > HLL_DENSE_BYTES ? text.len : HLL_DENSE_BYTES);
     hll->len = text.len;
     if (text.len > 0) {

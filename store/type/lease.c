@@ -19,7 +19,7 @@ struct lease {
         struct packed packed;  /* if small: tokens by owner */
         struct hash *by_owner; /* if large: the value is the token */
     };
-    struct hash *by_token; /* the value is the owner; NULL: the lease is small */
+    struct hash *by_token; /* the value is the owner; NULL if the lease is small */
     uint32_t permits;
 };
 

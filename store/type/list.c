@@ -1,8 +1,8 @@
 /* list: see list.h. Packing is in list_node.h.
  *
  * Pushing is amortised O(1). If there is no room at the end, a block that is at most half full
- * moves its free space to both ends; a fuller one doubles, with the new space at the end that needs
- * it; if it cannot double, a new node is added. */
+ * divides its free space between both ends. A fuller one doubles, with the new space at the end
+ * that needs it. If it can't double, a new node is added. */
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
@@ -17,7 +17,7 @@ static uint32_t room_at(const struct list_node *node, enum list_end end)
     return end == LIST_HEAD ? node->begin : node->cap - node->end;
 }
 
-/* The node with room for `size` more bytes at that end; NULL: a new node is needed. */
+/* The node with room for `size` more bytes at that end, or NULL if a new node is needed. */
 static struct list_node *arrange_room(struct list *list, struct list_node *node, enum list_end end,
                                       uint32_t size)
 {

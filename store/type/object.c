@@ -1,4 +1,4 @@
-/* object: see object.h. Has the rows of type_row.h. */
+/* object: see object.h. Contains the rows of type_row.h. */
 #include "store/type/object.h"
 
 #include "store/base/ensure.h"
@@ -90,7 +90,7 @@
     .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
 #define TABLE_ROW(noun) .widen = any_##noun##_widen, HINT_ROW(noun)
 #define HINT_ROW(noun)  .hint = any_##noun##_hint
-/* One that can be made large at once. */
+/* A collection that can be enlarged ahead. */
 #define EXPECT(noun)                                                                               \
     static void any_##noun##_expect(struct object *object, size_t count)                           \
     {                                                                                              \
@@ -140,7 +140,8 @@ static struct due_at dehydrator_due_after(const struct object *object, msec now)
     return due_at_instant(end < at ? end : at);
 }
 
-/* A dehydrator without elements ends at an instant, a member lives until its deadline is over. */
+/* A dehydrator without elements ends at an instant, whereas a member lives until its deadline is
+ * over. */
 static msec dehydrator_all_expire_at(const struct object *object)
 {
     return due_at_deadline(due_at_instant(dehydrator_over_at(object->dehydrator)));

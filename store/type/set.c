@@ -1,5 +1,5 @@
-/* set: see set.h. Members are packed in one allocation while they are few and small, else each is
- * an allocation in a table.
+/* set: see set.h. Members are packed in one allocation while they are few and small; otherwise each
+ * is an allocation in a table.
  *
  * The name of the encoding is independent of the form: it follows Redis' rules. A table is never
  * packed again, because the cursors of scans in progress would lose their meaning. */

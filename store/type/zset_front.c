@@ -39,7 +39,8 @@ static const unsigned char digits[UINT8_MAX + 1] = {
     ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
-/* The number of digits of these letters. Minus one, no digit becomes a large number. */
+/* The number of digits for these letters. A character that is not a digit is 0, which minus one
+ * exceeds it. */
 static unsigned limit_of(enum zset_letters letters)
 {
     return letters == ZSET_DECIMAL ? 10 : 16;
@@ -55,8 +56,8 @@ struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters)
     return bytes_of(member.data, len);
 }
 
-/* Stores up to 16 digits, and writes eight bytes: as one word, because they are soon read in larger
- * pieces than bytes. False: another character is among them. */
+/* Stores up to 16 digits, writing eight bytes as one word, because they are soon read in larger
+ * pieces than bytes. Returns false if another character is among them. */
 static bool store_digits(struct bytes rest, enum zset_letters letters, char *to)
 {
     const unsigned char *p = (const unsigned char *)rest.data;

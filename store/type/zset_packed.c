@@ -63,7 +63,8 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
     return next;
 }
 
-/* The stored form of a member; false if the front does not suit it, so that it is absent. */
+/* Finds the stored form of a member. Returns false if the front does not suit it, which means that
+ * it is absent. */
 static bool stored_form(const struct packed *packed, struct bytes member, char text[ZSET_TEXT_SIZE],
                         struct bytes *stored)
 {
@@ -126,7 +127,7 @@ size_t zset_packed_below_score(const struct packed *packed, double score, bool o
     return records_below(packed, &probe, &offset);
 }
 
-/* Spells the members: what is searched for need not be one, and may not suit the front. */
+/* Spells the members, because the one that is sought need not exist, and may not suit the front. */
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal)
 {
     char text[ZSET_TEXT_SIZE];
@@ -154,7 +155,8 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
 
 /* ---- the front ------------------------------------------------------------------------------ */
 
-/* Makes the same set with another front, which all members must suit. False: it does not fit. */
+/* Makes the same set with another front, which all members must suit. Returns false if it does not
+ * fit. */
 static bool make_with_front(const struct packed *packed, const struct zset_front *front,
                             struct packed *made)
 {
@@ -184,7 +186,7 @@ static void replace(struct packed *packed, struct packed *made)
     *packed = *made;
 }
 
-/* Puts what the members have in common into a front, if they take less memory then. */
+/* Moves what the members have in common into a front, if they take less memory then. */
 static void add_front(struct packed *packed)
 {
     static const enum zset_letters from_shortest[] = { ZSET_DECIMAL, ZSET_HEX, ZSET_TEXT };
@@ -214,8 +216,8 @@ static void add_front(struct packed *packed)
         packed_drop(&made);
 }
 
-/* The stored form of a member that gets this deadline. Changes a front that does not suit it.
- * False: the result does not fit. */
+/* The stored form of a member with this deadline. Changes a front that does not suit it. Returns
+ * false if the result does not fit. */
 static bool suit_member(struct packed *packed, struct bytes member, msec at,
                         char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {
@@ -231,10 +233,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
     return stored_form(packed, member, text, stored);
 }
 
-/* A list that moves on in time leaves its base behind. Once the lowest score is nearer to a new
- * highest one than the base is, the new one becomes the base. No score below the old base is left
- * then, so that each change of the base follows the removal of all members that were there at the
- * one before. The old base stays if the records, with the one to be inserted, would not fit. */
+/* A list that moves on in time leaves its base behind. Once a new highest score is nearer to the
+ * lowest one than to the base, it becomes the base. No score below the old base is left then, so
+ * each change of the base follows the removal of all members that were present at the change
+ * before. The old base stays if the records, with the one to be inserted, would not fit. */
 static void suit_base(struct packed *packed, struct bytes stored, double score, msec at)
 {
     struct packed made;
@@ -281,8 +283,8 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
 
-/* Moves a record to where its new score belongs. `member` may be a view of the record. The front is
- * lost if it is the only record, so the member is stored again. */
+/* Moves a record to where its new score belongs. `member` may be a view of the record. If it is the
+ * only record the front is lost, so the member is stored again. */
 static bool move_record(struct packed *packed, uint32_t offset, struct bytes member, double score,
                         msec at)
 {

@@ -1,5 +1,5 @@
 /* acl_admin: the rows of ACL, and its subcommands that change users or test permissions: SETUSER,
- * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. The others are in acl_show.c. */
+ * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. acl_show.c implements the others. */
 #include <sys/random.h>
 
 #include "server/admin/acl/acl_sessions.h"

@@ -79,7 +79,7 @@ static int compare_ids(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* Are all of these letters among the connection's? */
+/* Are all these letters among the connection's? */
 static bool has_letters(const char *letters, struct bytes wanted)
 {
     for (size_t i = 0; i < wanted.len; i++)
@@ -91,7 +91,7 @@ static bool has_text(const struct client_info *info, enum client_text which, str
 {
     char flags[CLIENT_FLAGS_MAX];
     const char *port = strrchr(info->peer, ':');
-    struct bytes text = { .data = NULL }; /* to be compared as a whole, if there is one */
+    struct bytes text = { .data = NULL }; /* compared as a whole, if there is one */
     switch (which) {
     case CLIENT_FLAGS: return has_letters(client_flags(info, flags), wanted);
     case CLIENT_CAPA: return has_letters(client_capa(info->session), wanted);
@@ -109,7 +109,7 @@ static bool has_text(const struct client_info *info, enum client_text which, str
     return text.data != NULL && bytes_equal(text, wanted);
 }
 
-/* Returns whether each wish that was given is as it `must` be: fulfilled or not. */
+/* Does the connection fulfil each wish that was given, or none if not `must`? */
 static bool fits(const struct client_wish *wish, const struct client_info *info, bool must)
 {
     if (wish->ids != NULL) {
@@ -167,7 +167,7 @@ static bool parse_ids(struct call *call, int *i, struct client_wish *wish)
     return true;
 }
 
-/* The options that have a form with NOT-; *i is the argument of the value. */
+/* Parses the options with a form NOT-; *i is the argument of the value. */
 static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
                                  struct client_wish *wish)
 {

@@ -86,7 +86,7 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
     return bytes_equal(bytes_of(a.data, len), bytes_of(b.data, len));
 }
 
-/* A prefix of the call, by its position, or one that the session already has. */
+/* A prefix in the call, by its position, or one that the session already tracks. */
 struct candidate {
     struct bytes text;
     size_t index; /* or HELD */

@@ -27,7 +27,7 @@ static const struct {
     const char *name;
 } symbols[] = { { '=', "equal" }, { '~', "approximately" }, { '*', "new-id" }, { '$', "last-id" } };
 
-/* NULL: the word is not a symbol. */
+/* Returns NULL if the word is not a symbol. */
 static const char *symbol_name(struct bytes word)
 {
     for (size_t i = 0; word.len == 1 && i < sizeof(symbols) / sizeof(symbols[0]); i++)
@@ -76,7 +76,7 @@ static bool take_repetition(struct parse *parse, int first)
 /* The first of the trailing nodes of a chain that the repetition at `at` names. */
 static int first_repeated(const struct parse *parse, int first)
 {
-    int words = -1, length = 0, node = first; /* -1: the dots are no word */
+    int words = -1, length = 0, node = first; /* -1: the dots are not a word */
     for (const char *p = parse->at + 1; *p != ']' && *p != '\0'; p++)
         if (*p != ' ' && (p[-1] == ' ' || p[-1] == '[')) words++;
     for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
@@ -222,7 +222,7 @@ const char *syntax_type(const struct syntax_node *node)
     case SYNTAX_BLOCK: return "block";
     default: break;
     }
-    /* The name of a value tells its type. */
+    /* The name of a value implies its type. */
     if (is_among(node->name, keys)) return "key";
     if (is_among(node->name, integers)) return "integer";
     if (is_among(node->name, doubles)) return "double";

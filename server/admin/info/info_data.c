@@ -11,7 +11,7 @@ void info_expired(struct report *report)
     const struct store *store = report->context->store;
     const struct replication *replication = report->context->replication;
     msec next = store_next_due(store);
-    size_t copied = 0; /* by the kernel while the last full copy for replicas was written */
+    size_t copied = 0; /* copied by the kernel while the last full copy for replicas was written */
     if (replication != NULL)
         copied = replicas_report(replication_replicas(replication)).copied_memory;
     const struct info_row rows[] = {
@@ -64,7 +64,7 @@ void info_expiry(struct report *report)
     REPORT_ROWS(report, more);
 }
 
-/* The mean of a random sample; Redis' value is an estimate too. */
+/* The mean of a random sample; Redis' value is an estimate, too. */
 static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
 {
     enum { DRAWN = 16 };

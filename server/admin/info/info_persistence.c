@@ -70,10 +70,10 @@ void info_persistence(struct report *report)
         RATIO("loading_loaded_perc", load->percent),
         NUMBER("loading_eta_seconds", load->left_sec >= 0 ? load->left_sec : 1),
     };
-    /* A full copy is being loaded; the old data is served meanwhile. */
+    /* A full copy is being loaded, while the old data is served. */
     const struct replication *replication = report->context->replication;
     bool loads_copy = replication != NULL && replication_report(replication).loading;
-    /* current_... are about the child that writes a snapshot or a base; 0 without a child. */
+    /* current_... describe the child that writes a snapshot or a base; 0 without a child. */
     const struct info_row child[] = {
         COUNT("loading", persist->loading),
         COUNT("async_loading", loads_copy),

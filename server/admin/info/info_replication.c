@@ -15,7 +15,7 @@ static void write_link(struct report *report, const struct replication_report *s
     uint64_t total = state->copy_total, received = state->copy_received;
     double percent = total > 0 ? 100 * (double)received / (double)total : 0;
     const struct info_row copy[] = {
-        COUNT("master_sync_total_bytes", total), /* 0: the master has not sent it */
+        COUNT("master_sync_total_bytes", total), /* 0 if the master has not sent it */
         COUNT("master_sync_read_bytes", received),
         NUMBER("master_sync_left_bytes", (int64_t)total - (int64_t)received),
         RATIO("master_sync_perc", percent),

@@ -19,7 +19,7 @@ enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
 
 /* ---- Server ---------------------------------------------------------------------------------- */
 
-/* The first bytes of the linker's build id, in hexadecimal; "0" without one. */
+/* The first bytes of the linker's build id, in hexadecimal; "0" if there is none. */
 struct build_id {
     char text[2 * BUILD_ID_BYTES + 1];
 };
@@ -174,7 +174,7 @@ void info_cluster(struct report *report)
 
 void info_modules(struct report *report)
 {
-    (void)report; /* Redis has a line for each module, and none can be loaded here */
+    (void)report; /* Redis writes a line for each module, but none can be loaded here */
 }
 
 /* ---- CPU ------------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ void info_cpu(struct report *report)
     struct rusage self, children, thread;
     getrusage(RUSAGE_SELF, &self);
     getrusage(RUSAGE_CHILDREN, &children);
-    getrusage(RUSAGE_THREAD, &thread); /* commands run in the main thread, and so does INFO */
+    getrusage(RUSAGE_THREAD, &thread); /* commands run in the main thread, like INFO */
     const struct info_row rows[] = {
         SECONDS("used_cpu_sys", seconds_of(self.ru_stime)),
         SECONDS("used_cpu_user", seconds_of(self.ru_utime)),

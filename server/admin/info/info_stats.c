@@ -34,8 +34,7 @@ static void write_expiry(struct report *report)
     const struct store_stats *store = &report->context->store->stats;
     const struct stopwatch *over = &stats->over_memory;
     int64_t now = report->mono_usec;
-    /* The share of overdue keys that are not removed yet among keys with deadlines. Redis estimates
-     * it. */
+    /* The share of keys with deadlines that are overdue and not removed yet. Redis estimates it. */
     const struct store *data = report->context->store;
     size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
     for (unsigned db = 0; db < data->database_count; db++)
@@ -105,7 +104,7 @@ static void write_requests(struct report *report)
         COUNT("tracking_total_keys", tracking.keys),
         COUNT("tracking_total_items", tracking.items),
         COUNT("tracking_total_prefixes", tracking.prefixes),
-        /* Commands of a master that is a Redis or Valkey. */
+        /* Commands from a master that is a Redis or Valkey server. */
         COUNT("unexpected_error_replies", failed_commands(context)),
         COUNT("total_error_replies", stats->errors),
         COUNT("acl_access_denied_auth", stats->denied_auth),

@@ -79,7 +79,7 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
     return found >= 0;
 }
 
-/* DIFFERS: Redis takes any int64 as PXAT; here the two highest values are refused, because they
+/* DIFFERS: Redis accepts any int64 as PXAT; here the two highest values are refused, because they
  * can't be stored. (doc/differs.md) */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at)
 {

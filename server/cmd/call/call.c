@@ -24,7 +24,7 @@ bool call_has_room(size_t bytes)
     return bytes < LARGE || mem_has_room(2 * bytes);
 }
 
-/* For the values at all keys. A key that is named twice counts twice, as ZUNION reads it twice. */
+/* Adds the values at all keys. A key that is named twice counts twice, as ZUNION reads it twice. */
 static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key)
 {
     size_t *sum = ctx;
@@ -33,8 +33,8 @@ static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key
     return false;
 }
 
-/* No key is evicted during a command, and a command can't fail halfway, so a command that may need
- * more memory than the system has is refused before it begins. */
+/* No key is evicted during a command, and a command can't fail halfway. A command that may need
+ * more memory than the system has is therefore refused before it begins. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;

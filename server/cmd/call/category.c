@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A command is in a category if its row has one of these flags, this `acl` or this group. In Redis'
- * order, with our own at the end. */
+/* A command is in a category if its row has one of these flags, this `acl` or this group. Redis'
+ * categories, in its order, then our own. */
 static const struct {
     const char *name;
     unsigned flags, acl;
@@ -25,7 +25,7 @@ static const struct {
     { "pubsub", PUBSUB, 0, "" },
     { "admin", ADMIN, ACL_ADMIN, "" },
     { "fast", FAST, 0, "" },
-    { "slow", 0, 0, NULL }, /* all commands that are not fast */
+    { "slow", 0, 0, NULL }, /* every command that is not fast */
     { "blocking", BLOCKING, 0, "" },
     { "dangerous", ADMIN, ACL_DANGEROUS, "" },
     { "connection", 0, ACL_CONNECTION, "" },

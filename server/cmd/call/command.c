@@ -8,8 +8,8 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* A name in upper case: its first and last 8 bytes, which may overlap; a shorter name is all in
- * `head`. Equal keys of names of up to 16 bytes mean equal names. */
+/* A name in upper case: its first and last 8 bytes, which may overlap; a shorter name is entirely
+ * in `head`. For names of up to 16 bytes, equal keys mean equal names. */
 struct name_key {
     uint64_t head, tail;
     size_t len;
@@ -23,13 +23,13 @@ struct slot {
     const char *group;
     void *context;
     struct command_stats *stats; /* of the row, followed by those of its subcommands */
-    char *new_name;              /* in upper case; NULL: not renamed */
+    char *new_name;              /* in upper case; NULL if not renamed */
 };
 
-/* An open hash table with linear probing and a cheap hash of the key: all names in it are ours or
+/* An open hash table with linear probing and a cheap hash of the key. All names in it are ours or
  * the configuration's, so it need not resist hash flooding. */
 struct commands {
-    struct slot **buckets; /* a power of two of them, at least twice `count`; NULL: free */
+    struct slot **buckets; /* a power of two of them, at least twice `count`; NULL if free */
     size_t bucket_mask;
     struct slot **slots; /* in order of addition; disabled ones after `count` */
     size_t count, disabled, cap;
@@ -76,8 +76,8 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- buckets ---- */
 
-/* Converts eight bytes at once. Adding to a byte sets its top bit if it is in range, and can't
- * carry into the next byte. */
+/* Converts eight bytes at once. The addition sets the top bit of a byte if it is in range, and
+ * can't carry into the next byte. */
 static uint64_t upper_word(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;

@@ -36,7 +36,7 @@ static void cmd_rede_pushat(struct call *call)
     if (arg_instant(call, 2, &at)) push_new_element(call, at);
 }
 
-/* A random byte below the greatest multiple of the alphabet's size gives a character. Other bytes
+/* A random byte below the greatest multiple of the alphabet's size becomes a character. Other bytes
  * are dropped, because they would make some characters more frequent. */
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
@@ -78,7 +78,7 @@ static struct bytes argument_key(const void *argument)
 static void cmd_rede_mpush(struct call *call)
 {
     struct push push = { 0 };
-    int end = 2, count = 0, pushed = 0; /* end: of the triples, where the options begin */
+    int end = 2, count = 0, pushed = 0; /* end of the triples, where the options begin */
     for (; end < call->argc && (end == 2 || !is_push_option(call, end)); end += TRIPLE)
         if (call->argc - end < TRIPLE) {
             fail_named(call, ERR_ARITY);
@@ -92,7 +92,7 @@ static void cmd_rede_mpush(struct call *call)
     if (!parse_push_options(call, end, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
 
-    /* How many ids are new? One that is there, or is given twice, counts as old. */
+    /* How many ids are new? An id that exists, or is given twice, counts as old. */
     static const struct dict_type type = { .key = argument_key };
     struct dict given;
     dict_init(&given, &type);
@@ -143,7 +143,7 @@ static void cmd_rede_pull(struct call *call)
     if (!forget && element != NULL)
         txn_rede_remove_delivered(call->txn, entry, element, EVENT_REDE_PULL);
     if (!forget || entry == NULL) return;
-    /* Forget before the element goes, so that the key is there for both. */
+    /* Forget the id before removing the element, so that the key exists for both. */
     txn_rede_forget(call->txn, entry, call->argv[2]);
     if (element != NULL) txn_rede_remove(call->txn, entry, element, EVENT_REDE_PULL);
 }

@@ -73,7 +73,7 @@ bool is_full(const struct call *call, const struct entry *entry, size_t added)
     const struct policy *policy =
         policies_with(&call->txn->store->policies, call->argv[1], POLICY_MAXLEN);
     size_t count = entry == NULL ? 0 : dehydrator_count(entry->object.dehydrator);
-    /* It may have more already, if the limit is new. */
+    /* There may be more already, if the limit is new. */
     return added > 0 && policy != NULL && policy->max_len > 0 && count + added > policy->max_len;
 }
 

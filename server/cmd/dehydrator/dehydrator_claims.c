@@ -1,7 +1,7 @@
-/* dehydrator_claims: commands that end claims, and that move deadlines. Each exists in two forms,
+/* dehydrator_claims: commands that end claims, and that move deadlines. Each exists in two forms
  * with one implementation: XACK, NACK and RESCHEDULE name elements by their ids, ACK, RETRY and
- * EXTEND name claims by the id and the token that REDE.CLAIM ... TOKENS has given out. So a worker
- * that is late can't end the claim of another one, even if the id was acknowledged and pushed again
+ * EXTEND name claims by the id and the token from REDE.CLAIM ... TOKENS. With a token, a late
+ * worker can't end another worker's claim, even if the id was acknowledged and pushed again
  * meanwhile.
  *
  * By its token, a claim whose lease has ended is held until the element is claimed again, given
@@ -13,7 +13,7 @@
 #include "store/tokens.h"
 #include "store/txn/txn_dehydrator.h"
 
-/* How a call names elements; the number is that of arguments for each. */
+/* How a call names elements; the number is how many arguments each needs. */
 enum naming { BY_ID = 1, BY_TOKEN = 2 };
 
 static bool parse_token(const struct call *call, int i, int64_t *token)
@@ -22,8 +22,8 @@ static bool parse_token(const struct call *call, int i, int64_t *token)
            *token <= TOKEN_MAX;
 }
 
-/* Finds the key, if the ids, or the pairs of an id and a token, from argument `first` on are valid.
- * False: an error was sent. */
+/* Finds the key if the ids, or the pairs of an id and a token, from argument `first` on are valid.
+ * Returns false after sending an error. */
 static bool find_key(struct call *call, int first, enum naming naming, struct entry **entry)
 {
     int64_t token;
@@ -39,7 +39,7 @@ static bool find_key(struct call *call, int first, enum naming naming, struct en
     return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
 }
 
-/* The element of the id at argument i, if its claim has the token after it, or NULL. */
+/* The element of the id at argument i if its claim has the token after it, otherwise NULL. */
 static struct element *find_named(const struct call *call, const struct entry *entry, int i,
                                   enum naming naming, struct stage *stage)
 {
@@ -51,7 +51,7 @@ static struct element *find_named(const struct call *call, const struct entry *e
     return parse_token(call, i + 1, &token) && token != 0 && stage->token == token ? element : NULL;
 }
 
-/* By ids, an element need not be claimed: it may be due. The reply is the payloads. */
+/* By ids, an element need not be claimed; it may be due. The reply is the payloads. */
 static void acknowledge(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -72,7 +72,7 @@ static void acknowledge(struct call *call, enum naming naming)
     if (naming == BY_TOKEN) resp_integer(call->out, removed);
 }
 
-/* By ids, leases that have ended are left alone. AUTO and NOCOUNT go with tokens. */
+/* By ids, leases that have ended are left unchanged. AUTO and NOCOUNT go with tokens. */
 static void give_back(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -80,7 +80,7 @@ static void give_back(struct call *call, enum naming naming)
     msec at = call->txn->now;
     int64_t given_back = 0;
     const struct policy *backoff = NULL;
-    /* An odd number of words can't be pairs alone, so an id may be "NOCOUNT". */
+    /* An odd number of words can't be pairs alone; this way an id may be "NOCOUNT". */
     bool uncounted =
         naming == BY_TOKEN && (call->argc - 3) % BY_TOKEN != 0 && arg_is(call, 3, "NOCOUNT");
     int first = 3 + uncounted;
@@ -109,7 +109,7 @@ static void give_back(struct call *call, enum naming naming)
 }
 
 /* A claimed element stays claimed until its new instant, even if the lease has just ended and no
- * other worker has claimed it. With CLAIMED, another claim may have begun instead. */
+ * other worker has claimed the element. With CLAIMED, another claim may have begun instead. */
 static void move_deadlines(struct call *call, enum naming naming)
 {
     struct entry *entry;

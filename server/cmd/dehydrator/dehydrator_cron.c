@@ -1,4 +1,4 @@
-/* dehydrator_cron: CRON.NEXT, which shows what a schedule means before an element has it. */
+/* dehydrator_cron: CRON.NEXT, which shows what a schedule means before an element uses it. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 

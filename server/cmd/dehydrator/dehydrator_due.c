@@ -25,14 +25,14 @@ struct take {
     msec until; /* the timeout of a blocking call */
 };
 
-/* Parses the options from argument i to the last. False: an error was sent. */
+/* Parses the options from argument i to the last. Returns false after sending an error. */
 static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
 {
     take->limit = INT64_MAX;
     for (; i < call->argc; i++) {
         if (arg_is(call, i, "COUNT")) {
             if (!arg_has_value(call, i)) return false;
-            /* A command without COUNT_0 may block, so it can't take 0 elements. */
+            /* A command without COUNT_0 may block, and so can't take 0 elements. */
             bool or_0 = known & COUNT_0;
             take->counts = true;
             if (!arg_range(call, ++i, or_0 ? 0 : 1, INT64_MAX, &take->limit,
@@ -67,7 +67,7 @@ static size_t count_claimable(const struct call *call, const struct entry *entry
     return delivery_count(call->txn->store, entry, call->txn->now, limit, true);
 }
 
-/* Counts deliveries for the RATE, before they take place. */
+/* Counts deliveries for the RATE before they happen. */
 static void note_deliveries(struct call *call, struct entry *entry, size_t count)
 {
     int64_t next;
@@ -104,9 +104,9 @@ static void poll_first(struct call *call, struct entry *entry, size_t count, boo
     }
 }
 
-/* Polls what may be delivered now: `count` elements, and then those that have become due meanwhile:
- * successors that replaced others. With successors the replies are collected, because their number
- * is not known before. */
+/* Polls what may be delivered now: `count` elements, and then those that became due meanwhile,
+ * which are successors. If there are successors, collects the replies, because their number is not
+ * known before. */
 static void poll_some(struct call *call, struct entry *entry, size_t count, const struct take *take)
 {
     if (count == 0 || object_notes(&entry->object) == 0) {
@@ -171,7 +171,7 @@ static void cmd_rede_xpoll(struct call *call)
 
 /* ---- claim ----------------------------------------------------------------------------------- */
 
-/* What each claim of a call gets. */
+/* What each claim of a call receives. */
 struct grant {
     msec lease_end;
     const struct policy *backoff; /* NULL: there is none */
@@ -179,9 +179,9 @@ struct grant {
     bool no_tokens; /* none are left */
 };
 
-/* Claims the first element and replies [id, payload, deliveries], this delivery included, with the
- * key in front if the call names a prefix, and with the token if there is one. The element moves to
- * the end of its lease, so the next one becomes the first. */
+/* Claims the first element and replies [id, payload, deliveries], this delivery included; in front
+ * the key if the call names a prefix, and at the end the token if there is one. The element moves
+ * to the end of its lease, so the next one becomes the first. */
 static void claim_first(struct call *call, struct entry *entry, const struct grant *grant)
 {
     int64_t token = grant->with_tokens ? txn_token_next(call->txn) : 0;
@@ -218,7 +218,7 @@ static void cmd_rede_claim(struct call *call)
     if (!may_grant(call, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_claimable(call, source.entry, take.limit);
-    /* First move those that were delivered too often. */
+    /* First move elements that were delivered too often. */
     if (due > 0 && dead_letter_limit(call->txn, source.entry) > 0)
         due = dead_letter_move_elements(call->txn, source.entry, due);
     if (due == 0 && take.waits) {
@@ -240,12 +240,12 @@ static void cmd_rede_claim(struct call *call)
 
 /* ---- fair claim ------------------------------------------------------------------------------ */
 
-/* Turns of keys that deliver nothing after all, and dead elements that are moved, before other
- * clients get their turn. */
+/* The limit for turns of keys that deliver nothing after all, and for dead elements that are moved,
+ * before other clients have their turn. */
 enum { MISSES_AT_ONCE = 1000 };
 
-/* Claims one element of the key whose turn it is. Returns false if it delivers none: it has
- * expired, a policy has changed, or its elements were delivered too often. Then adds to *misses. */
+/* Claims one element of the key whose turn it is. Returns false and adds to *misses if it delivers
+ * none, because it has expired, a policy has changed, or its elements were delivered too often. */
 static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant, size_t *misses)
 {
     struct txn *txn = call->txn;
@@ -272,9 +272,9 @@ static bool claim_in_turn(struct call *call, struct bytes key, struct grant *gra
     return true;
 }
 
-/* Claims up to `limit` elements in turn. Returns how many. Gives up after MISSES_AT_ONCE, unless
+/* Claims up to `limit` elements in turn; returns how many. Gives up after MISSES_AT_ONCE, unless
  * the call must not wait. Also ends when turns of the same keys come again without a change, so
- * that a call ends even if the index and a key disagree: one missed key is remembered, a later one
+ * that a call ends even if the index and a key disagree: one missed key is remembered, and replaced
  * after each doubling of their number (Brent's search for a cycle). */
 static size_t claim_round(struct call *call, struct fair_index *index, size_t limit,
                           struct grant *grant, bool *gave_up)
@@ -302,8 +302,8 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
     return done;
 }
 
-/* Blocks until an element of a key with the prefix may be claimed, or until the call may go on to
- * look for one: then a call without BLOCK replies, whatever it finds. */
+/* Blocks until an element of a key with the prefix may be claimed, or until the call may continue
+ * to look for one. A call without BLOCK then replies, whatever it finds. */
 static void block_until_turn(struct call *call, const struct take *take, msec again)
 {
     block_on(call, &(struct block_request){

@@ -56,8 +56,8 @@ static void reply_named_or_null(struct call *call, const char *name, bool has_va
         resp_null(call->out);
 }
 
-/* A missing key counts as an empty dehydrator, with the counts that were kept when its last element
- * was taken. */
+/* A missing key counts as an empty dehydrator, with the counts kept from when its last element was
+ * taken. */
 static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
@@ -95,7 +95,7 @@ static void cmd_rede_info(struct call *call)
 
 /* ---- figures of a prefix --------------------------------------------------------------------- */
 
-/* Counts in slices while the client is blocked. In MULTI and scripts at once. */
+/* Counts in slices while the client is blocked; in MULTI and scripts at once. */
 static void cmd_rede_fairinfo(struct call *call)
 {
     struct bytes prefix;
@@ -126,7 +126,8 @@ static void cmd_rede_fairinfo(struct call *call)
 
 /* ---- ranges of deadlines --------------------------------------------------------------------- */
 
-/* Parses an instant, or "-" or "+" for the earliest or latest one. False: an error was sent. */
+/* Parses an instant, or "-" or "+" for the earliest or latest one. Returns false after sending an
+ * error. */
 static bool arg_bound(struct call *call, int i, msec *at)
 {
     struct bytes arg = call->argv[i];
@@ -207,7 +208,7 @@ static uint64_t step_scan(void *ctx, uint64_t cursor)
     return dehydrator_scan(scanned->dehydrator, cursor, visit_element, &scanned->scan);
 }
 
-/* Like HSCAN, it checks the options only if the key exists. */
+/* Like HSCAN, checks the options only if the key exists. */
 static void cmd_rede_scan(struct call *call)
 {
     struct scanned scanned;

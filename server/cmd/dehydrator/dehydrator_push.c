@@ -1,5 +1,5 @@
-/* dehydrator_push: see dehydrator_push.h. A push of its id does not change a claimed element: the
- * new element becomes its successor, and takes its place when it is acknowledged. */
+/* dehydrator_push: see dehydrator_push.h. A push under the id of a claimed element does not change
+ * that element: the new one becomes its successor, and takes its place when it is acknowledged. */
 #include "server/cmd/dehydrator/dehydrator_push.h"
 
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -102,7 +102,7 @@ bool is_present(const struct call *call, const struct entry *entry, struct bytes
     return find_element(entry, id) != NULL || is_remembered(call, entry, id);
 }
 
-/* The deadline and options of a push, if `first` is the instant of the first push (0: unknown). */
+/* The deadline and options of a push whose first push was at the instant `first` (0 if unknown). */
 static msec schedule(const struct call *call, const struct push *push, msec first,
                      struct push_options *with)
 {
@@ -114,7 +114,7 @@ static msec schedule(const struct call *call, const struct push *push, msec firs
             at = latest;
     }
     if (push->cron.len > 0) {
-        /* Found again, because settling the key may have looked for others. */
+        /* Found again, because settling the key may have looked for other schedules. */
         char fault[CALENDAR_FAULT_MAX];
         const struct schedule *found =
             calendar_find(call->txn->store->calendar, push->cron, push->zone, fault);
@@ -137,15 +137,16 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
     }
     push->entry = entry_or_new(call, 1, push->entry, TYPE_DEHYDRATOR);
     txn_rede_push(call->txn, push->entry, id, payload, &stage);
-    /* An id that is remembered no longer, and was not collected yet. After the push, because a
-     * replay of the two would else drop the empty key between them, and its TTL. */
+    /* Forget an id whose span has ended but that was not collected yet. After the push: in the
+     * other order, a replay of the two would drop the empty key between them, and with it the key's
+     * TTL. */
     txn_rede_forget(call->txn, push->entry, id);
     if (push_options_any(&with))
         txn_rede_set_options(call->txn, push->entry, find_element(push->entry, id), &with);
     return PUSHED;
 }
 
-/* The instant at which a burst of pushes with POSTPONE began that was not delivered yet: that of
+/* The instant at which the burst of pushes with POSTPONE began that is not delivered yet: that of
  * the id's successor, or else `first`. */
 static msec first_push(const struct push *push, struct bytes id, msec first)
 {
@@ -176,8 +177,7 @@ enum pushed push_element(struct call *call, struct push *push, struct bytes id,
     struct push_options with, old = dehydrator_options(push->entry->object.dehydrator, element);
     bool was_delivered = dehydrator_stage(push->entry->object.dehydrator, element).deliveries > 0;
     msec first = first_push(push, id, was_delivered ? 0 : old.first);
-    /* A claim that was given back leaves the successor of its element, which is older than this
-     * push. */
+    /* A claim that was given back leaves its element's successor, which is older than this push. */
     txn_rede_unfollow(call->txn, push->entry, id);
     const struct stage stage = { .at = schedule(call, push, first, &with) };
     txn_rede_update(call->txn, push->entry, element, payload);

@@ -1,5 +1,5 @@
-/* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. Places are members of a sorted set; geohash converts
- * them to scores and back. geo_search.c has the searches. */
+/* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. Positions are members of a sorted set; geohash converts
+ * them to scores and back. geo_search.c implements the searches. */
 #include "server/cmd/geo/geo.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"

@@ -30,7 +30,7 @@ struct search {
     enum order order;
     int64_t count; /* 0: all */
     bool any;
-    int destination; /* argument of the key to store in; 0: reply */
+    int destination; /* argument of the key to store in; 0 to reply */
     bool store_distance;
 };
 
@@ -77,7 +77,7 @@ static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
     return ARG_OTHER;
 }
 
-/* Of GEORADIUS' options STORE and STOREDIST the last one counts. */
+/* Of GEORADIUS' options STORE and STOREDIST, the last one counts. */
 static enum arg_taken take_search_option(struct call *call, int *i, struct search *s)
 {
     const struct {
@@ -118,7 +118,7 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
     return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : ARG_OTHER;
 }
 
-/* Checks that the options fit together. False: an error was sent. */
+/* Checks the options against each other. Returns false after sending an error. */
 static bool check_search_options(struct call *call, const struct search *s)
 {
     bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;
@@ -237,8 +237,8 @@ static void cmd_geosearchstore(struct call *call)
 }
 
 /* Finds argument 1 and each destination, those of STORE first, as Redis does. `options` is the
- * first argument that may be one. DIFFERS: Redis finds the first one of each only. (doc/differs.md)
- */
+ * first argument that may be an option. DIFFERS: Redis finds only the first one of each.
+ * (doc/differs.md) */
 static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
 {
     static const char *const words[] = { "STORE", "STOREDIST" };

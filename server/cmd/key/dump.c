@@ -1,4 +1,4 @@
-/* dump: DUMP and RESTORE. server/disk/payload has the format. */
+/* dump: DUMP and RESTORE. server/disk/payload defines the format. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/key/key.h"
 #include "server/disk/payload.h"
@@ -75,7 +75,8 @@ static void cmd_restore(struct call *call)
     }
 
     /* If the deadline has passed, the key is not created, but the key that it replaces is deleted;
-     * on a replica it is created, and ends at once. During a replay nothing counts as expired. */
+     * on a replica the new key is created, and ends at once. During a replay nothing counts as
+     * expired. */
     struct txn *txn = call->txn;
     bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
     if (is_over && !txn->on_replica) {

@@ -44,7 +44,8 @@ static void cmd_type(struct call *call)
     resp_status(call->out, entry == NULL ? "none" : type_name(entry->object.type));
 }
 
-/* Finds the keys of arguments 1 and 2; the second may be missing. False: an error was sent. */
+/* Finds the keys of arguments 1 and 2; the second may be missing. Returns false after sending an
+ * error. */
 static bool find_rename_keys(struct call *call, struct entry **entry, struct entry **target)
 {
     *entry = txn_find(call->txn, call->argv[1]);

@@ -10,7 +10,7 @@ static bool is_database(struct call *call, int64_t db)
     return fail(call, ERR_DB_INDEX);
 }
 
-/* Parses the number of a database at argument i. False: an error was sent. */
+/* Parses the number of a database at argument i. Returns false after sending an error. */
 static bool arg_database(struct call *call, int i, unsigned *db)
 {
     int number;

@@ -6,7 +6,7 @@
 /* A scan of the keys of a database. */
 struct listing {
     struct scan scan;
-    enum type type; /* list only keys of this type; TYPE_COUNT: all */
+    enum type type; /* list only keys of this type; TYPE_COUNT lists all */
     bool no_type;   /* the type's name is unknown: list no keys */
 };
 

@@ -4,7 +4,7 @@
 #include "server/cmd/key/key.h"
 #include "store/access.h"
 
-/* Finds the key of argument 2. NULL: it is missing, and null was replied. */
+/* Finds the key of argument 2. If it is missing, replies null and returns NULL. */
 static struct entry *find_or_null(struct call *call)
 {
     struct entry *entry = txn_find_without_lru(call->txn, call->argv[2]);
@@ -38,7 +38,7 @@ static void cmd_object_idletime(struct call *call)
         resp_integer(call->out, access_idle_seconds(entry, call->txn->now));
 }
 
-/* DIFFERS: Redis shares the strings 0 to 9999 and answers 2147483647 for them. (doc/differs.md) */
+/* DIFFERS: Redis shares the strings 0 to 9999 and replies 2147483647 for them. (doc/differs.md) */
 static void cmd_object_refcount(struct call *call)
 {
     if (find_or_null(call) != NULL) resp_integer(call->out, 1);

@@ -1,8 +1,8 @@
 /* sort: SORT and SORT_RO.
  *
- * The elements become rows. Each row gets its weight (a number or a text), the rows are sorted, and
- * a range of them is sent or stored. Rows with equal numbers are ordered by their elements, rows
- * with equal texts stay in their order. */
+ * The elements become rows. Each row is assigned its weight (a number or a text), the rows are
+ * sorted, and a range of them is sent or stored. Rows with equal numbers are ordered by their
+ * elements; rows with equal texts stay in their order. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@ struct row {
     struct bytes element; /* borrowed from the value that is sorted, or from `texts` */
     size_t index;         /* its index before sorting */
     double score;
-    struct bytes text; /* owned, followed by a NUL; data NULL: none */
+    struct bytes text; /* owned, followed by a NUL; NULL data if there is none */
 };
 
 struct sort {
     struct call *call;
     bool descending, alpha, unsorted;
-    int by, store; /* argument of the value; 0: not given */
+    int by, store; /* argument of the value; 0 if not given */
     int *gets;     /* arguments of the GET patterns; owned */
     int get_count;
     int64_t limit_from, limit_count;
@@ -88,10 +88,10 @@ static size_t append_bytes(char *to, size_t at, struct bytes part)
     return at + part.len;
 }
 
-/* Looks up the value that the pattern in argument i gives for the element. The pattern "w_*->f" has
- * the prefix "w_", the suffix "" and the field "f"; as in Redis, the * and -> must come before the
- * first NUL. False: there is no value. The value is borrowed; it stays valid, because later
- * look-ups only remove expired keys. */
+/* Looks up the value that the pattern in argument i denotes for the element. The pattern "w_*->f"
+ * has the prefix "w_", the suffix "" and the field "f"; as in Redis, the * and -> must come before
+ * the first NUL. Returns false if there is no value. The value is borrowed, and stays valid because
+ * later look-ups only remove expired keys. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
@@ -136,7 +136,7 @@ static void add_row(struct sort *sort, struct bytes element)
     sort->count++;
 }
 
-/* Loads all elements as rows, or without sorting only the wanted ones. */
+/* Loads all elements as rows; if they are not sorted, only the wanted ones. */
 static void load_rows(struct sort *sort, const struct object *object)
 {
     size_t count = object_count(object), from = 0;
@@ -179,7 +179,7 @@ static void load_rows(struct sort *sort, const struct object *object)
 }
 
 /* Sets the weight of each row. A missing weight is the number 0, or a text that sorts before all
- * others. False: an error was sent. */
+ * others. Returns false after sending an error. */
 static bool load_weights(struct sort *sort)
 {
     bool good = true;
@@ -207,7 +207,7 @@ static bool load_weights(struct sort *sort)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* DIFFERS: where LIMIT cuts rows whose text weights are equal, Redis takes any of them.
+/* DIFFERS: where LIMIT cuts rows whose text weights are equal, Redis chooses any of them.
  * (doc/differs.md) */
 static int compare_rows(const void *left, const void *right, void *ctx)
 {

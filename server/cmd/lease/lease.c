@@ -7,7 +7,8 @@
 #include "store/txn/txn_lease.h"
 #include "store/txn/txn_token.h"
 
-/* Parses a ttl as the instant at which a lease that begins now ends. False: an error was sent. */
+/* Parses a ttl as the instant at which a lease that begins now ends. Returns false after sending an
+ * error. */
 static bool arg_lease_end(struct call *call, int i, msec *end)
 {
     msec ttl, longest = call->txn->store->leases.max_ttl;
@@ -21,8 +22,8 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
     return fail_named(call, ERR_BAD_EXPIRE);
 }
 
-/* Finds the holder with the token at argument 2. *entry NULL: there is none. False: an error was
- * sent. */
+/* Finds the holder with the token at argument 2; *entry is NULL if there is none. Returns false
+ * after sending an error. */
 static bool find_holder(struct call *call, bool reads, struct entry **entry, struct holder *holder)
 {
     int64_t token;
@@ -65,7 +66,7 @@ static bool parse_take(struct call *call, struct take *take)
     return true;
 }
 
-/* again: the instant at which the client is tried in any case, or 0. */
+/* `again` is the instant at which the client is tried in any case, or 0. */
 static void wait_or_refuse(struct call *call, const struct take *take, msec again)
 {
     if (take->waits)
@@ -124,7 +125,7 @@ static void cmd_lease_take(struct call *call)
         wait_or_refuse(call, &take, leases->quiet_until);
     else if (again)
         grant(call, entry, &take, &old);
-    /* Clients that wait come first: a permit that has just become free is theirs. */
+    /* Clients that wait come first: a permit that has just become free goes to them. */
     else if ((lease == NULL || (int64_t)lease_count(lease) < take.permits) &&
              (call->ready != NULL ||
               leases_waiting(leases, call->txn->ks->db, call->argv[1], 1) == 0))

@@ -123,7 +123,7 @@ static bool next_equal(struct matches *matches, size_t *index)
 
 struct search {
     int64_t rank;
-    int64_t count; /* -1: one, not in an array; 0: all */
+    int64_t count; /* -1 for one, outside of an array; 0 for all */
     int64_t limit; /* MAXLEN; 0: the whole list */
 };
 
@@ -133,7 +133,7 @@ static bool read_lpos_options(struct call *call, struct search *search)
         bool has_value = i + 1 < call->argc;
         if (has_value && arg_is(call, i, "RANK")) {
             if (!arg_int64(call, i + 1, &search->rank)) return false;
-            /* It can't be negated. Redis then finds all matches from the tail. */
+            /* It can't be negated. Redis finds all matches from the tail then. */
             if (search->rank == INT64_MIN) search->rank = -1;
             if (search->rank == 0) return fail(call, ERR_RANK_ZERO);
         } else if (has_value && arg_is(call, i, "COUNT")) {

@@ -20,8 +20,8 @@ static bool arg_list_ends(struct call *call, struct ends *ends)
     return arg_list_end(call, 3, &ends->from) && arg_list_end(call, 4, &ends->to);
 }
 
-/* Pushes before it pops, so that a list never becomes empty while its only element moves within it.
- */
+/* Pushes before popping, so that a list never becomes empty while its only element moves within
+ * it. */
 static void move_element(struct call *call, struct entry *from, struct ends ends)
 {
     struct entry *to;
@@ -126,9 +126,9 @@ static bool run_next(struct run *run, struct bytes *element)
     return (run->ascending ? list_iter_next : list_iter_prev)(&run->iter, element);
 }
 
-/* Pushes the elements at an end of `from` to an end of `to`, in this order, and pops them. Pushes
- * first, so that a list never becomes empty while its elements move within it. If that list is the
- * same one, its ends differ, and the elements are copied, because they move in memory. */
+/* Pushes the elements at an end of `from` to an end of `to`, in this order, then pops them. Pushing
+ * first keeps a list from becoming empty while its elements move within it. If both lists are the
+ * same, the ends differ, and the elements are copied, because they move in memory. */
 static void move_run(struct txn *txn, struct entry *from, struct entry *to, struct ends ends,
                      size_t count, bool ascending)
 {
@@ -155,7 +155,7 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
     size_t count = list_count(list);
     if ((uint64_t)move->count < count) count = (size_t)move->count;
 
-    /* Until they are popped, the elements are in memory twice, within one list three times. */
+    /* Until they are popped, the elements are in memory twice, or three times within one list. */
     size_t bytes = count * OVERHEAD;
     struct run run = run_of(list, ends.from, count, true);
     while (run_next(&run, &element))
@@ -165,7 +165,7 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
         return;
     }
 
-    /* The order of the pushes, and the reply in the order that the elements have then. */
+    /* Choose the order of the pushes, and reply in the order that the elements have afterwards. */
     bool ascending = move->one_by_one ? ends.from == LIST_HEAD : ends.to == LIST_TAIL;
     run = run_of(list, ends.from, count, ascending == (ends.to == LIST_TAIL));
     resp_array(call->out, count);
@@ -176,7 +176,7 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
         move_run(call->txn, from, entry_or_new(call, 2, to, TYPE_LIST), ends, count, ascending);
     } else if (move->one_by_one && count > 1) {
         /* Within one end of a list, BULK leaves everything in its place and OBO reverses the
-         * elements: they go to the other end and come back. */
+         * elements: they move to the other end and come back. */
         enum list_end end = ends.from, other = end == LIST_HEAD ? LIST_TAIL : LIST_HEAD;
         move_run(call->txn, from, from, (struct ends){ end, other }, count, other == LIST_TAIL);
         move_run(call->txn, from, from, (struct ends){ other, end }, count, end == LIST_HEAD);

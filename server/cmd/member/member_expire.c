@@ -1,6 +1,6 @@
 /* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
- * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE take MEMBERS
- * instead of FIELDS. */
+ * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE expect MEMBERS in
+ * place of FIELDS. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"

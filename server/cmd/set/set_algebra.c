@@ -1,7 +1,7 @@
 /* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
- * Sets are ordered so that few look-ups are needed. The reply is written as members are found, so
- * they are copied only to be stored, or if look-ups would far outnumber the members. */
+ * Sets are ordered so that few look-ups are needed. The reply is written as members are found.
+ * Members are copied only to be stored, or if look-ups would far outnumber them. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
@@ -12,14 +12,14 @@
 enum operation { INTERSECTION, UNION, DIFFERENCE };
 
 struct operands {
-    const struct set **sets; /* the existing ones, at first in the order of the arguments */
+    const struct set **sets; /* the existing sets, at first in the order of the arguments */
     size_t count;
     size_t missing;
     bool has_first; /* the first key exists */
 };
 
-/* The members of the result are counted and, unless they are only counted, replied or added to a
- * set. */
+/* Members of the result are counted; unless only the count is wanted, they are also replied or
+ * added to a set. */
 struct result {
     struct call *call;
     struct resp_writer *reply; /* into a buffer; NULL: none */
@@ -91,7 +91,7 @@ static void unite_sets(const struct operands *in, struct result *result)
 }
 
 /* Looks up the members of the first set in the others, larger ones first, because those are more
- * likely to have a member. */
+ * likely to contain a member. */
 static void subtract_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
@@ -153,7 +153,7 @@ static void compute_set_operation(enum operation operation, const struct operand
     struct bytes member;
     if (operation == INTERSECTION) {
         /* Look up the members of the smallest set in the others, smaller ones first, because those
-         * are more likely to miss a member. */
+         * are more likely to lack a member. */
         if (in->missing > 0) return;
         qsort(in->sets, in->count, sizeof(*in->sets), by_count);
         set_iter_begin(&iter, in->sets[0]);
@@ -255,9 +255,8 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
     return numkeys_find(argc, argv, 1, positions);
 }
 
-/* "numkeys key ... [APPROX] [LIMIT limit]". APPROX is for unions only; their exact count is as
- * good.
- */
+/* "numkeys key ... [APPROX] [LIMIT limit]". APPROX is only for unions, whose exact count does as
+ * well. */
 static void count_set_operation(struct call *call, enum operation operation)
 {
     int64_t keys, limit = 0;
@@ -299,7 +298,7 @@ static void cmd_sdiffcard(struct call *call)
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
 
-/* The member keeps its deadline. Without one it is added as by SADD. As in Redis, the types are not
+/* The member keeps its deadline; without one it is added as by SADD. As in Redis, the types are not
  * checked if the source is missing. */
 static void cmd_smove(struct call *call)
 {

@@ -1,7 +1,7 @@
-/* set_ex: SADDEX: adds members with a deadline to a set.
+/* set_ex: SADDEX, which adds members with a deadline to a set.
  *
  * It has two forms: the members follow either MEMBERS and their number, or a number of seconds, as
- * in Dragonfly. With MNX, MXX or without a deadline, the first form is that of Redis 8.12 and
+ * in Dragonfly. With MNX or MXX, or without a deadline, the first form is that of Redis 8.12 and
  * replies as it does. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
@@ -14,7 +14,7 @@
 struct saddex {
     struct member_life life;
     bool only_new, only_present; /* MNX, MXX */
-    int first, end;              /* arguments of the members; first 0: none so far */
+    int first, end;              /* arguments of the members; first is 0 before any */
 };
 
 /* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */

@@ -71,7 +71,7 @@ static bool parse_add(struct call *call, struct add *add)
     return !zero && idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
 }
 
-/* Sets *id to the ID of the new entry. False: an error was sent. */
+/* Sets *id to the ID of the new entry. Returns false after sending an error. */
 static bool choose_id(struct call *call, const struct add *add, const struct entry *entry,
                       struct stream_id *id)
 {

@@ -78,7 +78,7 @@ struct stream_id stream_id_of(const struct call *call, int i)
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* Parses "(" and an ID, which is not included, or an ID, "-" or "+". */
+/* Parses an ID, "-" or "+", or "(" and an ID to exclude. */
 static bool parse_end(struct call *call, int i, uint64_t seq, struct stream_id *id, bool *open)
 {
     struct bytes text = call->argv[i];

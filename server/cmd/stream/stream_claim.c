@@ -10,7 +10,7 @@ struct claim {
     int64_t idle;
     bool force, just_id;
     msec at;            /* IDLE, TIME: when it counts as delivered */
-    int64_t deliveries; /* RETRYCOUNT; -1: one more than before, the same with JUSTID */
+    int64_t deliveries; /* RETRYCOUNT; -1 for one more than before, or with JUSTID as many */
     struct stream_id last;
     int ids; /* the argument after the last ID */
 };
@@ -205,7 +205,7 @@ static void cmd_xautoclaim(struct call *call)
     outbuf_init(&all.gone_buffer);
     all.claimed_out = resp_writer_to(call->out, &all.claimed_buffer);
     all.gone_out = resp_writer_to(call->out, &all.gone_buffer);
-    /* Examines at most ten times COUNT entries, as in Redis, and at most 10,000, because other
+    /* Looks at no more than ten times COUNT entries, as in Redis, and at most 10,000, because other
      * clients wait. */
     struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };
     struct pending pending;

@@ -34,7 +34,7 @@ static bool parse_options(struct call *call, bool creates, struct group_options 
     return true;
 }
 
-/* Finds the stream of argument 2 and the group of argument 3. The stream has to exist. */
+/* Finds the stream of argument 2 and the group of argument 3. The stream must exist. */
 static bool find_target(struct call *call, struct group_target *target)
 {
     target->group = NULL;

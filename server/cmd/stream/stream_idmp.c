@@ -33,8 +33,8 @@ bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complet
     if (!fits) return fail(call, ERR_IDMP_ID);
     if (idmp->text != 0) return true;
 
-    /* The digest is a sum of one for each name and value, so it is the same for all orders of the
-     * fields. */
+    /* The digest is a sum of one for each name and value, so the order of the fields does not
+     * matter. */
     uint64_t low = 0, high = 0;
     for (int i = fields; i + 1 < call->argc; i += 2) {
         struct bytes name = call->argv[i], value = call->argv[i + 1];
@@ -69,7 +69,7 @@ bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *i
     return true;
 }
 
-/* An ID can be at or before the producer's last one after XSETID or XIDMPRECORD only. */
+/* Only after XSETID or XIDMPRECORD can an ID be at or before the producer's last one. */
 static void remember(struct call *call, struct entry *entry, struct bytes producer,
                      struct bytes text, struct stream_id id)
 {

@@ -28,7 +28,7 @@ static void name_known(struct call *call, const char *name, int64_t value, int64
         resp_integer(call->out, value);
 }
 
-/* Finds the stream of argument 2. NULL: an error was sent. */
+/* Finds the stream of argument 2. Returns NULL after sending an error. */
 static const struct stream *find_stream(struct call *call)
 {
     struct entry *entry;
@@ -55,7 +55,8 @@ static void reply_basics(struct call *call, const struct stream *stream)
     name_id(call, "recorded-first-entry-id", first);
 }
 
-/* Redis 7.0 remembers nothing of producers, so that is shown only if there has been something. */
+/* Redis 7.0 remembers nothing about producers, so these fields are shown only once there is
+ * something to show. */
 enum { REPEAT_FIELDS = 6 };
 
 static void reply_repeats(struct call *call, const struct stream *stream)
@@ -115,7 +116,7 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-/* Redis 7.0 has no released entries, so their count is shown only if it is not 0. */
+/* Redis 7.0 knows no released entries, so their count is shown only if it is not 0. */
 static void reply_full_group(struct call *call, const struct stream *stream,
                              const struct stream_group *group, int64_t limit)
 {

@@ -49,9 +49,9 @@ static const char *const modes[] = { "SILENT", "FAIL", "FATAL" };
 struct nack {
     enum nack_mode mode;
     bool force;
-    int64_t deliveries; /* RETRYCOUNT; -1: given by the mode */
+    int64_t deliveries; /* RETRYCOUNT; -1 if the mode decides */
     msec at;            /* when the entry is due again */
-    int first, count;   /* the IDs; first 0: none given */
+    int first, count;   /* the IDs; first is 0 if none are given */
 };
 
 /* Parses the option at *i and moves *i to its last argument. */
@@ -86,7 +86,8 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
     return nack->force = true;
 }
 
-/* Returns whether the entry was released. One that is not pending is released only with FORCE. */
+/* Returns whether the entry was released. An entry that is not pending is released only with
+ * FORCE. */
 static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
                     struct stream_id id)
 {
@@ -182,7 +183,7 @@ static bool parse_query(struct call *call, struct pending_query *query)
     return arg_id_range(call, at, at + 1, &query->range);
 }
 
-/* The number of entries is known only at the end, so they are collected in a buffer. */
+/* Entries are collected in a buffer, because their number is known only at the end. */
 static void reply_query(struct call *call, const struct stream_group *group,
                         const struct pending_query *query, const struct stream_consumer *consumer)
 {

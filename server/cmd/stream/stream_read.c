@@ -16,7 +16,7 @@ struct source_stream {
     int key;             /* argument */
     struct entry *entry; /* NULL: there is none */
     struct stream_group *group;
-    struct stream_id after; /* for a group: STREAM_ID_MAX for entries that are new to it */
+    struct stream_id after; /* for a group, STREAM_ID_MAX means entries that are new to it */
     bool is_served;
 };
 
@@ -93,7 +93,7 @@ static bool reply_to_group(struct call *call, struct reading *reading,
         return true;
     }
 
-    /* The number of entries is known only after claiming, so the claimed ones are collected. */
+    /* Claimed entries are collected, because their number is known only after claiming. */
     struct stream_id last = group_position(stream->group).last;
     delivery.with_counts = reading->args.claim >= 0;
     struct outbuf claims;
@@ -113,7 +113,7 @@ static bool reply_to_group(struct call *call, struct reading *reading,
     return claimed + added > 0;
 }
 
-/* False: the stream is left out of the reply. */
+/* Returns false if the stream is left out of the reply. */
 static bool reply_stream(struct call *call, struct reading *reading,
                          const struct source_stream *stream)
 {
@@ -137,7 +137,7 @@ static bool reply_stream(struct call *call, struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* Returns the number of streams replied; 0: nothing was replied. With CLAIM, if a key is given
+/* Returns the number of streams replied; if 0, nothing was replied. With CLAIM, if a key is given
  * twice, or if the budget is spent, a stream may turn out to have no entries to reply, so the
  * replies are collected in a buffer. */
 static size_t reply_served(struct call *call, struct reading *reading, size_t served)
@@ -188,7 +188,7 @@ static struct bytes *resolve_last(const struct call *call, const struct reading 
     return argv;
 }
 
-/* `again`: the instant at which an entry can be claimed. */
+/* `again` is the instant at which an entry can be claimed. */
 static void block_reading(struct call *call, const struct reading *reading, msec again)
 {
     const struct read_args *args = &reading->args;

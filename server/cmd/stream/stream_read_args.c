@@ -99,7 +99,7 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The number of arguments of an option, including its word; 0: not an option. */
+/* The number of arguments of an option, including its word, or 0 for another word. */
 static int option_length(struct bytes word)
 {
     static const struct {
@@ -114,9 +114,9 @@ static int option_length(struct bytes word)
     return 0;
 }
 
-/* Finds the keys after the argument STREAMS that the command uses; a group or consumer may have
- * this name, too. In a call that the command refuses, it is the first one from `from` on, as in
- * Redis' key specification. DIFFERS: Redis takes that one in any call. (doc/differs.md) */
+/* Finds the keys after the argument STREAMS that the command uses; a group or consumer may be
+ * called STREAMS, too. In a call that the command refuses, it is the first one from `from` on, as
+ * in Redis' key specification. DIFFERS: Redis uses that one in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
     int at = 1, length;

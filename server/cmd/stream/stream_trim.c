@@ -110,7 +110,7 @@ static size_t trim_acked(struct call *call, struct entry *entry, const struct tr
         return count;
     }
 
-    /* Remove the entries before the first one that is referenced at once. */
+    /* Remove the entries before the first referenced one at once. */
     struct stream_walk walk;
     struct stream_entry unused;
     size_t removed = 0, rank = 0;

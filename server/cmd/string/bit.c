@@ -79,7 +79,7 @@ static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
     uint64_t skipped_word;
     memset(&skipped_word, skipped, sizeof(skipped_word));
     for (size_t at = from; at < to; at++) {
-        if (at % 8 == 0) { /* skip words and bytes that do not have it */
+        if (at % 8 == 0) { /* skip words and bytes without such a bit */
             size_t byte = at / 8, end = to / 8;
             while (end - byte >= sizeof(skipped_word) &&
                    load_word(text.data + byte) == skipped_word)
@@ -94,7 +94,7 @@ static size_t find_bit(struct bytes text, size_t from, size_t to, bool on)
     return to;
 }
 
-/* Parses BYTE or BIT at argument i, by default BYTE. False: an error was sent. */
+/* Parses BYTE or BIT at argument i, by default BYTE. Returns false after sending an error. */
 static bool arg_is_bits(struct call *call, int i, bool *in_bits)
 {
     *in_bits = arg_is(call, i, "BIT");

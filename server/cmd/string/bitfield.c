@@ -40,15 +40,15 @@ static uint64_t extend(uint64_t value, const struct field *field)
     return value << unused >> unused;
 }
 
-/* Adds to the value and applies the step's rule for overflows. False: the sum does not fit and the
- * rule is FAIL; the value is unchanged. SET passes any value with `by` 0; an unsigned field reads
- * it as unsigned. */
+/* Adds to the value and applies the step's rule for overflows. Returns false, leaving the value
+ * unchanged, if the sum does not fit and the rule is FAIL. SET passes any value with `by` 0; an
+ * unsigned field reads it as unsigned. */
 static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *step)
 {
     const struct field *field = &step->field;
     uint64_t max = UINT64_MAX >> (64 - field->bits) >> field->is_signed;
     uint64_t min = field->is_signed ? ~max : 0;
-    int side; /* -1: the sum is below the minimum; 1: it is above the maximum */
+    int side; /* -1 if the sum is below the minimum, 1 if above the maximum */
     if (field->is_signed) {
         int64_t old = (int64_t)*value, sum, distance;
         if (__builtin_add_overflow(old, by, &sum)) side = by > 0 ? 1 : -1;
@@ -97,8 +97,8 @@ static size_t last_byte(const struct field *field)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Parses the step that begins at *i and moves *i to its last argument. False: an error was sent.
- */
+/* Parses the step that begins at *i and moves *i to its last argument. Returns false after sending
+ * an error. */
 static bool read_step(struct call *call, int *i, struct step *step)
 {
     int left = call->argc - *i - 1;
@@ -139,7 +139,7 @@ static int64_t increment(const struct step *step)
     return step->action == ACTION_INCRBY ? step->value : 0;
 }
 
-/* `grown`: this call made the string longer; every write then counts as a change. */
+/* `grown` says that this call made the string longer; every write then counts as a change. */
 static void run_field_step(struct call *call, struct entry *entry, bool grown,
                            const struct step *step)
 {
@@ -194,7 +194,7 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
     /* Make the string as long as the steps need, even if they all fail, as in Redis. */
     bool grown = needed > (entry != NULL ? object_text(&entry->object).len : 0);
     if (grown) {
-        /* Growing is a part of a write if the value of any step fits into its field. The check uses
+        /* Growing is part of a write if the value of any step fits into its field. The check uses
          * the old values, because nothing is written before the first step that fits. */
         bool is_part = false;
         for (int s = 0; s < count && !is_part; s++) {

@@ -11,7 +11,7 @@ enum { REFRESH_LEASE = 5000 }; /* milliseconds */
 
 struct fresh_options {
     int64_t early, lease; /* milliseconds */
-    int64_t wait;         /* milliseconds, 0: without a limit; -1: the client does not wait */
+    int64_t wait;         /* milliseconds; 0 waits without a limit, -1 does not wait */
     msec right_until;     /* of a right that begins now */
 };
 
@@ -52,8 +52,8 @@ static void cmd_getfresh(struct call *call)
     if (!read_fresh_options(call, &how)) return;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
 
-    /* Give the client the right to make the value, if that is wanted and nobody has it. A replica
-     * grants none, because its master does. */
+    /* Grant the client the right to refresh the value, if it wants that and no other client holds
+     * the right. A replica grants none, because its master does. */
     struct txn *txn = call->txn;
     enum state state = entry == NULL                     ? STATE_MISSING
                        : is_soft_due(entry, txn->now, 0) ? STATE_STALE

@@ -8,7 +8,8 @@
 #include "server/cmd/string/string.h"
 #include "store/mem/mem.h"
 
-/* Checks that the string, if there is one, is a HyperLogLog. False: an error was sent. */
+/* Checks that the string, if there is one, is a HyperLogLog. Returns false after sending an
+ * error. */
 static bool is_hll(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || hll_is_valid(object_text(&entry->object))) return true;
@@ -27,8 +28,8 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
 
 /* ---- writing the changed bytes --------------------------------------------------------------- */
 
-/* Sets the string at argument i to the HyperLogLog and keeps its deadline. False: out of memory,
- * and the error was sent. */
+/* Sets the string at argument i to the HyperLogLog and keeps its deadline. Returns false after
+ * sending an error if memory runs out. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
                     enum event event)
 {
@@ -112,7 +113,7 @@ static void cmd_pfadd(struct call *call)
 
 /* ---- PFCOUNT, PFMERGE ------------------------------------------------------------------------ */
 
-/* Merges the registers of all keys from argument 1 on. False: an error was sent. */
+/* Merges the registers of all keys from argument 1 on. Returns false after sending an error. */
 static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
 {
     *any_dense = false;
@@ -144,8 +145,8 @@ static void count_one(struct call *call)
         fail(call, ERR_HLL_CORRUPT);
         return;
     }
-    /* Keeps the new count in the string, a change without a keyspace event. A client of a replica
-     * may not change data. */
+    /* Store the new count in the string, without a keyspace event. A client of a replica may not
+     * change data. */
     if (!cached && !call->txn->no_purge) {
         char printed[HLL_COUNT_BYTES];
         hll_print_count(printed, count);
@@ -249,7 +250,7 @@ static void cmd_pfdebug(struct call *call)
     }
 }
 
-/* Redis tests its code here. Ours is tested by its unit tests. */
+/* Redis tests its code here. Our unit tests do that. */
 static void cmd_pfselftest(struct call *call)
 {
     reply_ok(call);

@@ -3,8 +3,8 @@
  * L(i, j) is the length for the first i bytes of a and the first j bytes of b. Within a row, L
  * grows by 0 or 1 from one cell to the next, so a row is stored as bits: bit j of row i is clear
  * where L(i, j) > L(i, j - 1). 64 cells are computed at once (Crochemore et al. 2001, in Hyyro's
- * form of 2004). The traceback goes up at a mismatch exactly where the bit is clear. Redis does the
- * same; this decides which of several longest subsequences is found. */
+ * form of 2004). At a mismatch, the traceback goes up exactly where the bit is clear. That decides
+ * which of several longest subsequences is found, and is what Redis does. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "server/cmd/string/string_range.h"
@@ -53,7 +53,7 @@ static bool make_masks(const struct table *table, struct masks *masks)
     return true;
 }
 
-/* False: out of memory. a and b must not be empty. */
+/* Returns false if memory runs out. a and b must not be empty. */
 static bool fill_table(struct table *table)
 {
     struct masks masks;
@@ -98,7 +98,8 @@ static struct traceback traceback_begin(const struct table *table)
     return (struct traceback){ table, table->a.len, table->b.len };
 }
 
-/* Finds the next match, the last one in the strings first. False: there are no more. */
+/* Finds the next match, beginning with the last one in the strings. Returns false if there are no
+ * more. */
 static bool traceback_next(struct traceback *back, struct match *match)
 {
     const struct table *table = back->table;
@@ -213,8 +214,8 @@ static void cmd_lcs(struct call *call)
     }
     if (!read_lcs_options(call, &options)) return;
 
-    /* Redis' table takes four bytes for each cell and must not be larger than a string may be. This
-     * table is smaller, but the same limit bounds the work. */
+    /* Redis' table takes four bytes for each cell, and must not be larger than a string may be.
+     * This table is smaller, but the same limit bounds the work. */
     struct bytes a = text[0], b = text[1];
     if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
         fail(call, ERR_LCS_TOO_LONG);

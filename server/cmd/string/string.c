@@ -1,12 +1,12 @@
-/* string: commands that set, read and append to strings. string_number.c has those on numbers,
- * string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ and DELEX. */
+/* string: commands that set, read and append to strings. string_number.c implements those on
+ * numbers, string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ and DELEX. */
 #include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string_condition.h"
 #include "server/cmd/string/string_range.h"
 
-/* The options of SET and GETEX. Both accept time units; each other option belongs to one of them.
- */
+/* The options of SET and GETEX. Both accept time units; every other option belongs to one of the
+ * two. */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
     struct string_condition condition;               /* SET */
@@ -88,7 +88,7 @@ static void reply_string(struct call *call, const struct entry *entry)
         reply_bytes(call, object_text(&entry->object));
 }
 
-/* Sets the key of argument `key`, whose entry was found (NULL: none), to argument `value`. */
+/* Sets the key of argument `key`, whose entry (NULL if missing) was found, to argument `value`. */
 static void set_plain(struct call *call, int key, struct entry *entry, int value)
 {
     const struct string_set how = { .at = NEVER, .event = EVENT_SET };
@@ -221,7 +221,7 @@ static void cmd_mget(struct call *call)
     }
 }
 
-/* Every key must have a value. False: an error was sent. */
+/* Every key must have a value. Returns false after sending an error. */
 static bool has_pairs(struct call *call)
 {
     if (call->argc % 2 == 1) return true;

@@ -84,7 +84,7 @@ static void cmd_delifeq(struct call *call)
     resp_integer(call->out, equal);
 }
 
-/* With a condition, the result reveals something of the value. */
+/* With a condition, the result reveals something about the value. */
 static unsigned vary_delex_key(int argc, const struct bytes *argv)
 {
     (void)argv;

@@ -107,7 +107,8 @@ static bool read_real(struct call *call, const struct increx *how, struct sum *s
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Adds up, and moves a sum that is out of bounds to the bound. True: it was within bounds. */
+/* Adds up, and moves a sum that is out of bounds to the bound. Returns true if it was within
+ * bounds. */
 static bool add_whole(struct sum *sum)
 {
     int64_t top = sum->whole.top, lower = sum->whole.lower, *to = &sum->whole.sum;
@@ -129,7 +130,7 @@ static bool add_real(struct sum *sum)
 
 /* ---- storing and replying -------------------------------------------------------------------- */
 
-/* A deadline that is not in the future removes the key, as EXPIRE does; its only event is "del". */
+/* A deadline that is not in the future removes the key, as EXPIRE does. Its only event is "del". */
 static void store_sum(struct call *call, struct entry *entry, const struct increx *how,
                       const struct sum *sum, msec at)
 {

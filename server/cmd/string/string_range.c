@@ -1,5 +1,5 @@
-/* string_range: see string_range.h. SETRANGE and GETRANGE address bytes; bit.c has the commands
- * that address bits. */
+/* string_range: see string_range.h. SETRANGE and GETRANGE address bytes; bit.c implements the
+ * commands that address bits. */
 #include "server/cmd/string/string_range.h"
 
 #include "server/cmd/call/args.h"

@@ -5,8 +5,8 @@
  * which the bucket is full again. The key expires at that time. Each action moves the TAT by the
  * interval between two actions of the rate; an action is refused if that would move the TAT more
  * than a burst ahead of the clock. redis-cell stores the same integer, so its keys can be taken
- * over. It rounds times below a millisecond down, so that a client that waits may be refused again;
- * here times are rounded up. */
+ * over. But it rounds times below a millisecond down, so that a client that waits may be refused
+ * again; here times are rounded up. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "store/base/number.h"

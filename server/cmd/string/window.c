@@ -5,7 +5,7 @@
  * last request has left the window.
  *
  * Time never goes back for a key: while the clock is set to before the latest admitted request,
- * requests are admitted at that request's instant. So a clock that is set back can only delay
+ * requests are admitted at that request's instant. A clock that is set back can thus only delay
  * requests. A clock that is set ahead counts as time that has passed, as for all deadlines. */
 #include <string.h>
 
@@ -17,8 +17,8 @@
 
 /* ---- the log of admitted requests ------------------------------------------------------------ */
 
-/* Layout, integers least significant byte first: entries, then a footer, which an append
- * overwrites together with the new entry.
+/* Layout, integers least significant byte first: entries, then a footer, which an append overwrites
+ * together with the new entry.
  *
  *     entry   number: milliseconds since the entry before, times 2, plus 1 if a quantity follows
  *             number: quantity, if it is not 1
@@ -28,7 +28,8 @@
  *             u64 sum of the quantities from `start` on
  *             "CLW1": the version; a change of the layout needs another one
  *
- * A number has 7 bits in each byte, least significant first; the top bit says that more follow. */
+ * A number is stored in 7 bits of each byte, least significant first; the top bit says that more
+ * follow. */
 enum { FOOTER = 36, NUMBER_MAX = 10, ENTRY_MAX = 2 * NUMBER_MAX };
 
 #define MAGIC "CLW1"
@@ -49,7 +50,7 @@ static size_t put_packed(unsigned char *to, uint64_t value)
     return len;
 }
 
-/* Reads a number at *at and moves *at behind it. False: the bytes are damaged. */
+/* Reads a number at *at and moves *at behind it. Returns false if the bytes are damaged. */
 static bool take_packed(const struct log *log, size_t *at, uint64_t *value)
 {
     *value = 0;
@@ -66,7 +67,8 @@ struct request {
     int64_t quantity;
 };
 
-/* Removes the first request from the log. False: there is none, or the bytes are damaged. */
+/* Removes the first request from the log. Returns false if there is none, or the bytes are
+ * damaged. */
 static bool take_first(struct log *log, struct request *first)
 {
     uint64_t step, quantity = 1;
@@ -99,7 +101,7 @@ static bool read_log(struct bytes text, struct log *log)
            instant_ok(log->last) && log->before <= log->last;
 }
 
-/* Adds the request to the log; the bytes from log->end on are put at `to`. Returns their length. */
+/* Adds the request to the log, writing the bytes from log->end on to `to`. Returns their length. */
 static size_t put_tail(unsigned char *to, struct log *log, const struct request *request)
 {
     uint64_t step = 2 * (uint64_t)(request->at - log->last) + (request->quantity != 1);
@@ -119,9 +121,9 @@ static size_t put_tail(unsigned char *to, struct log *log, const struct request 
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-/* Expired entries stay in the string until they are a quarter as long as the others, so that the
- * cost of moving these is O(1) for each request, and the string has at most 8 bytes a request.
- * False: an error was sent, and nothing changed. */
+/* Expired entries stay in the string until they are a quarter as long as the others. Moving the
+ * others then costs O(1) for each request, and the string takes at most 8 bytes a request. Returns
+ * false after sending an error; nothing has changed then. */
 static bool store_request(struct call *call, struct entry *entry, struct log *log,
                           const struct request *request, msec until)
 {
@@ -136,7 +138,7 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
         return true;
     }
 
-    /* There must be memory for a copy of the entries and for the string that is made of it. */
+    /* There must be memory for a copy of the entries and for the string made from it. */
     if (!call_has_room(used + ENTRY_MAX + FOOTER)) return fail(call, ERR_OOM);
     unsigned char *bytes = mem_alloc(used + ENTRY_MAX + FOOTER);
     if (used > 0) memcpy(bytes, log->entries + log->start, used);
@@ -172,7 +174,8 @@ static bool read_window(struct call *call, struct window *window)
     return false;
 }
 
-/* Reads the log without the requests that have left the window. False: an error was sent. */
+/* Reads the log without the requests that have left the window. Returns false after sending an
+ * error. */
 static bool find_log(struct call *call, const struct window *window, const struct entry *entry,
                      struct log *log)
 {

@@ -1,5 +1,5 @@
-/* zset: commands that add, remove and read given members of sorted sets. zset_range.c has the
- * commands that take ranges. */
+/* zset: commands that add, remove and read given members of sorted sets. zset_range.c implements
+ * the commands on ranges. */
 #include "store/type/zset.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
@@ -53,7 +53,8 @@ static bool is_surely_score(const struct call *call, int i)
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
-/* Replies ZADDEX's own errors, which name the missing part. ZADD replies Redis' errors. */
+/* Replies with ZADDEX's own errors, which name the missing part; ZADD replies with Redis'
+ * errors. */
 static bool check_zaddex_pairs(struct call *call, const struct zadd *how)
 {
     double score;

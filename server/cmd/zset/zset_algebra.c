@@ -18,7 +18,7 @@
 #include "store/txn/txn.h"
 
 struct source {
-    const struct object *object; /* a set or a sorted set; NULL: the key is missing */
+    const struct object *object; /* a set or a sorted set; NULL if the key is missing */
     size_t count;
     double weight;
     size_t index; /* its index among the keys of the call */
@@ -55,7 +55,8 @@ static int compare_counts(const void *a, const void *b)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Parses the option at *i and moves *i to the argument after it. False: an error was sent. */
+/* Parses the option at *i and moves *i to the argument after it. Returns false after sending an
+ * error. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;
@@ -106,7 +107,7 @@ static double aggregate_scores(enum aggregate aggregate, double score, double ot
     return score;
 }
 
-/* Stores -0 as 0, as all commands do. A reply shows the -0 that a weight may give. */
+/* Stores -0 as 0, as all commands do. A reply shows the -0 that a weight may cause. */
 static void add_to_zset(const struct algebra *a, struct zset *result, struct bytes member,
                         double score)
 {
@@ -179,7 +180,7 @@ static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
         bool in_all = true;
         for (size_t i = 1; in_all && i < a->count; i++) {
             double other = own;
-            bool is_walked = a->sources[i].object == walked->object; /* a key that is given again */
+            bool is_walked = a->sources[i].object == walked->object; /* a key that is given twice */
             in_all = is_walked || find_score(&a->sources[i], member, &other);
             if (in_all) score = aggregate_scores(a->aggregate, score, other * a->sources[i].weight);
         }

@@ -81,7 +81,7 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
         resp_array(call->out, 0);
         return;
     }
-    /* DIFFERS: Redis has no limit, and draws until it is out of memory. (doc/differs.md) */
+    /* DIFFERS: Redis sets no limit, and draws until it is out of memory. (doc/differs.md) */
     if (count < -SAMPLE_DRAWS_MAX) {
         fail(call, ERR_OUT_OF_RANGE);
         return;

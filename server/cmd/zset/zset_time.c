@@ -1,6 +1,6 @@
-/* zset_time: BZTSPOP and BZTSMOVE. The scores are Unix times in seconds, fractions allowed. The
- * commands take members that are due, that is with a score of at most the current time, and block
- * until there is one. */
+/* zset_time: BZTSPOP and BZTSMOVE. The scores are Unix times in seconds, fractions allowed. A
+ * member is due when its score is at most the current time; the commands take due members, and
+ * block until there are any. */
 #include <math.h>
 
 #include "server/cmd/block.h"
@@ -10,8 +10,8 @@
 
 /* ---- scores as instants ---------------------------------------------------------------------- */
 
-/* Converts an instant to the double that a client gets for it, so that a score with milliseconds is
- * due exactly in its millisecond, although few such doubles are exact. */
+/* Converts an instant to the double that a client receives for it, so that a score with
+ * milliseconds is due exactly in its millisecond, although few such doubles are exact. */
 static double seconds_of(msec at)
 {
     return (double)at / 1000;
@@ -23,7 +23,7 @@ struct take {
     int64_t most;
     msec until;
     struct entry *from;
-    struct span span; /* the members to take; empty: none is due */
+    struct span span; /* the members to take; empty if none is due */
 };
 
 /* key ... count timeout */

@@ -1,4 +1,4 @@
-/* effect_brief: see effect_brief.h. A row says which parts an effect of its kind has. */
+/* effect_brief: see effect_brief.h. A row lists the parts of an effect of its kind. */
 #include "server/disk/effect/effect_brief.h"
 
 #include <endian.h>
@@ -42,8 +42,8 @@ static const struct row {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Each change of data comes here, so this avoids calls and branches: the parts before the number
- * are one word, texts are copied and compared in two overlapping pieces. */
+/* Each change of data passes through here, so this avoids calls and branches: the parts before the
+ * number are one word, and texts are copied and compared in two overlapping pieces. */
 
 static inline uint64_t first_bytes(const char *text, size_t len)
 {
@@ -166,7 +166,7 @@ static inline uint64_t read_u64(const char *from)
     return le64toh(bytes);
 }
 
-/* *size becomes that of the whole effect, or is as request_read says. */
+/* *size becomes that of the whole effect, or is set as request_read says. */
 static inline enum request_status read_head(const char *data, size_t len, struct head *head,
                                             size_t *size)
 {
@@ -210,7 +210,7 @@ static bool read_claim(const char *at, struct stage *stage)
     return token >= -1;
 }
 
-/* False: no such number is written. */
+/* Returns false for a number that is never written. */
 static bool read_numbers(const struct head *head, struct effect *effect)
 {
     uint64_t bits = head->row->number != NO_NUMBER ? read_u64(head->number) : 0;

@@ -53,8 +53,8 @@ void effect_reader_init(struct effect_reader *reader)
     *reader = (struct effect_reader){ 0 };
     for (unsigned i = 0; i < FORMS; i++) {
         const struct effect_form *form = form_at(i);
-        /* Forms with the same name but different subcommands are adjacent, and only the first one
-         * has a slot. */
+        /* Forms with the same name but different subcommands are adjacent; only the first one has a
+         * slot. */
         bool is_first = i < 2 || !bytes_equal(form_at(i - 2)->name, form->name);
         if (form->name.len == 0 || !is_first) continue;
         add_name(reader, form->name, i);
@@ -103,8 +103,8 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
     return counted < 0 ? form->counts.len == 0 : counted == count;
 }
 
-/* If the form begins with a literal, that is a subcommand: finds the form of the same name whose
- * subcommand is the next word. False: no such form. */
+/* If the form begins with a literal, which is a subcommand, finds the form of the same name whose
+ * subcommand is the next word. Returns false if there is no such form. */
 static bool find_subcommand(const struct cursor *cursor, unsigned *index)
 {
     struct bytes name = form_at(*index)->name;
@@ -127,7 +127,8 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
     if (!take_words(cursor, &form->head, &effect)) return false;
     if (form->tail.count > 0) {
-        /* Take the words after the elements first: the effect of each element includes them. */
+        /* Take the words after the elements first, because the effect of each element includes
+         * them. */
         if (cursor->end - cursor->next < form->tail.count) return false;
         struct cursor tail = { .next = cursor->end - form->tail.count, .end = cursor->end };
         cursor->end = tail.next;

@@ -1,7 +1,7 @@
-/* effect_text: the writers of effect_text.h. Every write to the store passes through here, so words
- * are written straight to their destination: the text of the run, bytes reserved in the output, or
- * an argument vector. Words too large to reserve are appended piece by piece, and big blobs are not
- * copied. */
+/* effect_text: the writers of effect_text.h. Every write to the store passes through here. Words
+ * are therefore written straight to their destination: the text of the run, bytes reserved in the
+ * output, or an argument vector. Words too large to reserve are appended piece by piece, and big
+ * blobs are not copied. */
 #include "server/disk/effect/effect_text.h"
 
 #include "server/disk/effect/effect_brief.h"
@@ -116,7 +116,7 @@ static inline char *print_set(char *to, const struct effect *effect)
     return lasts ? to : print_int64(copy_short(to, DEADLINE.data, DEADLINE.len), effect->at);
 }
 
-/* False: the command is too large. Not inlined, as put_other. */
+/* Returns false if the command is too large. Not inlined, for the same reason as put_other. */
 __attribute__((noinline)) static bool write_set(struct effect_writer *writer,
                                                 const struct effect *effect)
 {
@@ -177,7 +177,7 @@ bool effect_text_is_redis(const struct effect *effect)
     return !effect_form_of(effect)->own;
 }
 
-/* Points the texts of the first effect to its written head. Each word of it is "$length", a line
+/* Points the texts of the first effect to its written head, in which each word is "$length", a line
  * end, the text, a line end. */
 static void keep_texts(struct effect *first, const struct words *head, const char *written)
 {
@@ -192,8 +192,8 @@ static void keep_texts(struct effect *first, const struct words *head, const cha
     }
 }
 
-/* Most runs have one effect, so its command is written to the output at once, as if no other
- * followed. False: it is too large for that. */
+/* Most runs consist of one effect, so its command is written to the output at once, as if no other
+ * followed. Returns false if it is too large for that. */
 static bool begin_alone(struct effect_writer *writer, const struct effect_form *form,
                         const struct effect *effect)
 {
@@ -271,7 +271,7 @@ static void put_gathered(struct effect_writer *writer)
     pen_done(&pen, start);
 }
 
-/* Not a part of effect_writer_end, which mostly has nothing to do and then saves no registers. */
+/* Apart from effect_writer_end, which mostly has nothing to do and then saves no registers. */
 static void end_run(struct effect_writer *writer)
 {
     if (writer->is_gathered) put_gathered(writer);
@@ -304,7 +304,7 @@ static void write_database(struct effect_writer *writer, const struct effect *ef
     write_alone(writer->out, effect_form_of(&change), &change);
 }
 
-/* Writes an effect in brief form. False: it has none, or is too large for it. */
+/* Writes an effect in brief form. Returns false if it has none, or is too large for it. */
 static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
 {
     size_t texts = effect->key.len + effect->a.len + effect->b.len;

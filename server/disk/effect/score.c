@@ -1,6 +1,6 @@
-/* score: see score.h. A number with at most 9 decimals is printed with these; others get 17 digits,
- * which are always enough (Steele and White, 1990). Both use exact integer arithmetic.
- * store/base/number prints very large and very small numbers. */
+/* score: see score.h. A number with at most 9 decimals is printed with these; others are printed
+ * with 17 digits, which are always enough (Steele and White, 1990). Both use exact integer
+ * arithmetic. store/base/number prints very large and very small numbers. */
 #include "server/disk/effect/score.h"
 
 #include <math.h>
@@ -85,9 +85,9 @@ static uint64_t scaled(double value, unsigned decimals)
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
 
-/* Prints a number that has at most 9 decimals; false for others. Finds the decimals by trial: a
- * quotient of two exactly represented integers is rounded only once, as by strtod (Clinger, 1990),
- * so if it equals the value, the text reads back as the value. */
+/* Prints a number that has at most 9 decimals; returns false for others. Finds the decimals by
+ * trial. A quotient of two exactly represented integers is rounded only once, as by strtod
+ * (Clinger, 1990): if it equals the value, the text reads back as the value. */
 static bool print_few_decimals(char *to, double value, size_t *len)
 {
     for (unsigned decimals = 3; decimals <= 9; decimals += 3) {
@@ -140,7 +140,7 @@ static double quotient(uint64_t digits, unsigned decimals)
     return ldexp((double)kept, drop - up);
 }
 
-/* Parses decimals in the form that score_print writes. False: the text has another form. */
+/* Parses decimals in the form that score_print writes. Returns false for another form. */
 static bool parse_decimals(const char *text, size_t len, double *score)
 {
     size_t at = len > 0 && text[0] == '-', digits = 0, dot = len;

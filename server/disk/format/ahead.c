@@ -1,8 +1,8 @@
 /* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to `filled` belong to the
  * main thread, all others to the reading thread, and both numbers only grow. A thread waits only
- * for the other one, and never both: the main thread if there is no part, the reading thread if
- * there is no room, or no block of a copy. In the last case the main thread does not wait either,
- * because the block comes from it. */
+ * for the other one, and never both at once: the main thread if there is no part, the reading
+ * thread if there is no room, or no block of a copy. In the last case the main thread does not wait
+ * either, because the block comes from it. */
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
     BLOCKS = 4, /* of a copy: 1 MiB, so that neither thread waits for the other after each block */
     TEXT = 2 * SNAPSHOT_BLOCK,
     RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
-    TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is made small again after its command */
+    TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is shrunk after its command */
     THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */
 };
 
@@ -60,14 +60,14 @@ struct ahead {
     uint64_t filled, released;
     uint64_t given, taken; /* blocks */
     bool lacks_block;      /* the reading thread waits for one */
-    struct text *resized;  /* NULL, or the main thread is to give it `new_cap` bytes */
+    struct text *resized;  /* NULL, or a text to which the main thread must give `new_cap` bytes */
     size_t new_cap;
     bool stops;
 };
 
 /* ---- the reading thread ---------------------------------------------------------------------- */
 
-/* Waits until all parts before this number are released. False: stop. */
+/* Waits until all parts before this number are released. Returns false if it must stop. */
 static bool await_release(struct ahead *ahead, uint64_t number)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -106,8 +106,8 @@ static void pass_part(struct ahead *ahead)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Appends a block to the current text if that has only the beginning of a command, else to the next
- * text, after such a beginning. NULL: stop. */
+/* Appends a block to the current text if that contains only the beginning of a command, otherwise
+ * to the next text, after such a beginning. Returns NULL if it must stop. */
 static struct text *take_block(struct ahead *ahead, const char *data, size_t len)
 {
     struct text *text = &ahead->texts[ahead->current];
@@ -133,7 +133,7 @@ static struct text *take_block(struct ahead *ahead, const char *data, size_t len
     return text;
 }
 
-/* Is all of the text the beginning of one command? Measures only what is new. */
+/* Is all of the text the beginning of one command? Measures only the new bytes. */
 static bool is_beginning(struct ahead *ahead, const struct text *text)
 {
     size_t size;

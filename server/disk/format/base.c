@@ -13,7 +13,7 @@
 
 enum {
     PROGRESS = 1 << 20,
-    PACKED_MOST = 255, /* times that LZ4 makes a text shorter */
+    PACKED_MOST = 255, /* at most this many times LZ4 makes a text shorter */
     ELEMENT_LEAST = 7, /* bytes of a command for the shortest key or member */
 };
 
@@ -50,7 +50,8 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     char mark[STREAM_MARK_MAX];
     struct position_marks none = { .known = false };
     size_t len = position_marks_print(&none, options->position, mark);
-    (void)snapshot_append(writing.file, mark, len); /* an error of the file comes again below */
+    (void)snapshot_append(writing.file, mark, len); /* an error of the file is returned again
+                                                     * below */
     if (store_text_write(store, &sink, &counts.keys)) {
         error = snapshot_finish(writing.file, &counts);
     } else {
@@ -99,7 +100,8 @@ static bool load_parts(struct ahead *ahead, struct replay *replay, struct base_l
     }
 }
 
-/* Without a thread. `carry` gets the bytes that are not applied yet: the beginning of a command. */
+/* Loads without a thread. `carry` receives the bytes that are not applied yet, the beginning of a
+ * command. */
 static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct buffer *carry,
                         struct base_load *load)
 {

@@ -99,7 +99,7 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
     return true;
 }
 
-/* *last: it was the last block. */
+/* Sets *last if it was the last block. */
 static bool load_block(struct reading *reading, bool *last)
 {
     const struct copy_source *source = reading->source;

@@ -1,5 +1,5 @@
-/* crc32c: see crc32c.h. Uses SSE 4.2's instruction, else eight bytes and eight table look-ups at a
- * time (slicing by 8: Kounavis and Berry, 2005).
+/* crc32c: see crc32c.h. Uses SSE 4.2's instruction if there is one, otherwise eight bytes and eight
+ * table look-ups at a time (slicing by 8: Kounavis and Berry, 2005).
  *
  * The checksum is linear, so a table entry is the XOR of the contributions of its bits. A bit
  * contributes the polynomial after some number of steps of the shift register. STEP_0 to STEP_63

@@ -52,7 +52,7 @@ static int open_with(const char *path, int flags, int *fd)
     return *fd < 0 ? errno : 0;
 }
 
-/* Removes an old file instead of truncating it, because a sync of that one may have failed. */
+/* Removes an old file instead of truncating it, because a sync of the old file may have failed. */
 int disk_create(const char *path, int *fd)
 {
     int error = open_with(path, O_RDWR | O_CREAT | O_EXCL, fd);
@@ -168,7 +168,7 @@ int disk_sync_dir(const char *path)
     if (error != 0) return error;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
-    /* EINVAL: the file system can't sync directories and orders its names by itself. */
+    /* EINVAL means that the file system can't sync directories, and orders its names by itself. */
     if (fsync(fd) < 0 && errno != EINVAL) error = errno;
     close(fd);
     return error;
@@ -276,7 +276,7 @@ int disk_remove(const char *path)
     if (error != 0) return error;
     if (unlink(path) == 0) return 0;
     error = errno;
-    /* A read-only file system says EROFS before it looks for the file. */
+    /* A read-only file system returns EROFS before it looks for the file. */
     struct stat what;
     return lstat(path, &what) < 0 && errno == ENOENT ? 0 : error;
 }
@@ -290,7 +290,7 @@ int disk_make_dir(const char *path)
         if (errno != EEXIST || stat(path, &what) < 0) return errno;
         if (!S_ISDIR(what.st_mode)) return ENOTDIR;
     }
-    /* Even if it existed: the sync of an earlier call may have failed. */
+    /* Sync even if it existed: the sync of an earlier call may have failed. */
     return disk_sync_parent(path);
 }
 

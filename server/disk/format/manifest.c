@@ -1,5 +1,5 @@
-/* manifest: see manifest.h. Loads, changes and saves the list of files; manifest_text.c has the
- * list itself and its text. */
+/* manifest: see manifest.h. Loads, changes and saves the list of files; manifest_text.c keeps the
+ * list and its text. */
 #include "server/disk/format/manifest.h"
 
 #include <dirent.h>
@@ -76,7 +76,7 @@ static bool is_long(const char *path)
 }
 
 /* A segment that the manifest does not list may be the only copy of data, if the manifest was
- * restored or edited. Segments of this server's own unfinished changes have no records yet. */
+ * restored or edited. Segments of this server's own unfinished changes contain no records yet. */
 static bool has_records(const char *path)
 {
     enum file_kind kind = is_long(path) ? file_kind(path) : FILE_EMPTY;
@@ -123,7 +123,7 @@ int manifest_make_segment(const struct manifest *manifest, manifest_create *crea
     return error;
 }
 
-/* Returns the text after the number in "PREFIX.N"; NULL if the name has another form. */
+/* Returns the text after the number in "PREFIX.N", or NULL if the name has another form. */
 static const char *end_of_name(const struct manifest *manifest, const char *name)
 {
     size_t len = strlen(manifest->prefix);
@@ -152,8 +152,8 @@ static enum file_kind kind_of_file(const struct manifest *manifest, const char *
     return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
 }
 
-/* A manifest without our lines (of an earlier version, or edited) is ours if its base is, or
- * without a base if one of its segments is. */
+/* A manifest without our lines (of an earlier version, or edited) is ours if its base is ours or,
+ * without a base, if one of its segments is. */
 static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
 {
     if (file_kind_of_head(text, len) == FILE_MANIFEST || manifest_has_sum(text, len)) return true;
@@ -234,7 +234,7 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 
 /* ---- changing ---- */
 
-/* 0: the file is missing, or ours. */
+/* Returns 0 if the file is missing, or ours. */
 static int check_own(const struct manifest *manifest, const char *path)
 {
     struct manifest there;
@@ -266,7 +266,8 @@ int manifest_sync_again(struct manifest *manifest)
     return error;
 }
 
-/* Saves `next` and makes it the current list; after an error the old one stays. Frees the other. */
+/* Saves `next` and makes it the current list; after an error the old one stays. Frees the other
+ * list. */
 static int save_manifest(struct manifest *manifest, struct manifest *next)
 {
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
@@ -335,7 +336,7 @@ enum follows { CONTINUES, ANEW, BLANK };
 static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id,
                         enum follows how)
 {
-    /* In the order of their data. */
+    /* In the order of the data. */
     static const enum manifest_type order[] = { MANIFEST_HISTORY, MANIFEST_BASE, MANIFEST_SEGMENT };
     struct manifest next = without_files(manifest);
     next.blank = how == BLANK;
@@ -396,7 +397,7 @@ size_t manifest_first_torn(const struct manifest *manifest)
     return first;
 }
 
-/* Saves what was synced, if that has changed: a manifest that is blank stays so. */
+/* Saves what was synced, if that has changed. A blank manifest stays blank. */
 static int save_if(struct manifest *manifest, struct manifest *next, bool changed)
 {
     next->blank = manifest->blank;
@@ -452,8 +453,8 @@ static bool is_own_name(const struct manifest *manifest, const char *name)
            (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0));
 }
 
-/* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file has no data to
- * lose. */
+/* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file contains no data
+ * to lose. */
 static int remove_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
@@ -481,7 +482,7 @@ static int remove_leftovers(const struct manifest *manifest)
     return error;
 }
 
-/* When the base was made; -1: unknown. */
+/* When the base was made, or -1 if unknown. */
 static msec made_at(const struct manifest *manifest, const struct manifest_file *file)
 {
     char path[DISK_PATH_MAX];
@@ -507,8 +508,8 @@ static size_t first_needed(const struct manifest *manifest)
     return first;
 }
 
-/* Deletes the files of history first, and then their lines, so that the manifest always lists the
- * files that are left to delete, and so that kept files can be deleted on a full disk. */
+/* Deletes the files of history first, and then their lines. The manifest thus always lists the
+ * files that are left to delete, and kept files can be deleted on a full disk. */
 static int remove_history(struct manifest *manifest)
 {
     struct manifest next = without_files(manifest);

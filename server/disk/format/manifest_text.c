@@ -235,15 +235,15 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
                          "its first line and its checksum");
 }
 
-/* What the next segment's line says that it continues: the header of a base, the ID of a segment.
- * 0: unknown. */
+/* What the next segment's line names as the file that it continues: the header of a base, or the ID
+ * of a segment. 0 if unknown. */
 static uint32_t mark_of(const struct manifest_file *file)
 {
     return file->type == MANIFEST_BASE ? file->header : file->id;
 }
 
-/* Does each segment continue the file listed before it? One that was left out would be missing
- * without a trace. */
+/* Does each segment continue the file listed before it? Otherwise a segment that was left out would
+ * be missing without a trace. */
 static bool check_order(struct reading *reading)
 {
     const struct manifest *manifest = reading->manifest;

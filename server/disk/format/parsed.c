@@ -50,7 +50,7 @@ static bool put_effect(void *ctx, const struct effect *effect)
     return true;
 }
 
-/* False: the batch is full, and the command is left for the next one. */
+/* Returns false if the batch is full, and leaves the command for the next one. */
 static bool put_command(struct parser *parser, const struct request *request, struct bytes text)
 {
     struct parsed_batch *batch = parser->batch;
@@ -80,7 +80,8 @@ static void begin_batch(struct parser *parser, struct parsed_batch *batch)
 
 enum put { PUT, PUT_PARTIAL, PUT_FULL };
 
-/* Puts the brief effect at `data`; not PUT_FULL, because the batch has an item left. */
+/* Puts the brief effect at `data` into the batch; never returns PUT_FULL, because the batch has an
+ * item left. */
 static enum request_status put_brief(struct parser *parser, const char *data, size_t len,
                                      size_t *size)
 {

@@ -70,8 +70,8 @@ static bool apply_one(struct replay *replay, const struct effect *effect, struct
     return false;
 }
 
-/* Prefetches the keys and members of up to REPLAY_WINDOW effects together, because each look-up in
- * a large table waits for memory, and in a load nearly all are of that kind. */
+/* Prefetches the keys and members of up to REPLAY_WINDOW effects together: each look-up in a large
+ * table waits for memory, and a load consists of little else. */
 static void look_ahead(struct replay *replay, const struct parsed *window, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ static void look_ahead(struct replay *replay, const struct parsed *window, unsig
     lookahead(replay->prefetches, count);
 }
 
-/* Applies an effect, `place` of those that were prefetched. */
+/* Applies an effect, number `place` of those that were prefetched. */
 static bool apply_prefetched(struct replay *replay, const struct parsed *one, unsigned place)
 {
     lookahead_remember(&replay->prefetches[place]);
@@ -156,7 +156,7 @@ static bool read_effects(struct replay *replay)
         replay->commands++;
         return true;
     }
-    /* An effect that did not fit has set the error; one that waits may not fit either. */
+    /* An effect that did not fit has set the error; an effect that waits may not fit, either. */
     if (replay->error[0] != '\0' || !apply_waiting(replay)) return false;
     char shown[REPLAY_NAME_MAX + 1];
     show_name(request->argv[0], shown);
@@ -165,8 +165,8 @@ static bool read_effects(struct replay *replay)
     return false;
 }
 
-/* Reads an effect in brief form, and takes it if it is whole. *good becomes false: it does not fit
- * the data. */
+/* Reads an effect in brief form, and takes it if it is whole. *good becomes false if it does not
+ * fit the data. */
 static enum request_status read_brief(struct replay *replay, const char *data, size_t len,
                                       size_t *size, bool *good)
 {
@@ -194,7 +194,7 @@ static bool expect_size(struct replay *replay, const struct store_size *size)
     return true;
 }
 
-/* Takes a line that begins with #. False: it is a mark that does not fit the manifest or the
+/* Takes a line that begins with #. Returns false for a mark that does not fit the manifest or the
  * segment before. */
 static bool read_comment(struct replay *replay, const char *line, size_t len)
 {
@@ -224,7 +224,7 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
     return false;
 }
 
-/* Reads the commands; *consumed: up to one that is incomplete or malformed. */
+/* Reads the commands. *consumed ends before one that is incomplete or malformed. */
 static bool read_commands(struct replay *replay, const char *data, size_t len, size_t *consumed)
 {
     const struct replay_progress *progress = replay->progress;
@@ -301,8 +301,8 @@ static bool apply_text(struct replay *replay, const struct parsed *item)
     return false;
 }
 
-/* Applies item i; first prefetches it and the next ones, unless it was among them. Those of other
- * records are prefetched too. */
+/* Applies item i. Unless it was prefetched, first prefetches it and the next ones, even those of
+ * other records. */
 static bool apply_item(struct replay *replay, const struct parsed_batch *batch, unsigned i)
 {
     const struct parsed *item = &batch->items[i];

@@ -1,6 +1,6 @@
 /* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
- * damaged. Without a thread that reads ahead, and behind what that thread has read, one buffer
- * holds each record until its checksum is checked. */
+ * damaged. One buffer holds each record until its checksum is checked, unless a thread that reads
+ * ahead has read the record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,17 +27,17 @@ struct reading {
     char *buffer;
     size_t cap;
     size_t start, end; /* the bytes in the buffer, from the file's `good` on */
-    /* Where the text of the current record may end, because its checksum line may be damaged:
-     * before a # line, or one like it, and where a command is malformed. Bytes from the record's
-     * start, rising. */
+    /* Where the text of the current record may end if its checksum line is damaged: before a #
+     * line, or one like it, and where a command is malformed. Bytes from the record's start,
+     * rising. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    uint64_t unfinished_to;        /* the file ends within a command of the bad record, which could
-                                      not reach beyond this offset; 0: it does not */
+    uint64_t unfinished_to;        /* 0, or the file ends within a command of the bad record, which
+                                    * could not reach beyond this offset */
     struct instant_marks instants; /* up to `good`, and with the record at the start */
     struct instant_marks next;
     uint64_t reported;
-    bool is_ahead; /* a thread is to read what follows */
+    bool is_ahead; /* let a thread read what follows */
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static bool stop_unreadable(struct reading *in, uint64_t at)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Reads up to `len` bytes at `at`; 0 at the end of the file, -1 with errno. */
+/* Reads up to `len` bytes at `at`. Returns 0 at the end of the file, -1 with errno on failure. */
 static ssize_t read_at(const struct reading *in, char *to, size_t len, uint64_t at)
 {
     ssize_t got;
@@ -92,8 +92,8 @@ static void report_segment_progress(struct reading *in)
 
 enum fill { FILLED, AT_END, FAILED };
 
-/* Reads until `wanted` bytes follow the start. Never allocates for more bytes than the file has, so
- * an absurd length costs no memory. */
+/* Reads until `wanted` bytes follow the start. Never allocates more bytes than the file contains,
+ * so an absurd length costs no memory. */
 static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 {
     if (in->file->good + wanted > in->file->size) return AT_END;
@@ -114,7 +114,7 @@ static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 
 enum { CANDIDATES = 8, SECTOR = 512 };
 
-/* A checksum that continues at a place in the file. */
+/* A checksum that continues at an offset in the file. */
 struct seed {
     uint64_t end;
     uint32_t sum;
@@ -124,20 +124,20 @@ struct seed {
  * a record, the checksum of the next record continues from it. Lines in values can look like one,
  * so the last few candidates are kept.
  *
- * The checksum line of the bad record may be damaged itself, and then is no candidate. But its text
- * tells what the line was, if the text is whole. So each possible end of the bad record is a seed:
- * the checksum behind the line that belongs there. */
+ * The checksum line of the bad record may be damaged itself, and is not a candidate then. But if
+ * the text of the record is whole, it determines what the line was. Each possible end of the bad
+ * record is therefore a seed: the checksum behind the line that belongs there. */
 struct search {
     struct seed seeds[ENDS_MAX];
     unsigned seed_count;
     uint32_t sums[CANDIDATES]; /* continued from each candidate's checksum */
     uint64_t ends[CANDIDATES]; /* the file's offset after each candidate's line */
     unsigned count;            /* number of candidates so far */
-    uint64_t summed;           /* the file's offset up to which the sums go */
-    uint64_t found;            /* where the first good record begins; 0: none was found */
+    uint64_t summed;           /* the file's offset up to which the sums have come */
+    uint64_t found;            /* where the first good record begins; 0 if none was found */
     uint64_t found_end;        /* where the last one ends */
     uint64_t unfinished_to;    /* as in struct reading */
-    uint64_t found_apart;      /* where the first one from there on begins; 0: none was found */
+    uint64_t found_apart;      /* where the first one from there on begins; 0 if none was found */
 };
 
 static void sum_bytes(struct search *search, const char *data, size_t len)
@@ -153,7 +153,7 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* Where the record begins that ends with this checksum in a line here; 0: it does not end a good
+/* Where the record begins that ends with this checksum in a line here, or 0 if it ends no good
  * record. */
 static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
 {
@@ -178,8 +178,8 @@ static void take_candidate(struct search *search, uint32_t sum)
     search->ends[next] = end;
 }
 
-/* Searches data, which follows the bytes summed so far. Adds it to the sums, except for the end
- * that may be an incomplete line. Returns how many bytes it added. */
+/* Searches data, which follows the bytes summed so far, and adds it to the sums, except for an end
+ * that may be an incomplete line. Returns how many bytes it has added. */
 static size_t search_bytes(struct search *search, const char *data, size_t len)
 {
     size_t done = 0;
@@ -201,11 +201,11 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
     return done;
 }
 
-/* Disks write sectors, in any order, so after a power failure the file may have its full length
- * while some sectors are missing. Such a sector reads as zeros from the end of its synced bytes on.
+/* Disks write sectors, in any order. After a power failure the file may therefore have its full
+ * length while some sectors are missing, which read as zeros from the end of their synced bytes on.
  * A write ends at the end of a record. So zeros from the last good record to the end of its sector,
  * or a whole sector of zeros before the next good record, show that nothing after them was ever
- * synced, or acknowledged as synced, unless a mark behind them says that it was. */
+ * synced, or acknowledged as synced, unless a mark behind them says so. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];
@@ -236,7 +236,7 @@ static void plant_seeds(const struct reading *in, struct search *search)
     }
 }
 
-/* Does what the search has found show damage, and not a torn end? */
+/* Do the findings of the search show damage, and not a torn end? */
 static bool proves_damage(const struct reading *in, const struct search *search)
 {
     if (search->found_apart > 0 && !has_hole(in, search->found_apart)) return true;
@@ -265,8 +265,9 @@ static enum replay_end search_good_record(struct reading *in)
     }
 }
 
-/* Finds a mark in the rest of the file that says that bytes after the good ones were synced.
- * Without the segment's ID, because the record with it is damaged too, marks with any ID count. */
+/* Finds a mark in the rest of the file which says that bytes after the good ones were synced. If
+ * the segment's ID is unknown, because the record with it is damaged too, marks with any ID
+ * count. */
 static enum replay_end search_mark(struct reading *in)
 {
     uint64_t at = in->file->good;
@@ -322,7 +323,7 @@ static bool fits_other_version(const struct reading *in)
     return false;
 }
 
-/* Stops at the bad record after the good ones; `bad` is the place of the error. */
+/* Stops at the bad record after the good ones; `bad` is where the error is. */
 __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, uint64_t bad,
                                                            const char *format, ...)
 {
@@ -338,8 +339,8 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     return stop_reading(in, end, bad, "%s", reason);
 }
 
-/* Stops because the file has ended, or can't be read, before the end of what begins at `from` and
- * has at most `most` bytes. */
+/* Stops because the file has ended, or can't be read, before the end of the item that begins at
+ * `from` and has at most `most` bytes. */
 static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t most)
 {
     uint64_t at = in->file->good + (in->end - in->start);
@@ -350,8 +351,8 @@ static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0:
- * reading has stopped. */
+/* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0
+ * if reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
     for (size_t searched = 0;;) {
@@ -533,8 +534,8 @@ static bool apply_parsed(struct reading *in, const struct parsed_batch *batch, u
     return true;
 }
 
-/* Applies what a thread reads ahead, up to a record that needs a judgement, or the end. False:
- * reading has stopped. */
+/* Applies what a thread reads ahead, up to the end or a record that needs a judgement. Returns
+ * false if reading has stopped. */
 static bool replay_ahead(struct reading *in)
 {
     struct replay *replay = in->replay;
@@ -554,8 +555,8 @@ static bool replay_ahead(struct reading *in)
         }
     }
     if (ahead != NULL) ahead_stop(ahead);
-    /* Not again if it has read little up to a record that is too large for it: others will be, too.
-     */
+    /* Read no more ahead if little was read up to a record that is too large: others will be,
+     * too. */
     in->is_ahead = in->file->good - place.good >= replay->ahead_from;
     return good;
 }

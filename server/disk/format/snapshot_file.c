@@ -11,8 +11,8 @@
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
-/* The file is synced each time it has grown by this much. This takes no longer in total than one
- * sync at the end, and the journal's syncs do not have to wait for a gigabyte. */
+/* Sync the file each time it has grown by this much. In total this takes no longer than one sync at
+ * the end, and the journal's syncs need not wait for a gigabyte. */
 enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {
@@ -52,7 +52,7 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
     made->packer.plain = options->plain;
     made->packer.sum = 0;
     made->packer.filled = 0;
-    /* The path fits, because the temporary name is longer and fits. */
+    /* The path fits, because the temporary name, which is longer, fits. */
     memcpy(made->path, path, strlen(path) + 1);
     memcpy(made->temporary, temporary, strlen(temporary) + 1);
     *writer = made;

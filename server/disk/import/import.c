@@ -20,7 +20,7 @@ enum { PROGRESS_STEP = 1024 * 1024, KEYS_PER_PAUSE = 16 };
 
 /* An RDB being read. */
 struct reading {
-    struct rdb_object value; /* first, because rdb_object's callbacks get its address */
+    struct rdb_object value; /* comes first, because rdb_object's callbacks receive its address */
     struct import *import;
     const struct rdb_source *source;
     struct rdb_visitor visitor;
@@ -67,7 +67,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* The error for the first key of a type that is not skipped, with all such types so far. */
+/* The error for the first key of a type that is not skipped; it names all such types so far. */
 static bool refuse(struct import *import)
 {
     char words[IMPORT_WHY / 2] = "";
@@ -133,7 +133,7 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Redis writes repl-stream-db for replicas only, this server expired-token. */
+/* Only Redis writes repl-stream-db, for replicas, and only this server expired-token. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;

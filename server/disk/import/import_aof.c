@@ -56,7 +56,7 @@ static void make_aof_room(struct reading *in)
     in->buffer = mem_realloc(in->buffer, in->cap);
 }
 
-/* Reads until `wanted` bytes are in the buffer. Never allocates for more bytes than the file has,
+/* Reads until `wanted` bytes are in the buffer. Never allocates more bytes than the file contains,
  * so an absurd length costs no memory. */
 static enum step fill_aof(struct reading *in, uint64_t wanted)
 {
@@ -178,8 +178,8 @@ static enum step run_next(struct reading *in)
     return STEP_GOOD;
 }
 
-/* The file ends within a command. If complete commands follow the beginning of that one, its length
- * is wrong, and the file is damaged and not torn. */
+/* Call if the file ends within a command. If complete commands follow the beginning of that one,
+ * its length is wrong, and the file is damaged and not torn. */
 static enum step judge_short(struct reading *in)
 {
     uint64_t rest = in->size - in->at;

@@ -178,7 +178,7 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
         while (hash_iter_next(&hash, &text, &value))
             rdb_writer_field(writer, text, value);
         break;
-    case TYPE_ZSET: /* the highest score first, as Redis does; it loads this order fastest */
+    case TYPE_ZSET: /* the highest score first, the order that Redis writes and loads fastest */
         zset_iter_at(&zset, object->zset, zset_count(object->zset) - 1);
         while (zset_iter_prev(&zset, &text, &score))
             rdb_writer_scored(writer, text, score);

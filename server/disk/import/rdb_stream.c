@@ -78,7 +78,7 @@ static bool take_released(void *ctx, const struct rdb_pending *pending)
     return put_pending(ctx, pending, NULL);
 }
 
-/* What Redis would not have accepted is left at the default. */
+/* Leaves a limit that Redis would not have accepted at its default. */
 static bool take_limits(void *ctx, uint64_t seconds, uint64_t texts)
 {
     struct rdb_object *value = ctx;
@@ -164,8 +164,8 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     mem_free(texts);
 }
 
-/* The IDs of a group's pending entries, by consumer. Redis' format lists them for each consumer,
- * and searching the group once for each would take time for consumers times entries. */
+/* The IDs of a group's pending entries, by consumer. Redis' format lists them for each consumer;
+ * searching the group once for each would take time in proportion to consumers times entries. */
 struct owner {
     const struct stream_consumer *consumer;
     size_t end; /* in `ids`, after those that were added so far */
@@ -229,7 +229,7 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
     for (bool more = true; more && pending_next(group, &filter, &pending);
          more = stream_id_up(&filter.from)) {
         filter.from = pending.id;
-        if (pending.consumer == NULL) continue; /* the format has no released entries */
+        if (pending.consumer == NULL) continue; /* the format can't hold released entries */
         const struct rdb_pending entry = { rdb_of_id(pending.id), pending.at, pending.deliveries };
         rdb_writer_pending(writer, &entry);
         owned.ids[owner_of(&owned, pending.consumer)->end++] = entry.id;

@@ -258,7 +258,7 @@ void acl_end_session(struct session *session)
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password)
 {
     struct acl_user *user = acl_find(acl, name);
-    /* Hash even if there is no such user: the time must not reveal which names exist. */
+    /* Hash even for an unknown user, so that the time does not reveal which names exist. */
     bool admitted = acl_user_admits(user != NULL ? user : acl->main_user, password);
     if (user == NULL || !admitted) return false;
     give_user(session, user, true);

@@ -50,7 +50,7 @@ void acl_commands_deny_all(struct acl_selector *selector)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* Finds "get" or "config|get". row NULL: no such command. */
+/* Finds "get" or "config|get". The row is NULL if there is no such command. */
 static struct command_ref find_command(const struct commands *commands, struct bytes name)
 {
     const char *bar = name.len > 0 ? memchr(name.data, '|', name.len) : NULL;
@@ -71,7 +71,7 @@ static void apply_command(struct acl_selector *selector, struct command_ref ref,
         acl_rules_add(&selector->rules, ACL_RULE_COMMAND, ref.row, word);
 }
 
-/* "+x|y" where y is a subcommand of x, or, if x has none, a first argument. */
+/* "+x|y", where y is a subcommand of x or, if x has none, a first argument. */
 static enum acl_fault allow_part(struct acl_selector *selector, const struct commands *commands,
                                  struct bytes word)
 {
@@ -83,7 +83,8 @@ static enum acl_fault allow_part(struct acl_selector *selector, const struct com
     if (parent.parent != NULL) return ACL_FIRST_OF_SUBCOMMAND;
     if (part.len == 0) return ACL_SYNTAX;
     if (parent.row->subcommands == NULL) {
-        /* "+select|0": only with this first argument. No effect if that is allowed already. */
+        /* "+select|0" allows it only with this first argument. No effect if that is allowed
+         * already. */
         if (acl_has_spaces(part)) return ACL_SYNTAX;
         if (!acl_selector_has_id(selector, parent.stats->id) &&
             !acl_rules_allow_first_arg(&selector->rules, parent.row, part))

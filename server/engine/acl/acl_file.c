@@ -46,8 +46,8 @@ static void add_fault(struct outbuf *faults, const struct source *source, struct
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
-    /* Do not show passwords: neither words about them, nor words that are no rule, because these
-     * may be passwords in a wrong place. */
+    /* Show no passwords: neither words about them, nor words that are no rule, which may be
+     * misplaced passwords. */
     bool is_secret =
         fault == ACL_SYNTAX || (word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL);
     if (source->file == NULL)

@@ -80,8 +80,8 @@ struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 
 /* ---- useless rules -------------------------------------------------------------------------- */
 
-/* For a rule that follows no category: does it repeat what already holds for all commands, or for
- * the command that it is a part of? */
+/* For a rule that follows no category: does it repeat what already applies to all commands, or to
+ * the command of which it is a part? */
 static bool is_needless(const struct acl_rules *rules, const struct acl_item *rule)
 {
     struct bytes name = blob_view(rule->text);
@@ -102,7 +102,7 @@ static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
     acl_items_remove(&rules->items, rule);
 }
 
-/* Removes a rule about a category, and rules after it that were needed only because of it. Each
+/* Removes a rule about a category, and the rules after it that were needed only because of it. Each
  * rule is visited at most once, because afterwards no category precedes it. */
 static void remove_category(struct acl_rules *rules, struct acl_item *category)
 {

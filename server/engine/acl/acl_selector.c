@@ -84,8 +84,7 @@ static struct bytes without(struct bytes text, size_t len)
 }
 
 /* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after % may be
- * left out: the rule then matches only the empty key. A pattern that exists gets further
- * permissions. */
+ * left out: the rule then matches only the empty key. Adds permissions to a pattern that exists. */
 static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
 {
     unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;

@@ -141,7 +141,7 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* The next word of the text; words are separated by spaces. len 0: no word is left. */
+/* The next word of the text; words are separated by spaces. Its len is 0 when no word is left. */
 static struct bytes next_word(struct bytes *text)
 {
     while (text->len > 0 && text->data[0] == ' ')
@@ -163,7 +163,7 @@ static enum acl_fault add_selector(struct acl_user *user, const struct acl_conte
     enum acl_fault fault = ACL_NO_FAULT;
     acl_selector_init(&selector, context->all_channels);
     for (struct bytes rule = next_word(&text); rule.len > 0; rule = next_word(&text)) {
-        /* DIFFERS: Redis takes a pattern with ) at its end, and can't load it again.
+        /* DIFFERS: Redis accepts a pattern with ) at its end, and can't load it again.
          * (doc/differs.md) */
         bool ends = rule.data[rule.len - 1] == ')';
         fault = ends ? ACL_SYNTAX : acl_selector_apply(&selector, context->commands, rule);
@@ -188,7 +188,7 @@ static void forget_passwords(struct acl_user *user, bool nopass)
     user->nopass = nopass;
 }
 
-/* Applies a word about the user itself. False: it is another word. */
+/* Applies a word about the user itself. Returns false for another word. */
 static bool take_flag(struct acl_user *user, const struct acl_context *context, struct bytes word)
 {
     if (bytes_is_word(word, "on"))

@@ -88,7 +88,7 @@ int64_t observe_begin(const struct observer *observer)
     return observer->last_usec;
 }
 
-/* For how long an answered call has run, and for how long it was blocked between its runs. */
+/* How long an answered call has run, and how long it was blocked between its runs. */
 struct span {
     int64_t ran_usec, blocked_usec;
 };
@@ -116,8 +116,7 @@ void observe_monitor(struct observer *observer, const struct call *call)
     free_visible_arguments(argv, call);
 }
 
-/* Adds a call to the slow log. A function of its own, so that other calls need none of its stack.
- */
+/* Adds a call to the slow log. A separate function, so that other calls need none of its stack. */
 __attribute__((noinline)) static void note_slow(struct observer *observer, const struct call *call,
                                                 const struct span *span)
 {
@@ -157,7 +156,7 @@ static void note_latency(struct observer *observer, enum latency_event event, in
         latency_note(&observer->latency, event, observer->clock->now / 1000, usec / USEC_PER_MSEC);
 }
 
-/* Call after a run; returns its duration. Inline: each call goes through it. */
+/* Call after a run; returns its duration. Inline, because every call passes through it. */
 __attribute__((always_inline)) static inline int64_t
 count_run(struct observer *observer, const struct call *call, int64_t began)
 {
@@ -184,7 +183,7 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
         call->block->usec = usec;
     else
         note_span(observer, call, (struct span){ .ran_usec = usec });
-    /* Monitors get the call after it has run, so that EXEC comes after its commands. */
+    /* Show the call to monitors after it has run, so that EXEC comes after its commands. */
     if (monitor_active(observer->monitor) && !(call->command.row->flags & (SKIP_MONITOR | ADMIN)))
         observe_monitor(observer, call);
     bool fast = call->command.row->flags & FAST;

@@ -216,7 +216,7 @@ static bool has_nothing(const struct blocked *blocked, const struct key_queue *q
 }
 
 /* Skips clients whose command has already found nothing in this key or under this prefix, and those
- * that an entry to claim does not concern. */
+ * that a claimable entry does not concern. */
 static void find_next(struct blocked *blocked)
 {
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {
@@ -229,15 +229,15 @@ static void find_next(struct blocked *blocked)
     }
 }
 
-/* May an element be claimed by clients of both, a prefix and another key or prefix? */
+/* May clients of both a prefix and another key or prefix claim the same element? */
 static bool overlaps(const struct key_queue *prefix, const struct key_queue *other)
 {
     struct bytes a = blocked_queue_key(prefix), b = blocked_queue_key(other);
     return bytes_begin_with(b, a) || (other->is_prefix && bytes_begin_with(a, b));
 }
 
-/* Of the other prefixes that overlap with the key or prefix of the next client, the first client
- * that blocked earlier; or NULL. */
+/* The first client that blocked earlier on another prefix that overlaps with the key or prefix of
+ * the next client; or NULL. */
 static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
 {
     const struct queued_client *next = blocked->next, *first = NULL;
@@ -309,7 +309,7 @@ void blocked_skip_missing(struct blocked *blocked)
         blocked->next = TAILQ_NEXT(blocked->next, of_key);
 }
 
-/* All clients of a prefix want the same, apart from those that get a reply in any case. */
+/* All clients of a prefix want the same, except those that receive a reply in any case. */
 static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
     struct key_queue *queue = blocked_find_prefix(blocked, try->db, try->key);

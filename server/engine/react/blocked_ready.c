@@ -88,7 +88,7 @@ static void ready_all(struct blocked *blocked, int64_t db)
         make_ready(blocked, queue, false);
 }
 
-/* For an effect after which the key may be gone or have another type. */
+/* For an effect after which the key may be missing or of another type. */
 static void gone(struct blocked *blocked, const struct effect *effect)
 {
     if (blocked->or_gone == 0) return;
@@ -104,12 +104,12 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     struct key_queue *queue;
-    /* Even if the key's own clients wait for another type, because it may get that type later in
-     * the same transaction. Redis checks for clients of any key, too. */
+    /* Try even if the key's own clients wait for another type, because the key may become that
+     * later in the same transaction. Redis checks for clients of any key, too. */
     if (row->may_serve && blocked->by_type[row->type] > 0)
         blocked_ready(blocked, effect->db, effect->key);
     switch (effect->kind) {
-    case EFFECT_PENDING_PUT: /* may be claimed, now or later; without CLAIM nothing is found */
+    case EFFECT_PENDING_PUT: /* may be claimed, now or later; without CLAIM it is not found */
         if (blocked->or_claims == 0) break;
         queue = blocked_find_queue(blocked, effect->db, effect->key);
         if (queue != NULL) make_ready(blocked, queue, true);

@@ -11,12 +11,12 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
-    /* Not known when the call began: a promotion makes the stream within its own call. */
+    /* Tested now, because a promotion creates the stream within its own call. */
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     if (hooks->keeps_only) return;
-    /* Even effects that no reader of the key sees, such as the drop of a stream's group. */
+    /* Pass on even effects that no reader of the key sees, such as the drop of a stream's group. */
     if (hooks->waits) blocked_effect(hooks->blocked, effect);
-    /* With CLAIMED, the end of a claim lets another one begin. */
+    /* With CLAIMED, the end of a claim allows another one to begin. */
     if (hooks->waits && effect->kind == EFFECT_REDE_DROP &&
         hooks->store->policies.with[POLICY_CLAIMED] > 0)
         blocked_ready(hooks->blocked, effect->db, effect->key);
@@ -32,7 +32,8 @@ static void take_commit(void *ctx, const struct txn *txn)
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
     hooks->changed |= txn->changes > 0;
-    /* First the stream: the journal's record has the position after this transaction in it. */
+    /* The stream comes first: the journal's record contains the stream's position after this
+     * transaction. */
     if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);

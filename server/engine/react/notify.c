@@ -107,7 +107,7 @@ static bool has_subscribers(const struct notify *notify)
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* Events cost the store almost nothing, but for members' events it has to visit each member of a
+/* Events cost the store almost nothing, but for members' events it must visit each member of a
  * range. */
 unsigned notify_wants(const struct notify *notify)
 {

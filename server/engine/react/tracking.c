@@ -58,7 +58,7 @@ static void tracked_free(struct tracked *tracked)
     mem_free(tracked);
 }
 
-/* Frees at most `most` forgotten keys. True: some may be left. */
+/* Frees at most `most` forgotten keys. Returns true if some may be left. */
 static bool free_forgotten(struct tracking *tracking, size_t most)
 {
     struct forgotten *forgotten;
@@ -116,7 +116,7 @@ static struct bytes prefix_text(const struct prefix *prefix)
     return bytes_of(prefix->text, prefix->len);
 }
 
-/* `before`: a prefix that sorts before the text, or NULL. */
+/* `before` is a prefix that sorts before the text, or NULL. */
 static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
                                   struct prefix *before)
 {
@@ -140,7 +140,7 @@ static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
     return prefix;
 }
 
-/* `before`: a membership that sorts before the text, or NULL. Returns that of the text. */
+/* Returns the membership of the text; `before` is one that sorts before it, or NULL. */
 static struct membership *add_membership(struct tracking *tracking, struct tracker *tracker,
                                          struct bytes text, struct membership *before)
 {
@@ -264,7 +264,7 @@ void tracking_forget(struct tracking *tracking, struct session *session)
         struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
         if (target != NULL) target->session = NULL;
     }
-    /* After CLIENT TRACKING OFF a session may turn tracking on again, so its reads are kept; but
+    /* After CLIENT TRACKING OFF a session may turn tracking on again, so its reads are kept, but
      * only while another session tracks. */
     if (dict_count(&tracking->trackers) == 0) forget_keys(tracking);
 }
@@ -343,8 +343,8 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 
 /* ---- keys that change ----------------------------------------------------------------------- */
 
-/* Queues messages to the readers of the key and forgets them. `own`: the session that changed it.
- */
+/* Queues messages to the readers of the key and forgets them. `own` is the session that changed
+ * it. */
 static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t own)
 {
     struct tracked *tracked = dict_remove(&tracking->keys, key);
@@ -360,7 +360,7 @@ static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t
     tracked_free(tracked);
 }
 
-/* `by`: the session that changed it, or 0. */
+/* `by` is the session that changed the key, or 0. */
 static void key_changed(struct tracking *tracking, struct bytes key, enum event event, uint64_t by)
 {
     tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : by);

@@ -10,7 +10,7 @@ enum { KEPT_QUEUE = 64 * 1024 };
 
 static const char CHANNEL[] = "__redis__:invalidate";
 
-/* The content of a message. No views: all keys changed. */
+/* The content of a message. Without views, all keys changed. */
 struct invalidation {
     struct bytes *keys;
     size_t count;
@@ -90,8 +90,8 @@ static void send_queued(struct tracking *tracking, bool own)
     }
 }
 
-/* As in Redis, a session hears of its own changes last, which shows if it redirects to a session
- * that hears of the others too. */
+/* As in Redis, a session receives messages about its own changes last. This shows if it redirects
+ * to a session that receives the others, too. */
 void tracking_flush(struct tracking *tracking)
 {
     send_queued(tracking, false);

@@ -1,6 +1,6 @@
-/* watch: see watch.h. A table per database of the watched keys. Each key has a list of its
- * watchers, and each session a list of the same watchers in the order it made them. Invariant: a
- * key is in its table exactly while it is watched. */
+/* watch: see watch.h. Each database has a table of the watched keys. Each key lists its watchers,
+ * and each session lists the same watchers in the order in which it made them. Invariant: a key is
+ * in its table exactly while it is watched. */
 #include "server/engine/react/watch.h"
 
 #include <sys/queue.h>
@@ -57,7 +57,7 @@ void watch_free(struct watch *watch)
     mem_free(watch);
 }
 
-/* Walks the key's list and the session's at the same time, because either of them may be long. */
+/* Walks the key's list and the session's together, because either of them may be long. */
 static bool is_watched_by(const struct watched *watched, const struct session *session)
 {
     if (session->watching == NULL) return false;
@@ -166,7 +166,8 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
     if (watched != NULL) touch_watchers(watched);
 }
 
-/* A key that was missing at WATCH and was created later has marked its session then. */
+/* Does not mark sessions for a key that was missing at WATCH: if it was created later, that has
+ * marked them. */
 static void touch_existing(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);

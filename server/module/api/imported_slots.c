@@ -30,7 +30,7 @@ void imported_slots_start(RedisModuleCtx *ctx, void (*on_taken)(void))
 {
     const struct api_event event = { .id = EVENT_ID_SLOT_MIGRATION, .data_version = 1 };
     here.on_taken = on_taken;
-    /* In Redis 8.4 this number is that of another event. Before Valkey 9 it is refused. */
+    /* In Redis 8.4 this number denotes another event. Before Valkey 9 it is refused. */
     if (api_host_is_valkey()) redis.SubscribeToServerEvent(ctx, event, on_migration);
 }
 

@@ -47,7 +47,7 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version)
         char *address = (char *)&redis + wanted[i].offset;
         if (get(wanted[i].name, address) != API_OK && wanted[i].needed) missing = wanted[i].name;
     }
-    /* Valkey has each function by a name of its own too. */
+    /* Valkey also offers each function under a name of its own. */
     is_valkey = get("ValkeyModule_Log", &(void *){ NULL }) == API_OK;
     if (missing != NULL) {
         log_warning(ctx, "this server is too old for the module: it lacks ", missing);

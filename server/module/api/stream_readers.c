@@ -26,7 +26,7 @@ static void on_fork(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     readers = is_any(ctx, "persistence", snapshot) ? UNKNOWN : SOMEBODY;
 }
 
-/* A replica has a stream for its own replicas, and keeps it when it becomes a master. */
+/* A replica keeps a stream for its own replicas, even when it becomes a master. */
 static void on_role(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -36,8 +36,8 @@ static void on_role(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     readers = SOMEBODY;
 }
 
-/* The first change asks the host: after a start with a file, a replica may continue with the stream
- * from before the start. */
+/* Lets the first change ask the host: after a start with a file, a replica may continue with the
+ * stream from before the start. */
 void stream_readers_start(RedisModuleCtx *ctx)
 {
     const struct api_event fork = { .id = EVENT_ID_FORK_CHILD, .data_version = 1 };

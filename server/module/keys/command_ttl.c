@@ -12,8 +12,7 @@ enum {
 
 enum unit { UNIT_MSEC, UNIT_SECONDS };
 
-/* Where a command has its TTL or deadline: in argument `first`, or after an option from `first` on.
- */
+/* Where a command's TTL or deadline is: in argument `first`, or after an option from `first` on. */
 struct form {
     struct bytes name;
     int first;
@@ -60,7 +59,7 @@ static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
 
 #define FIND(forms, word) find_form(forms, sizeof(forms) / sizeof((forms)[0]), word)
 
-/* Does the text have these letters, ignoring its case? strncasecmp costs more than the rest. */
+/* Does the text consist of these letters, ignoring case? strncasecmp costs more than the rest. */
 static bool has_letters(const char *text, struct bytes letters)
 {
     for (size_t i = 0; i < letters.len; i++)
@@ -115,8 +114,8 @@ void command_ttl_end_own(void)
 
 void command_ttl_new_turn(void)
 {
-    /* The key's memory may be reused for another name: the module's own calls do not go through the
-     * filter, so they do not reset it. */
+    /* The key's memory may be reused for another name, since the module's own calls bypass the
+     * filter and do not reset it. */
     shown.key = NULL;
     reading.uses = 0;
 }

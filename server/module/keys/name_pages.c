@@ -14,7 +14,8 @@ struct name_page {
     void *start; /* as the allocator returned it */
     struct name_page *next, *previous;
     uint16_t count;     /* blocks in use */
-    uint16_t freed;     /* offset of the block freed last, which has the offset of the next; or 0 */
+    uint16_t freed;     /* offset of the block freed last, which contains the offset of the next; or
+                         * 0 */
     uint16_t untouched; /* offset of the blocks that were never used */
 };
 
@@ -65,7 +66,8 @@ void *name_pages_alloc(struct name_pages *pages, size_t size)
     }
     struct name_page **list = list_of(pages, block);
     if (*list == NULL) {
-        /* A page is aligned to its size, if necessary in the middle of twice as much. */
+        /* A page is aligned to its size, if necessary in the middle of a block of twice that
+         * size. */
         void *start = mem_alloc(PAGE_BYTES);
         if ((uintptr_t)start % PAGE_BYTES != 0) {
             mem_free(start);

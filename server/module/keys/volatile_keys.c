@@ -80,8 +80,8 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     if (imported_slots_has(api_bytes(name))) return;
     if (class & NOTIFY_LOADED) {
         /* While a file is loaded, opening a key does not expire it, so the key can be opened in the
-         * event; most keys of a file may have no deadline, and need no entry. The name that the
-         * host passes is on its stack, and an open key can't refer to it, so it is copied. */
+         * event; most keys of a file may have no deadline and need no entry. The name from the host
+         * is on the host's stack, where an open key can't refer to it, so it is copied. */
         struct bytes text = api_bytes(name);
         RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
         RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
@@ -125,7 +125,7 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
 
 /* Opens the key of an entry; *at is its deadline, if it is volatile. If the key has expired, the
- * host removes it, and that event drops the entry. Opens it for writing, because opening it for
+ * host removes it, and that event drops the entry. Opens it for writing, because opening for
  * reading would count as a client's hit or miss. */
 static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
                             msec *at)
@@ -166,8 +166,8 @@ static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsi
     case FOUND_FORGOTTEN: break;
     case FOUND_PERSISTENT: forget(known, db, key); break;
     case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
-    case FOUND_NO_KEY: /* gone, or hidden on a replica or by CLIENT PAUSE: volatile_keys_open checks
-                        */
+    case FOUND_NO_KEY: /* missing, or hidden on a replica or by CLIENT PAUSE: volatile_keys_open
+                        * finds out */
         due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
         break;
     }

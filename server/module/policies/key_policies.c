@@ -80,7 +80,7 @@ static unsigned causes_of(const char *event)
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(event, known[i].event) == 0) return known[i].causes;
-    if (ends_with(event, "expired")) return 0; /* members expired, which is no write of the key */
+    if (ends_with(event, "expired")) return 0; /* expired members: not a write of the key */
     return ends_with(event, "store") ? CREATED | WRITTEN | PUSHED_TAIL : WRITTEN;
 }
 
@@ -112,7 +112,7 @@ static struct written_key *put(unsigned db, struct bytes name, unsigned causes)
     return key;
 }
 
-/* One command has several events, such as "new", "set" and "expire". */
+/* One command may cause several events, such as "new", "set" and "expire". */
 static void note(unsigned db, struct bytes name, unsigned causes)
 {
     if (!is_last(db, name)) {
@@ -165,7 +165,7 @@ void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at)
 
 /* ---- applying -------------------------------------------------------------------------------- */
 
-/* False: the host replied an error. */
+/* Returns false if the host replied with an error. */
 static bool is_done(RedisModuleCallReply *reply)
 {
     bool done = reply != NULL && redis.CallReplyType(reply) != REPLY_IS_ERROR;

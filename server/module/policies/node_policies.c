@@ -21,7 +21,7 @@ enum { WORDS_MAX = 64, SHOWN_MAX = 128 };
 static struct store *store;
 static struct commands *commands;
 static void (*changed)(RedisModuleCtx *ctx);
-static RedisModuleString *shown; /* the option's value that the host got last */
+static RedisModuleString *shown; /* the option's value that the host received last */
 
 const struct policies *node_policies(void)
 {
@@ -67,8 +67,8 @@ static void begin(struct txn *txn, struct store *on)
 }
 
 /* Sends the change to replicas, because they may become masters, but not to the append-only file,
- * because the configuration has it. Sends the whole policy, because a replica does not get existing
- * policies when it connects and so may have other options. */
+ * because the configuration contains it. Sends the whole policy: a replica does not receive
+ * existing policies when it connects, and so may have other options. */
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     const struct policy *policy = policies_get(&store->policies, api_bytes(name));
@@ -157,7 +157,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Takes the words of the next policy and returns their number; 0: the text has ended. */
+/* Takes the words of the next policy and returns their number; 0 at the end of the text. */
 static size_t take_words(struct bytes *text, struct bytes words[WORDS_MAX])
 {
     const char *at = text->data, *end = at + text->len;
@@ -183,7 +183,8 @@ static void find_name(void *ctx, struct bytes name, const struct policy *policy)
     *found = name;
 }
 
-/* Replaces the policies by those of the list, in which entries of the same name are one policy. */
+/* Replaces the policies with those of the list, in which entries of the same name form one
+ * policy. */
 static bool set_list(struct store *to, struct bytes text, struct policy_refusal *refusal)
 {
     struct bytes words[WORDS_MAX];

@@ -7,7 +7,7 @@
 
 enum {
     AHEAD_MSEC = 500,
-    BYTES_MAX = 64 << 20, /* of copies; of further values only the size is copied */
+    BYTES_MAX = 64 << 20, /* of copies; beyond that, only the sizes of values are copied */
     FIELDS_MAX = 262144,  /* the largest hash that is copied, as in the daemon */
     PAYLOAD_SHARE = 16,   /* a payload has at least this part of its value's size */
 };
@@ -42,7 +42,8 @@ static void forget(unsigned db, struct bytes name)
     if (key != NULL) due_keys_forget(&here.due, db, key);
 }
 
-/* An instant never moves later, as in volatile_keys: a check at the old one finds the new one. */
+/* An instant never moves later, as in volatile_keys, because a check at the old instant finds the
+ * new one. */
 static void read_at(unsigned db, struct bytes name, struct due_at due)
 {
     struct due_key *key = due_keys_add(&here.due, db, name);
@@ -96,8 +97,8 @@ static bool has_room(size_t len)
     return here.values.bytes + here.draft.text.len + len <= BYTES_MAX;
 }
 
-/* Adds the string that a command replies for the key. False: it is longer than `most`, or the reply
- * is not a string. */
+/* Adds the string with which a command replies for the key. Returns false if it is longer than
+ * `most`, or the reply is not a string. */
 static bool add_reply(RedisModuleCtx *ctx, const char *command, const char *part,
                       RedisModuleString *name, size_t most)
 {
@@ -157,7 +158,7 @@ static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModul
     last_value_add(&here.draft, text);
 }
 
-/* False: it is too long, or the copies have no room for it. */
+/* Returns false if it is too long, or the copies leave no room for it. */
 static bool copy_hash(RedisModuleKey *key, uint64_t most)
 {
     struct last_value_draft before = here.draft;

@@ -48,7 +48,7 @@ void due_values_note_lent(const struct lent_keys *lent)
     unsigned db = (unsigned)redis.GetSelectedDb(lent->ctx);
     for (unsigned i = 0; i < lent->count; i++) {
         const struct lent_key *key = &lent->keys[i];
-        /* A missing key that is named twice is lent twice; only the first gets its value. */
+        /* A missing key that is named twice is lent twice; only the first receives its value. */
         bool moved = !due_at_equal(key->next, key->next_before);
         /* The host has reported a replaced value (due_values_unlinked), which dropped its note. */
         if (key->replaced || (!key->foreign && moved)) note(db, api_bytes(key->name), key->next);

@@ -160,7 +160,7 @@ static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
     char *name = good ? load_bytes(io, &effect.a) : NULL;
     char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
     good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io);
-    /* A record of a dehydrator may be about an element that is there: walk_put checks it. */
+    /* A record of a dehydrator may be about an existing element: walk_put checks it. */
     if (good && type != TYPE_DEHYDRATOR) good = !object_has(object, effect.a);
     good = good && walk_put(object, &effect);
     redis.Free(name);

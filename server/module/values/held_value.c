@@ -1,7 +1,7 @@
 /* held_value: see held_value.h.
  *
- * The host frees values of FLUSHALL ASYNC in another thread, where our allocator must not run. So
- * all values are put on a list and freed between two commands. */
+ * The host frees values of FLUSHALL ASYNC in another thread, where our allocator must not run. All
+ * values are therefore put on a list and freed between two commands. */
 #include "server/module/values/held_value.h"
 
 #include <stdatomic.h>
@@ -63,7 +63,7 @@ bool held_value_reclaim(size_t work)
     return held_value_released();
 }
 
-/* Of freeing, which only puts the value on the list: the host need not use a thread for it. */
+/* The effort of freeing, which only puts the value on the list: the host needs no thread for it. */
 static size_t effort(RedisModuleString *key, const void *value)
 {
     (void)key;

@@ -11,7 +11,7 @@
 
 static struct store *store;
 static struct deadline never;
-static struct lent_keys *current; /* the keys whose values the store has */
+static struct lent_keys *current; /* the keys whose values are in the store */
 
 /* ---- effects and events ---------------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ static void return_value(struct lent_key *key)
         if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
             redis.SetExpire(key->key, NO_EXPIRE);
     } else {
-        /* The store has freed the old value: the host gets an empty one to free. */
+        /* The store has freed the old value, so give the host an empty one to free. */
         if (key->held != NULL) key->held->object = object_new(key->type);
         if (key->held != NULL || key->foreign) redis.DeleteKey(key->key);
         if (exists) held_value_put(key->key, held_value_new(object));

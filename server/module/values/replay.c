@@ -1,5 +1,5 @@
 /* replay: see replay.h. The transaction comes FROM_MASTER, so that nothing expires on access: the
- * master or the file has the effects of expiry too. */
+ * master or the file also sends the effects of expiry. */
 #include "server/module/values/replay.h"
 
 #include "server/disk/effect/effect_text.h"

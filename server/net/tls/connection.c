@@ -1,7 +1,7 @@
 /* connection: see connection.h.
  *
- * OpenSSL reads ahead, so bytes may be buffered here while poll reports no input: then `more` is
- * set. Data is encrypted in records of up to 16 KiB. Small chunks are joined first, because each
+ * OpenSSL reads ahead, so bytes may be buffered here while poll reports no input; `more` is set
+ * then. Data is encrypted in records of up to 16 KiB. Small chunks are joined first, because each
  * record costs a system call, a header and a checksum. */
 #include "server/net/tls/connection.h"
 
@@ -45,7 +45,7 @@ static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
         return NULL;
     }
     SSL_set_read_ahead(conn->ssl, 1); /* one system call per record, not two */
-    /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise, a
+    /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise a
      * peer that sends only such records could keep the read from ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
     conn->bytes = tls_memory_balance() - before;
@@ -80,7 +80,7 @@ void tls_close(struct tls_connection *conn)
     OPENSSL_free(conn);
 }
 
-/* Call when an OpenSSL function has failed: it may only have to wait. */
+/* Call when an OpenSSL function has failed: perhaps it only needs to wait. */
 static enum tls_progress end_failed_call(struct tls_connection *conn, int rc)
 {
     int error = SSL_get_error(conn->ssl, rc);
@@ -178,8 +178,8 @@ static void skip(struct rest *rest, size_t len)
     }
 }
 
-/* The next record, always as long as possible: after a record could not be sent, OpenSSL requires
- * the same bytes, or more, again. */
+/* The next record, always as long as possible, because after a record could not be sent, OpenSSL
+ * requires the same bytes, or more, again. */
 static struct iovec next_record(const struct rest *rest, char *room)
 {
     struct rest at = *rest;
@@ -231,7 +231,7 @@ void tls_close_notify(struct tls_connection *conn)
     if (!conn->shaken || conn->broken) return;
     if ((SSL_get_shutdown(conn->ssl) & SSL_SENT_SHUTDOWN) != 0) return;
     ERR_clear_error();
-    /* If it can't be sent now, the end of the TCP connection must do. */
+    /* If it can't be sent now, the end of the TCP connection must suffice. */
     (void)SSL_shutdown(conn->ssl);
     ERR_clear_error();
 }

@@ -18,8 +18,8 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* OpenSSL's blocks come from mem.h, which keeps a reserve for when memory runs out. Only the main
- * thread may use mem.h, so once other threads use OpenSSL, all new blocks come from shared.h. The
- * head records the origin of its block; the size of the head keeps malloc's alignment. */
+ * thread may use mem.h; once other threads use OpenSSL, all new blocks come from shared.h. The head
+ * records the origin of its block; the size of the head keeps malloc's alignment. */
 struct head {
     _Alignas(16) size_t size; /* of the whole block */
     bool is_shared;
@@ -169,7 +169,7 @@ void tls_refresh(struct tls *tls, int64_t now_sec)
     stamp_files(tls->conf, files);
     if (memcmp(files, tls->files, sizeof(files)) == 0) return;
     /* Files that can't be read now, such as a certificate without its new key, are tried again when
-     * they change again. */
+     * they next change. */
     memcpy(tls->files, files, sizeof(files));
     if (tls_reload(tls, why, sizeof(why)))
         log_line(LOG_NOTICE, "Reloaded certificates and keys, whose files have changed");

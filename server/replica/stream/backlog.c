@@ -97,7 +97,7 @@ char *backlog_reserve(struct backlog *backlog, size_t *room)
     make_room(backlog);
     char *address = address_of(backlog, backlog->end);
     *room = left_in_chunk(backlog, backlog->end);
-    /* A chunk is seldom in the CPU's cache, and a write that waits for memory holds up others. */
+    /* A chunk is seldom in the CPU's cache, and a write that waits for memory delays others. */
     if (*room > FETCH_AHEAD) __builtin_prefetch(address + FETCH_AHEAD, 1);
     return address;
 }

@@ -29,8 +29,8 @@ struct feed {
     const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
     size_t first_len;  /* 0 if there is none */
     bool first_known;
-    /* The unit so far, after earlier units that are in the backlog already. They are dropped
-     * together, because that costs less than allocating memory for each unit. */
+    /* The unit so far, after earlier units that are in the backlog already. Dropping them together
+     * costs less than allocating memory for each unit. */
     struct outbuf text;
     struct outbuf_cursor copied; /* the text before it is in the backlog, except for `piece` */
     struct iovec piece;          /* the next part to be copied */
@@ -78,8 +78,8 @@ static void begin_run(struct feed *feed, bool known)
     feed->len_before = feed->text.len;
 }
 
-/* Moves the first command into the text, because the unit has more than one command, so that an
- * empty line or MULTI has to come before it. */
+/* Moves the first command into the text, because the unit contains more commands, and an empty line
+ * or MULTI must precede them. */
 static void take_first(struct feed *feed)
 {
     if (feed->first_len == 0) return;
@@ -204,7 +204,7 @@ void feed_commit(struct feed *feed)
     if (feed->text.len >= TEXT_KEPT) drop_text(feed); /* all of it is in the backlog */
 }
 
-/* Does not use the feed's text, which may contain the unit of a script that is still running. */
+/* Bypasses feed->text: a running script may have an open unit there. */
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;

@@ -134,9 +134,9 @@ void interpreter_spend(lua_State *lua, unsigned steps)
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
 }
 
-/* Lua's collector does not know the limit: it must begin at half of it at the latest, and then be
- * done before the script reaches it. Above half, an eighth of the room that is left passes between
- * two collections: without such a pause each allocation would begin another one. */
+/* Lua's collector does not know the limit. It must begin at half of it at the latest, and finish
+ * before the script reaches it. Above half, an eighth of the room that is left passes between two
+ * collections; without such a pause each allocation would begin another one. */
 static void pace_collection(struct interpreter *interpreter)
 {
     int pause = PAUSE_PERCENT, speed = STEP_PERCENT;
@@ -234,7 +234,8 @@ bool interpreter_collect(void *ctx, size_t amount)
     if (interpreter->used < 2 * interpreter->live + GARBAGE_MIN) return false;
     for (; amount > 0; amount--)
         if (lua_gc(interpreter->lua, LUA_GCSTEP, STEP_KIB) != 0) {
-            /* What a script made while the collection ran is still there, and may be garbage. */
+            /* Memory that a script allocated while the collection ran was not freed, and may be
+             * garbage. */
             size_t used = interpreter->used, made = interpreter->made;
             interpreter->live = used > made ? used - made : 0;
             interpreter->made = 0;

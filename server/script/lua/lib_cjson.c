@@ -2,8 +2,8 @@
  * check that enough memory is left for its buffers.
  *
  * lua-cjson allocates with malloc and exits the process if that fails, so memory is checked before
- * each call. encode's buffer is always kept, so that an error cannot leak it; a large one is freed
- * after each call. decode frees its buffer unless Lua raises an error, so Lua's memory is checked
+ * each call. encode's buffer is always kept, so that an error can't leak it; a large one is freed
+ * after each call. decode frees its buffer unless Lua raises an error, so Lua's memory is checked,
  * too. */
 #include "server/script/lua/lib_cjson.h"
 
@@ -102,8 +102,8 @@ static int cjson_decode(lua_State *L)
     interpreter_spend(L, (unsigned)(len / BYTES_PER_STEP));
     struct json_decoded need = json_bound_decoded(text, len);
     require_room(L, len);
-    /* So that the stack does not grow while lua-cjson runs, which raises an error for deeper texts.
-     */
+    /* Reserve the levels now, so that the stack does not grow while lua-cjson runs, which raises an
+     * error for deeper texts. */
     size_t levels = need.depth < RESERVED_LEVELS ? need.depth : RESERVED_LEVELS;
     lua_checkstack(L, (int)levels * SLOTS_PER_LEVEL + 2 * LUA_MINSTACK);
     if (!has_lua_memory(L, need.bytes)) {
@@ -133,7 +133,7 @@ static int cjson_encode_keep_buffer(lua_State *L)
 
 static int cjson_new(lua_State *L);
 
-/* Pushes a new module of lua-cjson, with its own settings. */
+/* Pushes a new module of lua-cjson with settings of its own. */
 static void push_module(lua_State *L, size_t kept_need)
 {
     lua_pushcfunction(L, luaopen_cjson);
@@ -184,7 +184,7 @@ static void note_change(lua_State *L, bool changed)
 }
 
 /* Upvalues: the first upvalue of the function that sets, and the function. The function runs in
- * this frame, so that its errors have its name and the script's line. */
+ * this frame, so that its errors contain its name and the script's line. */
 static int change_setting(lua_State *L)
 {
     if (lua_gettop(L) > 0) note_change(L, true);

@@ -271,7 +271,7 @@ static void unpack_number(struct input *input, unsigned first)
         lua_pushnumber(input->L, (lua_Number)((int64_t)(value << unused) >> unused));
 }
 
-/* Pushes the next value. The first byte of a short one has its length, or is the value. */
+/* Pushes the next value. The first byte of a short one contains its length, or is the value. */
 static void unpack_value(struct input *input)
 {
     luaL_checkstack(input->L, 1,

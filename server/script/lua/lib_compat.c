@@ -20,7 +20,7 @@ static int assert_true(lua_State *lua)
     return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
 }
 
-/* An error of redis.call is a table; scripts get its text, as before Redis 7. */
+/* An error of redis.call is a table, but scripts receive its text, as before Redis 7. */
 static int pcall_text(lua_State *lua)
 {
     interpreter_check_stack(lua);

@@ -1,13 +1,13 @@
 /* lib_struct: see lib_struct.h. Results and errors are those of Redis 7.0.15.
  *
- * A format is a row of options, each for one value:
+ * A format consists of options, each for one value:
  *   b B h H l L T  integers of C's types, in upper case unsigned (T: size_t)
  *   iN IN          integers of N bytes, at most 32; 4 without N
  *   f d            float, double
  *   s cN c0        a string with a final zero; N characters, 1 without N; c0: the whole string or,
  *                  when unpacking, as many characters as the number before it
  *   x              one byte of padding
- * and of settings: > < byte order, !N alignment (8 without N), spaces. */
+ * and settings: > < byte order, !N alignment (8 without N), spaces. */
 #include "server/script/lua/lib_struct.h"
 
 #include <limits.h>
@@ -30,7 +30,7 @@ struct format {
 
 struct option {
     char letter;
-    size_t size; /* 0: a setting, or a value whose size is in the data */
+    size_t size; /* 0 for a setting, or for a value whose size is in the data */
     size_t gap;  /* bytes of padding before it */
 };
 
@@ -82,7 +82,7 @@ static struct option next_option(struct format *format, size_t pos)
         break;
     default: break;
     }
-    /* Like Redis, this takes a size that is not a power of two for one. */
+    /* Like Redis, treats a size that is not a power of two as if it were one. */
     size_t alignment = option.size < format->alignment ? option.size : format->alignment;
     if (alignment > 1 && option.letter != 'c')
         option.gap = (alignment - (pos & (alignment - 1))) & (alignment - 1);
@@ -227,7 +227,7 @@ static size_t unpack_item(lua_State *L, struct input *input, const struct format
     } else if (option->letter < 'a') {
         lua_pushnumber(L, (lua_Number)bits);
     } else {
-        /* For sizes beyond 8 Redis takes a wrong bit for the sign. */
+        /* For sizes beyond 8, Redis uses a wrong bit as the sign. */
         uint64_t signs = UINT64_MAX << ((size * CHAR_BIT - 1) & 63);
         if ((bits & signs) != 0) bits |= signs;
         lua_pushnumber(L, (lua_Number)(int64_t)bits);

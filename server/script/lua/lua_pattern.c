@@ -1,5 +1,5 @@
-/* lua_pattern: see lua_pattern.h. A pattern is not compiled: at each position of the subject its
- * items are read again. An item is a byte, a class or a set, and may have a repeat after it. */
+/* lua_pattern: see lua_pattern.h. A pattern is not compiled: its items are read again at each
+ * position of the subject. An item is a byte, a class or a set, perhaps with a repeat after it. */
 #include "server/script/lua/lua_pattern.h"
 
 #include <ctype.h>
@@ -152,8 +152,8 @@ static const char *match_balance(struct lua_pattern *run, const char *at, const 
     return NULL;
 }
 
-/* Matches an item and its repeat. True: continue the match at *at and *p. False: *at is the result
- * of the match. */
+/* Matches an item and its repeat. Returns true to continue the match at *at and *p; false if *at is
+ * the result of the match. */
 static bool match_item(struct lua_pattern *run, const char **at, const char **p)
 {
     const char *end = *p + 1, *found = NULL; /* the end of the item */

@@ -287,8 +287,8 @@ unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
 
 /* ---- changing ---- */
 
-/* Makes a new leaf, because `record` does not fit this one's form; `replaces`: the i-th record,
- * else it is inserted before that. */
+/* Makes a new leaf, because `record` does not fit this one's form. The record replaces the i-th one
+ * if `replaces`; otherwise it is inserted before that. */
 static struct pending_leaf *leaf_convert(struct pending_leaf *leaf, unsigned i,
                                          const struct pending_record *record, bool replaces,
                                          size_t *bytes)

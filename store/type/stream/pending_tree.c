@@ -1,6 +1,6 @@
-/* pending_tree: see pending_tree.h. A change first brings the summaries and counts on its path up
- * to date, then splits or merges leaves; neither changes what is below their parents. counted.c
- * splits and merges the nodes above. */
+/* pending_tree: see pending_tree.h. A change first updates the summaries and counts on its path,
+ * then splits or merges leaves; neither changes what is below their parents. counted.c splits and
+ * merges the nodes above. */
 #include "store/type/stream/pending_tree.h"
 
 #include <string.h>
@@ -61,7 +61,7 @@ static struct pending_summary *summary_at(struct pending_tree *tree, const struc
     return &pending_branches(path->node[step - 1])[path->index[step - 1]].below;
 }
 
-/* Counts a record that the leaf gets. */
+/* Counts a record that is added to the leaf. */
 static void path_add(struct pending_tree *tree, const struct path *path, struct pending_leaf *leaf,
                      const struct pending_record *record)
 {
@@ -86,7 +86,8 @@ static void total_change(struct pending_summary *total, const struct counted_nod
         if (new->first[kind] < before) {
             total->first[kind] = new->first[kind];
         } else if (old->first[kind] == before && new->first[kind] != before) {
-            /* The child may have had the only earliest one; none of the others is before it. */
+            /* The child may have contained the only earliest one; none of the others is before
+             * it. */
             msec first = NEVER;
             for (unsigned i = 0; i < count && first > before; i++)
                 if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
@@ -101,7 +102,7 @@ static void total_change(struct pending_summary *total, const struct counted_nod
     total->consumers = (total->consumers | new->consumers) & ~lost;
 }
 
-/* Gives the path's leaf a new summary, and its parents what follows from it. */
+/* Sets a new summary of the path's leaf, and what follows from it in the leaf's parents. */
 static void path_summarize(struct pending_tree *tree, struct path *path, struct pending_summary new)
 {
     for (unsigned step = path->length;; step--) {
@@ -116,7 +117,7 @@ static void path_summarize(struct pending_tree *tree, struct path *path, struct 
     }
 }
 
-/* The path's leaf has moved here, if it has moved. */
+/* Call when the path's leaf may have moved. */
 static void path_set_leaf(struct pending_tree *tree, const struct path *path,
                           struct pending_leaf *leaf)
 {
@@ -129,8 +130,8 @@ static void path_set_leaf(struct pending_tree *tree, const struct path *path,
 
 /* ---- adding ---- */
 
-/* Splits a full leaf, whose new record is counted, in two, one of which gets the record. A record
- * after all others gets a leaf of its own, so that leaves stay full when IDs rise. */
+/* Splits a full leaf, whose new record is counted, in two, and adds the record to one of them. A
+ * record after all others starts a leaf of its own, so that leaves stay full when IDs rise. */
 static void leaf_split(struct pending_tree *tree, const struct path *path,
                        struct pending_leaf *leaf, unsigned i, const struct pending_record *record)
 {
@@ -220,8 +221,8 @@ static bool leaves_merge(struct pending_tree *tree, const struct counted_node *i
     return true;
 }
 
-/* Gives the leaf that `gone` records were removed from its new summary, and frees or merges it.
- * Others remain in the tree. */
+/* Updates the summary of the leaf from which `gone` records were removed, and frees or merges the
+ * leaf. Others remain in the tree. */
 static void path_removed(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
                          size_t gone, const struct pending_summary *summary)
 {

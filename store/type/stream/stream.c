@@ -1,7 +1,7 @@
 /* stream: see stream.h. Packing is in stream_block.h.
  *
- * The blocks are a chain. The last one grows; when an entry does not fit in it, the block is added
- * to the tree and never grows again. The tree's keys are IDs (counted.h). */
+ * The blocks are a chain. The last block grows; when an entry does not fit into it, it is added to
+ * the tree and never grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
 #include "store/base/encoding_limits.h"
@@ -29,13 +29,13 @@ static const struct counted_kind kind = { sizeof(struct branch), sizeof(struct s
 
 struct stream {
     struct counted tree;
-    struct stream_block *first, *last; /* NULL: no entries. The last may be outside the tree */
+    struct stream_block *first, *last; /* NULL without entries. The last may be outside the tree */
     size_t count, blocks;
     size_t bytes; /* of the blocks and this struct */
     struct stream_marks marks;
     msec retention;
     size_t withheld;        /* entries at the beginning withheld from all readers, */
-    struct stream_id floor; /* and the first ID behind them; 0-0 without any */
+    struct stream_id floor; /* and the first ID behind them; 0-0 if there are none */
     struct stream_groups *groups;
     struct stream_repeats *repeats; /* NULL: none yet */
 };
@@ -94,7 +94,8 @@ static void block_remove(struct stream *stream, struct stream_block *block)
     mem_free(block);
 }
 
-/* The last block that may have entries not after `id`, or the first block; NULL: no entries. */
+/* The last block that may contain entries not after `id`, or the first block; NULL without
+ * entries. */
 static struct stream_block *find_block(const struct stream *stream, struct stream_id id)
 {
     struct stream_block *last = stream->last;
@@ -504,7 +505,7 @@ struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *
         }
         *cursor = (struct relocation_cursor){ .phase = PHASE_GROUPS };
     }
-    /* The phase may be any other: an earlier value of the key had it. */
+    /* The phase may be any other, left by an earlier value of the key. */
     struct relocation_cursor within = { .at = cursor->at };
     stream->groups = stream_groups_relocate(stream->groups, &within, relocation);
     *cursor = (struct relocation_cursor){ within.at, within.at != 0 ? PHASE_GROUPS : PHASE_BLOCKS };

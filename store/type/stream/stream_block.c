@@ -75,7 +75,7 @@ static const unsigned char *texts_skip(const unsigned char *from, uint64_t count
     return from;
 }
 
-/* Past the names of an entry. */
+/* Returns the address after the names of an entry. */
 static const unsigned char *names_skip(const unsigned char *from)
 {
     uint64_t count;
@@ -296,9 +296,9 @@ void stream_block_cut(struct stream_block *block, uint32_t count)
     counted_change(&block->node, -(size_t)count);
 }
 
-/* Removes the entry after `before`, which is neither the first nor the last one. The one after it
- * gets a new head, and the removed one's names if it shared them. Its end
- * does not move up: its head grows by at most the size of the removed one's head and values. */
+/* Removes the entry after `before`, which is neither the first nor the last one. The entry after it
+ * receives a new head, and the removed one's names if it shared them. Its end does not move up,
+ * because its head grows by at most the size of the removed one's head and values. */
 static void remove_between(struct stream_block *block, const struct stream_cursor *before)
 {
     struct stream_cursor cursor = *before;

@@ -1,5 +1,5 @@
 /* stream_group: see stream_group.h. Groups and consumers are in trees by name (struct ranked with
- * equal scores). stream_group_pending.c has the pending entries, which name a consumer by its
+ * equal scores). stream_group_pending.c keeps the pending entries, which refer to a consumer by its
  * number. */
 #include "store/type/stream/stream_group.h"
 
@@ -27,7 +27,7 @@ static struct ranked_member *name_find(const struct ranked *names, struct bytes 
     return member != NULL && bytes_equal(ranked_bytes(member), name) ? member : NULL;
 }
 
-/* The member after this one; NULL: the first. */
+/* The member after this one; for NULL, the first. */
 static struct ranked_member *name_next(const struct ranked *names,
                                        const struct ranked_member *member)
 {
@@ -176,8 +176,8 @@ struct stream_consumer *consumer_add(struct stream_group *group, struct bytes na
            name.len);
     struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
 
-    /* Freed numbers are used again, so that the smallest records can hold them, and that few
-     * consumers share a bit of the summaries. */
+    /* Freed numbers are used again, so that the smallest records can hold them, and few consumers
+     * share a bit of the summaries. */
     uint32_t number = group->free_number;
     if (number != 0) {
         group->free_number = (uint32_t)(group->numbered[number].next_free >> 1);
@@ -263,7 +263,7 @@ static struct ranked_member *move_consumer(void *ctx, struct ranked_member *old)
     return consumer_member(consumer);
 }
 
-/* Relocates some of the group's memory, from a rank; returns the next one, 0: done. */
+/* Relocates some of the group's memory, from a rank on. Returns the next rank, or 0 when done. */
 static size_t group_relocate(struct stream_group *group, size_t rank, struct relocation *relocation)
 {
     size_t next;

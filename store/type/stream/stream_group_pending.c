@@ -65,8 +65,8 @@ void pending_put(struct stream_group *group, const struct pending *pending)
     if (pending_tree_put(&group->pending, &record, &old))
         count_removed(group, old.consumer, old.id);
 
-    /* The bounds follow entries that are added at the end and removed at the front, so that few
-     * other consumers' entries are between them. */
+    /* Adding at the end and removing at the front moves the bounds, so few other consumers' entries
+     * are between them. */
     struct stream_consumer *consumer = pending->consumer;
     if (consumer != NULL) {
         bool is_first = consumer->pending++ == 0;
@@ -105,7 +105,7 @@ bool pending_final(const struct stream_group *group, struct stream_id *id)
     return group->pending.count > 0 && id_at(group, group->pending.count - 1, id);
 }
 
-/* Adds the consumer to a query; false: none of its entries can match. */
+/* Adds the consumer to a query; returns false if none of its entries can match. */
 static bool query_consumer(struct pending_query *query, const struct stream_consumer *consumer)
 {
     query->consumer = consumer->number;

@@ -8,7 +8,10 @@
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
-enum { FORGET_STEPS = 4 }; /* texts freed when one is put; more than one, so that they all go */
+enum {
+    FORGET_STEPS = 4
+}; /* texts freed when one is put; more than one, so that the backlog
+    * shrinks */
 
 struct repeat {
     struct repeat *next; /* of the producer */
@@ -140,7 +143,7 @@ void repeat_put(struct stream_repeats *repeats, struct bytes name, struct bytes 
         unlink_producer(repeats, producer);
         link_newest(repeats, producer);
     }
-    /* If this text is there, it is forgotten, and so are those before it. */
+    /* Putting a text that is remembered forgets it and all texts before it. */
     while (dict_find(&producer->texts, text) != NULL ||
            dict_count(&producer->texts) >= (size_t)repeats->limits.texts)
         drop_first(repeats, producer);
