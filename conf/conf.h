@@ -191,7 +191,8 @@ void conf_drop(struct conf *conf);
 /* Reads a file and the files that it includes. On failure `error` lists every error with file,
  * line, option and reason; drop conf then, because it is partly set. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
-/* The same for a text in memory. `name` stands for the file in error messages. */
+/* Loads a text in memory as conf_load_file loads a file. `name` stands for the file in error
+ * messages. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
 /* Reads main's argc and argv as redis-server does: a configuration file, if argv[1] does not begin

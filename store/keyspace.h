@@ -86,7 +86,7 @@ void keyspace_drop(struct keyspace *ks); /* frees all entries and tables at once
 
 /* The entry, or NULL. It may have expired. O(1) */
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
-/* The same with the key's hash, from siphash(). */
+/* As keyspace_find, given the key's hash from siphash(). */
 struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash);
 /* Prefetch for a later find, as dict_hint_... do: first the bucket, then the entry, then its
  * value. */

@@ -32,7 +32,7 @@ bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
 void resp_status(struct resp_writer *w, const char *text); /* +PONG */
-/* The same for any bytes; replaces CR, LF and other control bytes with spaces. */
+/* A status of any bytes: replaces CR, LF and other control bytes with spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 /* Writes "-line", a code and a text. Replaces CR, LF and other control bytes with spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
@@ -45,7 +45,7 @@ void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated 
 void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bulk */
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */
 void resp_double(struct resp_writer *w, double value);        /* 2: bulk; 3: `,` */
-/* The same, printed by number_print_long_double: for coordinates. */
+/* As resp_double, but printed by number_print_long_double: for coordinates. */
 void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 0 or 1 in RESP2, #t or #f in RESP3 */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */

@@ -45,8 +45,8 @@ struct event_base *loop_event_base(const struct loop *loop);
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);
-/* The same where there may be many descriptors. Returns false with errno if the kernel refuses to
- * watch another one (fs.epoll.max_user_watches), or lacks memory. */
+/* As loop_io_want, for code that may watch many descriptors. Returns false with errno if the kernel
+ * refuses to watch another one (fs.epoll.max_user_watches), or lacks memory. */
 bool loop_io_try(struct loop_io *io, unsigned want);
 void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 

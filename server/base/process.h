@@ -30,7 +30,7 @@ bool process_random_hex(char *to, size_t digits);
 /* Sends a state of sd_notify(3), like "READY=1". If the service manager is busy, waits for at most
  * a second. Returns false if it was not sent. */
 bool process_notify(const char *state);
-/* The same without waiting. */
+/* As process_notify, but gives up instead of waiting. */
 bool process_notify_now(const char *state);
 
 #endif

@@ -77,8 +77,8 @@ void persist_end_record(struct persist *persist);
 void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
-/* The same while a transaction is open, in a turn inside a request: writes the records of earlier
- * transactions and starts no task. */
+/* Call instead while a transaction is open, in a turn inside a request: writes the records of
+ * earlier transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
 /* Is the thread that creates and removes files at work, so that persist_configure and persist_move

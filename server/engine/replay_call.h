@@ -12,8 +12,8 @@
  * failed. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
-/* The same inside an open transaction, for the stream of a master, which may also contain PUBLISH.
- * The caller handles MULTI and EXEC. */
+/* As replay_call, inside an open transaction: for the stream of a master, which may also contain
+ * PUBLISH. The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 

@@ -29,8 +29,8 @@ void settle_free(struct settle *settle); /* call when no session is delayed */
 /* Returns true if the session's request must not run now, but again after session_wake. For EXEC,
  * checks the queued commands. Always false if settle is NULL. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
-/* The same for a blocked client that is about to be served. If it returns true, the client's key
- * becomes ready again later. */
+/* As settle_delays, for a blocked client that is about to be served. If it returns true, the
+ * client's key becomes ready again later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
 /* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that are no

@@ -72,7 +72,7 @@ static inline msec due_at_deadline(struct due_at due)
     return due.at == NEVER ? NEVER : due.at - 1;
 }
 
-/* The same for an element of a dehydrator, which is due at its deadline. */
+/* For an element of a dehydrator, which is due at its deadline, and not a millisecond later. */
 static inline struct due_at due_at_instant(msec at)
 {
     return (struct due_at){ at };

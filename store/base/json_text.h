@@ -12,7 +12,8 @@ enum { JSON_TEXT_GROWTH = 6 };
  * bytes. Returns the number of bytes written; adds no NUL. */
 size_t json_text_put(char *to, struct bytes text);
 
-/* The same for the first character of a text that is not empty; sets *taken to its bytes. */
+/* Writes only the first character of a text that is not empty; sets *taken to the length of that
+ * character. */
 size_t json_text_put_character(char *to, struct bytes text, size_t *taken);
 
 #endif

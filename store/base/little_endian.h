@@ -15,7 +15,7 @@ static inline uint64_t little_unsigned(const unsigned char *at, size_t size)
     return value;
 }
 
-/* The same as a signed integer, in two's complement. */
+/* Reads a signed integer, in two's complement. */
 static inline int64_t little_signed(const unsigned char *at, size_t size)
 {
     assert(size >= 1 && size <= sizeof(uint64_t));

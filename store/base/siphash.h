@@ -9,14 +9,14 @@
 void siphash_seed(const uint8_t key[16]);
 uint64_t siphash(const void *data, size_t len);
 
-/* The same without the memo below, for any thread. */
+/* As siphash, but without the memo below, so that any thread may call it. */
 uint64_t siphash_anew(const void *data, size_t len);
 
 /* With an explicit key, for digests and tests. It uses 1-3 rounds: the reference vectors of
  * SipHash-2-4 do not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
-/* The same with 128 bits of result, so that collisions can't be found by chance, either. */
+/* As siphash_keyed, with a result of 128 bits, so that not even chance finds collisions. */
 void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
                  uint64_t *high);
 

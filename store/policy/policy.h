@@ -158,7 +158,7 @@ bool policies_remove(struct policies *policies, struct bytes name); /* false if 
  * until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
-/* The same, or NULL at once if no policy has the option. */
+/* As policies_of, but returns NULL at once if no policy has the option. */
 static inline const struct policy *policies_with(const struct policies *policies, struct bytes key,
                                                  enum policy_option option)
 {

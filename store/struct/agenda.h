@@ -50,8 +50,8 @@ struct agenda {
 
 void agenda_init(struct agenda *ag);
 void agenda_drop(struct agenda *ag); /* frees the slots; does not touch the deadlines */
-/* The same in slices: frees about *work blocks and subtracts them from *work; returns true when
- * done. The agenda must not be used between slices. */
+/* Drops the agenda in slices: frees about *work blocks and subtracts them from *work; returns true
+ * when done. The agenda must not be used between slices. */
 bool agenda_drop_some(struct agenda *ag, size_t *work);
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at); /* d must be idle. O(log n) */

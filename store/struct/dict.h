@@ -54,7 +54,8 @@ void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
 
-/* The same with the key's hash, from siphash() or dict_hint_bucket(). */
+/* As dict_find, dict_add and dict_remove, given the key's hash from siphash() or
+ * dict_hint_bucket(). */
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 

@@ -74,7 +74,7 @@ static inline struct bytes packed_front(const struct packed *packed)
 
 /* Would the records stay within the limits if this one were added? packed_insert requires it. */
 bool packed_fits(const struct packed *packed, const struct packed_record *record);
-/* The same with this record replacing the one at `offset`. */
+/* Would the records stay within the limits if this one replaced the one at `offset`? */
 bool packed_fits_instead(const struct packed *packed, uint32_t offset,
                          const struct packed_record *record);
 

@@ -164,7 +164,7 @@ void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
 /* Reallocates the node with room for `count` items if needed; returns its address. */
 struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node,
                                     unsigned count);
-/* The same for child i, and updates the parent's pointer. */
+/* As ranked_node_fit, for child i; updates the parent's pointer. */
 struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
                                           unsigned i, unsigned count);
 

@@ -56,8 +56,8 @@ struct timeline {
 
 void timeline_init(struct timeline *tl);
 void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the owners */
-/* The same in slices: frees at most *work leaves and subtracts them from *work; returns true when
- * done. The timeline must not be used between slices. */
+/* Drops the timeline in slices: frees at most *work leaves and subtracts them from *work; returns
+ * true when done. The timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 
 void timeline_add(struct timeline *tl, struct timeline_node *node,

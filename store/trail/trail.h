@@ -224,8 +224,8 @@ static inline struct trail_record *trail_last_of(const struct trail *trail, uint
 
 #define TRAIL_UNKNOWN_PACKED ((TRAIL_FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
 
-/* The same as trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, not 0, in the high
- * half and the command in the low half. */
+/* As trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, not 0, in the high half and
+ * the command in the low half. */
 void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
                      uint32_t by);
 static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,

@@ -160,8 +160,9 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
  * object drops the key ("del" if it existed); returns NULL then. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
-/* The same for a value made elsewhere (RESTORE, import): not empty, with its own deadlines, and
- * changed by no policy. `at` is the key's deadline or NEVER. Events "new" and "restore". */
+/* As txn_key_store, for a value made elsewhere (RESTORE, import): not empty, with its own
+ * deadlines, and changed by no policy. `at` is the key's deadline or NEVER. Events "new" and
+ * "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 /* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
 void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);
@@ -211,7 +212,7 @@ struct string_set {
 /* Replaces the key, whatever its type, with the string. `value` may point into the old value. */
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how);
-/* The same when the entry is known; it may be NULL. An entry of another type is invalid
+/* As txn_string_set, if the entry is known; it may be NULL. An entry of another type is invalid
  * afterwards. */
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how);

@@ -18,9 +18,10 @@ static inline bool txn_is_unheard(const struct txn *txn)
  * event is recorded once per key and call: later ones are marked `again`, so that ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
-/* The same for a change that does not count as a use of the key, such as an expired member. */
+/* As txn_record, for a change that does not count as a use of the key, such as an expired member.
+ */
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
-/* The same without marking repeated events (MSET k a k b is two "set"). */
+/* As txn_record, but does not mark repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);

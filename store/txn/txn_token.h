@@ -14,7 +14,7 @@ int64_t txn_token_next(struct txn *txn);
 /* Notes a token granted elsewhere, by a recorded effect or in a value made elsewhere; between 0 and
  * TOKEN_MAX. Records nothing. */
 void txn_token_raise(struct txn *txn, int64_t token);
-/* The same, and records it; `closed` as in struct tokens. */
+/* As txn_token_raise, and also records the token; for `closed` see struct tokens. */
 void txn_token_set(struct txn *txn, int64_t token, bool closed);
 
 #endif

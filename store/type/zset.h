@@ -39,7 +39,7 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
 /* Adds a member or changes its score, and sets its deadline (NEVER for none). `member` may point
  * into the set. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
-/* The same for a member that must be absent, which saves the search. */
+/* As zset_put, for a member that must be absent, which saves the search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */

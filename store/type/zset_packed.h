@@ -73,7 +73,7 @@ bool zset_packed_expire(struct packed *packed, struct bytes member, msec at);
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank);
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal);
 size_t zset_packed_below_member(const struct packed *packed, struct bytes member, bool or_equal);
-/* The same as put for a member that must be absent. */
+/* As zset_packed_put, for a member that must be absent. */
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at);
 void zset_packed_check(const struct packed *packed);
 

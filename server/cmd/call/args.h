@@ -48,7 +48,7 @@ struct entry *peek_key(struct call *call, int i);
 /* Sets *entry to the entry of argument i, or to NULL if the key is missing. Replies WRONGTYPE and
  * returns false if it holds another type. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
-/* The same for reading: also counts a hit or miss. */
+/* As find_typed, for commands that read: also counts a hit or miss. */
 bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
 /* Returns `entry`, or creates an empty value if `entry` is NULL. Call only right before a mutator
  * fills the value. */

@@ -18,7 +18,7 @@ bool budget_is_spent(const struct read_budget *budget);
 void budget_begin(struct read_budget *budget, struct bytes key);
 /* Takes an entry out of the budget if enough is left; otherwise the budget is spent. */
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
-/* The same for the ID of an entry that no longer exists. */
+/* As budget_take, for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
 /* Takes the `count` entries after `after`, which must exist; returns how many the budget allowed.
  */

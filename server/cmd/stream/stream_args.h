@@ -11,9 +11,9 @@
 
 /* Parses "ms" or "ms-seq"; without "-seq" the sequence number is `seq`. No reply. */
 bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id);
-/* The same for argument i. */
+/* Parses argument i in this form. */
 bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id);
-/* The same, or "-" or "+". */
+/* Parses argument i as an ID, or as "-" or "+". */
 bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id);
 /* Are the arguments from i to the last all IDs? */
 bool arg_stream_ids(struct call *call, int i);
@@ -47,7 +47,7 @@ struct group_target {
     struct stream_group *group;
 };
 bool find_group(struct call *call, struct group_target *target);
-/* The same, but an absent group is an error. */
+/* As find_group, but an absent group is an error. */
 bool need_group(struct call *call, struct group_target *target);
 
 /* Returns the consumer of this name, created if it is missing, and marks it as seen now. */

@@ -42,7 +42,7 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
 
 /* Finds the members in the range. O(log n) */
 struct span range_find(const struct zset *zset, const struct range *range);
-/* The same, with skip and limit applied, for a range that range_parse has parsed. */
+/* As range_find, but applies skip and limit, of a range that range_parse has parsed. */
 struct span range_find_limited(const struct zset *zset, const struct range *range);
 
 #endif

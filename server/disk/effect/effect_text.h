@@ -66,8 +66,8 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
 /* Ends the run: call it at the end of a record, and before anyone else appends to `out` or consumes
  * it. Otherwise a further effect would take back the run's command. */
 void effect_writer_end(struct effect_writer *writer);
-/* The same before another record, which must name its keys anew. Only for a writer with brief
- * effects. */
+/* As effect_writer_end, when another record follows, which must name its keys anew. Only for a
+ * writer with brief effects. */
 void effect_writer_end_record(struct effect_writer *writer);
 /* A shortcut that writes the command of an effect to `to` and returns its length. Returns 0 and
  * writes nothing if the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could
@@ -86,7 +86,7 @@ struct effect_args {
     /* Receives argument `index` of the current command, where 0 is its name, or replaces it.
      * Returns the text to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
-    /* The same for a number. If NULL, `keep` receives its text. */
+    /* Receives a number, as `keep` receives a text. If NULL, `keep` receives its text. */
     void (*number)(void *ctx, size_t index, int64_t number);
     void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
     void *ctx;

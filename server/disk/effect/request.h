@@ -46,8 +46,8 @@ struct request_progress {
     size_t at;     /* bytes */
     uint64_t left; /* arguments behind them */
 };
-/* The same for data that has grown since the last call: looks only at the new bytes. After any
- * result but REQUEST_PARTIAL, the progress is zeroed. */
+/* As request_measure, for data that has grown since the last call: looks only at the new bytes.
+ * After any result but REQUEST_PARTIAL, the progress is zeroed. */
 enum request_status request_measure_on(struct request_progress *progress, const char *data,
                                        size_t len, size_t *size);
 

@@ -10,7 +10,7 @@
  * there is one. */
 uint32_t crc32c(uint32_t sum, const void *data, size_t len);
 
-/* The same with tables, on any processor. */
+/* Computes crc32c with tables, on any processor. */
 uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len);
 
 #endif

@@ -30,7 +30,7 @@ enum {
     FILE_HEAD = 32,    /* bytes that are enough to recognize any kind */
     FILE_RDB_HEAD = 6, /* enough to recognize an RDB */
 };
-/* The same for a file that begins with these bytes: all of it, if `len` is below FILE_HEAD. */
+/* The kind of a file that begins with these bytes: the whole file, if `len` is below FILE_HEAD. */
 enum file_kind file_kind_of_head(const char *head, size_t len);
 /* For messages: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);

@@ -140,7 +140,7 @@ size_t manifest_first_torn(const struct manifest *manifest);
 
 /* Call when all segments are synced and closed: records their lengths. */
 int manifest_note_synced(struct manifest *manifest);
-/* The same for a file that was cut to `length`. No effect if a lower length is recorded. */
+/* Records that a file was cut to `length`, unless a lower length is recorded already. */
 int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length);
 
 /* Adds a segment with this ID at the end of the data. */
@@ -148,9 +148,9 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t i
 /* Replaces the data with this base and the segments from `segment` on. Adds `segment` with this ID
  * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* The same for a base that does not continue the segments so far. */
+/* As manifest_put_base, for a base that does not continue the segments so far. */
 int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* The same for a start that found no data, which a comment in the manifest records. */
+/* As manifest_put_base, for a start that found no data; a comment in the manifest records that. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
 /* Deletes history, except kept files that are needed to reach keep_from, and what a crash has left:

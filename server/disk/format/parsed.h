@@ -71,8 +71,8 @@ enum parsed_end {
     PARSED_STOP,    /* the next record is damaged, made after `until`, or too large for a batch */
 };
 
-/* The same for a journal's records, taken only if they are whole and their checksums correct.
- * *place describes the start of the data and is moved to the end of what was parsed. */
+/* Parses a journal's records, and accepts only whole ones with correct checksums. *place describes
+ * the start of the data and is moved to the end of what was parsed. */
 size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
                            const char *data, size_t len, struct parsed_batch *batch,
                            enum parsed_end *why);

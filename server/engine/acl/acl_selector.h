@@ -49,7 +49,7 @@ void acl_selector_reset(struct acl_selector *selector, bool all_channels);
 /* An invalid word changes nothing. */
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
-/* The same for words about commands: +get -get +@read +config|get +select|0 +@all -@all. */
+/* Applies a word about commands: +get -get +@read +config|get +select|0 +@all -@all. */
 enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
 void acl_commands_allow_all(struct acl_selector *selector);

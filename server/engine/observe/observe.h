@@ -68,7 +68,7 @@ void observe_expiry(struct observer *observer, int64_t usec);
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);
-/* The same inside EXEC: as in Redis, counts the error but not the call. */
+/* Call instead inside EXEC: as in Redis, counts the error but not the call. */
 void observe_refused(struct observer *observer, const struct call *call);
 
 #endif

@@ -29,7 +29,7 @@ void pubsub_forget(struct pubsub *pubsub, struct session *session);
  * channel, then those of matching patterns, oldest pattern first. Returns the number of messages
  * sent (a session counts once for each matching subscription). */
 size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message);
-/* The same for a shard channel, which only its own subscribers receive. */
+/* Publishes on a shard channel, whose messages only its own subscribers receive. */
 size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message);
 
 /* Number of subscribers, for NUMSUB and SHARDNUMSUB. */

@@ -78,8 +78,8 @@ void tracking_turn(struct tracking *tracking);
 /* Forgets up to `most` random keys while more than `max` (0 for no limit) are remembered, and sends
  * invalidations for them. Returns false if the limit is kept. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
-/* The same with growing effort: each call in a row that finds too many keys forgets more of
- * them. */
+/* As tracking_trim, with growing effort: each call in a row that finds too many keys forgets more
+ * of them. */
 void tracking_limit(struct tracking *tracking, size_t max);
 
 /* ---- for INFO ------------------------------------------------------------------------------- */

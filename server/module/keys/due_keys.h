@@ -60,7 +60,7 @@ struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct b
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);
 /* Sets the instant of an entry. O(log n) */
 void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
-/* The same, but never makes the instant later. O(1) if nothing changes */
+/* As due_keys_set, but never makes the instant later. O(1) if nothing changes */
 void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
 

@@ -21,7 +21,8 @@ enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 /* Uses the current settings, and the socket until tls_close, which does not close the socket. `tls`
  * must outlive the connection. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
-/* The same on the client's side. Also NULL if no option asks for connections to other servers. */
+/* As tls_open, on the client's side. Also returns NULL if no option asks for connections to other
+ * servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Sends close_notify if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);

@@ -42,8 +42,8 @@ void tls_free(struct tls *tls); /* call after closing its connections; streams o
  * tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* Does the same every tls-auto-reload-interval seconds if the files have changed since they were
- * read; logs the result. Call about once a second, with seconds since 1970. */
+/* Call about once a second, with seconds since 1970: reloads every tls-auto-reload-interval seconds
+ * if the files have changed since they were read, and logs the result. */
 void tls_refresh(struct tls *tls, int64_t now_sec);
 
 /* Logs a warning if the server's certificate has expired or expires in less than 30 days: after

@@ -47,8 +47,8 @@ void interpreter_free(struct interpreter *interpreter);
 
 /* Calls lua_pcall, inside which allocations may fail. Returns true without an error. */
 bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
-/* The same for calls that Lua itself protects: call it again afterwards with the value that it
- * returned. */
+/* Lets allocations fail, inside calls that Lua itself protects. Returns the former state: pass that
+ * to a second call afterwards. */
 bool interpreter_let_fail(lua_State *lua, bool on);
 
 /* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
