@@ -257,9 +257,9 @@ static msec next_due(const struct store_work *work)
     const struct store *store = work->engine->store;
     msec change = blocked_next_wake(blocked);
     if (!work->engine->role.replica) change = earlier(change, next_change(work));
-    /* Work that a pause delays. Without one, background_is_left already starts the next turn. */
+    /* A pause delays this work. Without one, background_is_left already starts the next turn. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
-    /* Keys that became ready after the background's turn, or that a pause delays. */
+    /* Some keys became ready after the background's turn, or wait for the end of a pause. */
     if (blocked_pending(blocked)) change = 0;
     if (pause->failover) change = NEVER; /* the end of the failover starts a turn */
     if (pause->kind != PAUSE_NONE && !instant_expired(pause->until, change))

@@ -158,7 +158,7 @@ static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModul
     last_value_add(&here.draft, text);
 }
 
-/* Returns false if it is too long, or the copies leave no room for it. */
+/* Returns false if the hash is too long, or the copies leave no room for it. */
 static bool copy_hash(RedisModuleKey *key, uint64_t most)
 {
     struct last_value_draft before = here.draft;
