@@ -150,7 +150,7 @@ class Tenants:
 
     def acknowledge(self, client, hold):
         one = self.elements[hold.name]
-        hold.held_until = client.node.wall
+        hold.held_until = min(hold.held_until, client.node.wall)
         reply = yield client.call("REDE.ACK", one.key, hold.name, hold.token)
         if refused(reply):
             return
