@@ -192,9 +192,22 @@ class Tenants:
             if len(held) > MOST_CLAIMED:
                 self.run.broken(f"{len(held)} elements were claimed at {at}: {[one.name for one in held]}")
 
+    def unheard_turns(self):
+        """key: spans in which one of its elements was delivered by a claim whose reply was lost."""
+        found = {key: [] for key in KEYS}
+        for one in self.elements.values():
+            known = 0
+            for hold in sorted(one.holds, key=lambda hold: hold.token):
+                known += 1
+                if hold.deliveries > known:
+                    found[one.key].append((one.pushed or 0, hold.began))
+                    known = hold.deliveries
+        return found
+
     def check_turns(self):
         """Tokens are the order of claims. While a tenant has something to claim, since its last turn or since a push was
-        answered, each other tenant has at most one turn."""
+        answered, each other tenant has at most one turn. A turn of its own of which no reply told may be in between."""
+        unheard = self.unheard_turns()
         turns = sorted((hold for hold in self.claims if hold.by_turn), key=lambda hold: hold.token)
         last = {}  # key: the position of its last turn
         for position, hold in enumerate(turns):
@@ -204,6 +217,9 @@ class Tenants:
             if one.key == LIMITED or hold.deliveries > 1 or one.pushed is None:
                 continue
             was_there = before is not None and one.pushed < turns[before].began
+            since = turns[before].began if was_there else one.pushed
+            if any(first < hold.began and since < until for first, until in unheard[one.key]):
+                continue
             between = turns[0 if before is None else before + 1:position]
             others = [self.elements[other.name].key for other in between if was_there or other.began > one.pushed]
             for other in set(others):
