@@ -54,7 +54,7 @@ bool conf_read_instant(const char *text, msec *at)
     utc.tm_year -= 1900;
     utc.tm_mon -= 1;
     *at = (msec)timegm(&utc) * 1000 + fraction;
-    /* timegm accepts the 30th of February, but prints such a date as another one. */
+    /* timegm accepts the 30th of February but makes another date of it: print and compare. */
     strftime(printed, sizeof(printed), "%Y-%m-%dT%H:%M:%S", &utc);
     return strlen(printed) == (size_t)used && strncmp(printed, text, (size_t)used) == 0;
 }

@@ -10,8 +10,9 @@
  * hundred years. Returns false if the text is no span. */
 bool conf_read_span(const char *text, msec *span);
 
-/* Reads an instant: milliseconds since 1970, or RFC 3339 in UTC, such as 2026-11-29T03:00:00Z. A
- * fraction of the seconds counts down to milliseconds. Returns false if the text is no instant. */
+/* Reads an instant: milliseconds since 1970, or RFC 3339 in UTC, such as 2026-11-29T03:00:00Z. The
+ * seconds may have a fraction, of which the milliseconds count. Returns false if the text is no
+ * instant. */
 bool conf_read_instant(const char *text, msec *at);
 
 enum { CONF_INSTANT_MAX = 40 };

@@ -165,8 +165,8 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     answer->shared |= shared;
 }
 
-/* Instants alone do not order events within a millisecond; but since the name is missing, its end
- * is the last one. */
+/* Instants alone do not order events within a millisecond; but the name is missing, so its end is
+ * the latest event. */
 static void put_end_first(struct answer *answer)
 {
     struct trail_event *events = answer->events;

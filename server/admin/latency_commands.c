@@ -69,8 +69,7 @@ static void cmd_latency_reset(struct call *call)
     resp_integer(call->out, reset);
 }
 
-/* ---- GRAPH and DOCTOR: the bounds of the samples; clients draw HISTORY themselves
- * --------------- */
+/* ---- GRAPH and DOCTOR: the bounds of the samples; clients draw HISTORY themselves ---- */
 
 static void append_summary(struct outbuf *text, enum latency_event event,
                            const struct latency_series *series)

@@ -4,8 +4,9 @@
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
- * Words in capitals, and the symbols =~ * $ are tokens, others are values; [] encloses an optional
- * part, <> a choice separated by |; [words ...] after the same words: they may be repeated. */
+ * Words in capitals and the symbols = ~ * $ are tokens, other words are values; [] encloses an
+ * optional part, <> a choice separated by |; [words ...] after the same words: they may be
+ * repeated. */
 #ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
 #define SERVER_ADMIN_COMMAND_SYNTAX_H
 

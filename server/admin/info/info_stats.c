@@ -34,7 +34,7 @@ static void write_expiry(struct report *report)
     const struct store_stats *store = &report->context->store->stats;
     const struct stopwatch *over = &stats->over_memory;
     int64_t now = report->mono_usec;
-    /* The share of keys with deadlines that are overdue and not removed yet. Redis estimates it. */
+    /* The share of overdue keys among all keys with deadlines. Redis estimates it. */
     const struct store *data = report->context->store;
     size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
     for (unsigned db = 0; db < data->database_count; db++)

@@ -44,10 +44,10 @@ struct block_request {
     int64_t usec; /* for observe: duration of the first run */
     enum no_answer no_answer;
 
-    /* Decides for which clients a failed try speaks, because clients with the same command may need
-     * different elements. This argument is the name of a stream's group or a number of elements: if
-     * one client finds nothing, nor will others with the same command and argument. With 0 the
-     * command alone decides, but clients that read streams are tried one by one. */
+    /* The index of an argument, the name of a stream's group or a number of elements, or 0. When
+     * this client finds nothing, others with the same command and the same such argument are not
+     * tried, because they would find nothing, either. With 0, all with the same command are not
+     * tried, except that clients that read streams are tried one by one. */
     int group;
     /* Run again even if a key is gone or its type changes, to reply with an error; for a prefix,
      * even if a client that blocked earlier has found nothing. */

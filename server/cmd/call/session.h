@@ -52,8 +52,7 @@ struct session {
     uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
     struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
-    uint16_t author;       /* of the trail's author, which stands for the session; 0 before its
-                            * first record */
+    uint16_t author;       /* the session's number in the trail; 0 before its first record */
     struct trail *trail;   /* session_forget_author */
     const struct command *last_command; /* for CLIENT LIST; NULL before the first */
     const struct command *last_parent;  /* NULL unless it is a subcommand */

@@ -42,7 +42,7 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
 
 /* Finds the members in the range. O(log n) */
 struct span range_find(const struct zset *zset, const struct range *range);
-/* As range_find, but applies skip and limit, of a range that range_parse has parsed. */
+/* As range_find, but applies skip and limit. range_parse must have parsed the range. */
 struct span range_find_limited(const struct zset *zset, const struct range *range);
 
 #endif

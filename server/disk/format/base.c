@@ -13,7 +13,7 @@
 
 enum {
     PROGRESS = 1 << 20,
-    PACKED_MOST = 255, /* at most this many times LZ4 makes a text shorter */
+    PACKED_MOST = 255, /* LZ4 makes a text at most this many times shorter */
     ELEMENT_LEAST = 7, /* bytes of a command for the shortest key or member */
 };
 

@@ -133,7 +133,7 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Only Redis writes repl-stream-db, for replicas, and only this server expired-token. */
+/* Redis writes repl-stream-db only for replicas; this server also writes expired-token. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;

@@ -23,7 +23,7 @@ struct commit_hooks {
     struct feed *feed;                  /* NULL if this server makes no stream for replicas */
     bool tracks, keeps, watches, waits; /* hooks in use when the call began */
     bool keeps_only;                    /* none but the journal */
-    bool changed; /* a commit has changed data since this turn began to send; cleared by turn.c */
+    bool changed; /* data has changed since the turn last began to send; turn.c clears it */
 };
 
 /* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */
