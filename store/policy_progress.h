@@ -16,7 +16,7 @@ struct policy_progress_scan {
     bool done;
 };
 
-/* A key whose members the policy has not all been applied to; the key may no longer exist. */
+/* A key with members to which the policy is not yet applied; the key may no longer exist. */
 struct policy_progress_rest {
     struct blob *key; /* owned */
     unsigned db;

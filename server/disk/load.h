@@ -39,7 +39,7 @@ struct load {
     const char *dir; /* of the manifest that is being loaded */
     uint64_t synced; /* bytes of the next file that were synced, or 0 if unknown */
     uint32_t listed; /* the ID of the next file that the manifest lists, or 0 if unknown */
-    msec until;      /* stop before the first record made after it; NEVER loads everything */
+    msec until;      /* stop before the first record made after it; NEVER to load everything */
     struct replay_file segment; /* the last one that was loaded */
     bool cuts_torn_end;         /* cut off a torn end in the file itself */
 };

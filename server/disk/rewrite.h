@@ -85,8 +85,8 @@ struct rewrite_wiring {
     void (*failed)(void *ctx, const char *step, int error);
     /* Base and segment are in use. */
     void (*done)(void *ctx, const struct base_size *size);
-    /* The first instant that must stay reachable through files that a base has replaced; NEVER
-     * removes these files. */
+    /* The first instant that must stay reachable through files that a base has replaced. If it is
+     * NEVER, these files are removed. */
     msec (*keep_from)(void *ctx);
     /* The thread has ended a step. */
     void (*step_done)(void *ctx);

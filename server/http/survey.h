@@ -47,7 +47,7 @@ struct surveyed {
     uint64_t length, due, claimed, redelivered, pushed;
     msec next;       /* the earliest deadline; NEVER if it is empty */
     msec oldest_due; /* how long the first due element has waited, or 0 if none is due */
-    msec paused;     /* how long it stays paused; 0 if it is not paused */
+    msec paused;     /* the end of its pause; 0 if it is not paused */
     struct delivery_counts counts; /* borrowed; all 0 until a first delivery */
 };
 /* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max

@@ -95,7 +95,7 @@ void transport_finish(struct transport *transport);
 void transport_make_room(struct transport *transport);
 
 bool transport_is_encrypted(const struct transport *transport);
-/* Has its handshake input but must wait for its turn? If so, do not read it. */
+/* Does its handshake have input, but have to wait for its turn? If so, do not read it. */
 bool transport_waits_to_shake(const struct transport *transport);
 /* Refuses a connection whose handshake takes too long, or whose peer has closed. Call about once a
  * second with the time since it was opened. */

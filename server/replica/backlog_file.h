@@ -8,7 +8,7 @@
  *     bytes of the stream
  *     #xxxxxxxx\r\n          CRC-32C of everything before, as at the end of a journal's record
  *
- * Every start removes the file, even one that could not use it.
+ * Every start removes the file, even if it could not use the file.
  *
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #ifndef SERVER_REPLICA_BACKLOG_FILE_H

@@ -12,8 +12,8 @@ enum { USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-/* A client that wants only the copy keeps it as a backup, so it must be whole, or an error. A
- * replica that is a Redis server receives as much as it can hold. */
+/* A client that wants only the copy keeps it as a backup, so it receives a whole copy or an error.
+ * A replica that is a Redis server receives as much as it can hold. */
 static struct full_copy_form form_for(const struct replica *replica)
 {
     const struct conf *conf = replica->all->w.conf;

@@ -21,7 +21,7 @@ struct replication {
     struct failover *failover;
     bool active; /* the backlog holds the stream up to now */
     bool follows;
-    bool has_position; /* the backlog's end is the offset of the data in `position` */
+    bool has_position; /* the data has the `position` whose offset is the backlog's end */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
     bool loading;      /* a full copy */
     bool asks;         /* at the end of the turn: ask replicas for ACKs or, as a replica, send

@@ -12,7 +12,7 @@
  *   except to clients that received messages from the script's call;
  * - signals, the result of a child process, the checks of each second.
  *
- * Everything else waits for the end of the script: expiry, eviction, policies, reclaiming,
+ * These wait for the end of the script: expiry, eviction, policies, reclaiming,
  * defragmentation, blocked clients and their timeouts, delayed and paused clients, invalidations,
  * messages of the open transaction, new child processes, and the wall clock. */
 #ifndef SERVER_SCRIPT_BUSY_H

@@ -43,9 +43,9 @@ struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *
 /* After the last write: exactly one value was pushed, even if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 
-/* Pushes an error as a table: {err=text}, with "ERR " in front of the text. If the text begins with
- * '-' and contains a space, it already begins with an error code, as in Redis, and is left
- * unchanged. */
+/* Pushes an error as a table: {err=text}, without a '-' at its beginning. As in Redis, "ERR " is
+ * put in front, unless the text began with '-' and contains a space: it then begins with an error
+ * code. */
 void lua_push_error(lua_State *lua, const char *text);
 
 /* Writes the value at the top as a reply, and pops it. Returns true if the value was an error

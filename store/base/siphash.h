@@ -16,7 +16,7 @@ uint64_t siphash_anew(const void *data, size_t len);
  * SipHash-2-4 do not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
-/* As siphash_keyed, with a result of 128 bits, so that not even chance finds collisions. */
+/* As siphash_keyed, with a result of 128 bits, so that inputs do not collide even by chance. */
 void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
                  uint64_t *high);
 

@@ -287,9 +287,7 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     policy->pending = false;
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
         if (policy_has(policy, option)) reading.has |= POLICY_BIT(option);
-    if (count == 1)
-        reading.has = 0; /* a call without options is refused, whatever was there
-                          * before */
+    if (count == 1) reading.has = 0; /* a call without options is refused in any case */
     if (!take_options(&reading) || !is_consistent(&reading)) return false;
 
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)

@@ -36,9 +36,9 @@
 
 enum {
     PACKED_MAX_COUNT = 64,   /* records; a collection that exceeds any limit takes its large form */
-    PACKED_MAX_TEXT = 64,    /* in one member or value, in bytes */
+    PACKED_MAX_TEXT = 64,    /* bytes of one member or value */
     PACKED_MAX_BYTES = 2048, /* bytes of all records */
-    PACKED_MAX_FRONT = 96,   /* of the front, including its length */
+    PACKED_MAX_FRONT = 96,   /* bytes of the front, including its length */
 };
 
 struct packed {

@@ -116,8 +116,8 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
  * will soon empty it. */
 void timeline_leaf_shrink(struct timeline *tl, uint32_t number);
 
-/* For dropping in slices; afterwards only these two may be called. First frees the first leaf and,
- * when no leaf is left, the last segment. */
+/* For dropping in slices; afterwards only these two may be called. Call timeline_leaf_drop_first
+ * until no leaf is left, then timeline_segment_drop_last until no segment is. */
 void timeline_leaf_drop_first(struct timeline *tl);
 void timeline_segment_drop_last(struct timeline *tl);
 

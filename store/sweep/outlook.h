@@ -43,10 +43,10 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
  *
  * Counts, in steps, by the time left until their own deadlines: all keys, all members of sets,
  * hashes, sorted sets and leases, all entries of streams, and all elements of dehydrators that are
- * not due yet. Between steps time may pass and data may change. What does not change is counted
- * once (except that a key may be counted twice if the table of keys shrinks meanwhile). What is
- * added, removed or changed is counted as it was either before or after the change; an element that
- * moves to another instant may be counted at both or at neither. */
+ * not due yet. Between steps time may pass and data may change. A key, member, entry or element
+ * that does not change is counted once (but a key may be counted twice if the table of keys shrinks
+ * meanwhile). One that is added, removed or changed is counted as it was either before or after the
+ * change; an element that moves to another instant may be counted at both or at neither. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {

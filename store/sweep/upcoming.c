@@ -28,7 +28,7 @@ struct upcoming {
     msec now;                    /* rows are sought that are due later */
     struct agenda_search inside; /* the position in the last deferred collection */
     size_t count, row_count, row_cap;
-    /* Keys without a row are due at this instant or later; NEVER if every key has one. */
+    /* Some keys that are due at this instant or later have no row; NEVER if no key was left out. */
     struct due_at bound;
     struct row rows[];
 };

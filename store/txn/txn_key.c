@@ -162,7 +162,7 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
     struct entry *now = keyspace_replace(txn->ks, entry, object);
     if (now != entry) txn_forget(txn, entry);
     note_added(txn, now);
-    /* Nothing hears this SET, so no effect informs the index of turns. */
+    /* This SET has no listener, so no effect informs the index of turns. */
     if (txn->store->fair != NULL) fair_note_key(txn->store, txn->ks->db, entry_key(now));
     reclaim_object(&txn->store->reclaim, old);
     access_note(txn->store, now, txn->now);

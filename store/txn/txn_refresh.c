@@ -20,8 +20,8 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect create or delete the value? Removal by time does not count. A copy is new at its
- * own key. */
+/* Does the effect set a new value, or delete the value? Removal by time does not count. A copy is
+ * new at its own key. */
 static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {

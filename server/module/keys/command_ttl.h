@@ -1,7 +1,7 @@
 /* command_ttl: finds, in the arguments of the running command, the deadline that it gives its key.
  * Depends on the host.
  *
- * Reading the deadline from the host would mean to open the key after each SET EX. Instead, the
+ * Reading the deadline from the host would mean opening the key after each SET EX. Instead, the
  * host passes each command to a filter before the command runs, and sends the event "expire" while
  * it runs. The result may differ from the host's deadline by the time between two readings of the
  * clock; when the module opens the key at this instant, it reads the host's own deadline. */

@@ -23,7 +23,7 @@ struct tls {
     struct tls_settings now; /* for new connections; only the main thread replaces it */
     pthread_mutex_t lock;    /* held to replace `now`, and by other threads to use it */
     int64_t remind_at;       /* seconds since 1970 */
-    int64_t looked_at;       /* when tls_refresh last looked at the files, in its `now_sec` */
+    int64_t looked_at;       /* when tls_refresh last looked at the files; seconds since 1970 */
     struct tls_stamp files[TLS_FILES];
     _Atomic uint64_t handshakes, resumed, failed;
 };

@@ -43,7 +43,7 @@ void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
 /* The database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
-/* Makes the next command select its database again, for a replica that begins at it. Discards an
+/* Makes the next command select its database again, for a replica that begins there. Discards an
  * open unit. */
 void feed_restart(struct feed *feed);
 

@@ -21,7 +21,7 @@ struct interpreter {
     bool may_fail;
     bool exceeded;
     size_t live;            /* at least this many bytes were in use after the last collection */
-    size_t made;            /* bytes allocated since before the last collection ended */
+    size_t made;            /* bytes allocated since the last collection ended */
     const char *stack_base; /* where C's stack was when the script began */
     ptrdiff_t stack_max;    /* bytes of it that the script may use */
     unsigned spent;         /* steps of functions in C since their last call of on_steps */

@@ -1,4 +1,4 @@
-/* json_bounds: computes how much memory lua-cjson will need before it is called. lua-cjson takes
+/* json_bounds: computes, before lua-cjson is called, how much memory it will need. lua-cjson takes
  * its buffers from malloc, with sizes of type int: it aborts if malloc fails, and leaks a buffer if
  * Lua raises an error while it works. */
 #ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H

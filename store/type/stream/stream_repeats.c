@@ -8,10 +8,7 @@
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
-enum {
-    FORGET_STEPS = 4
-}; /* texts freed when one is put; more than one, so that the backlog
-    * shrinks */
+enum { FORGET_STEPS = 4 }; /* texts freed when one is put; more than one, so that all go */
 
 struct repeat {
     struct repeat *next; /* of the producer */
