@@ -70,12 +70,11 @@ enum effect_kind {
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
-    EFFECT_REDE_RATE,     /* dehydrator key delivers nothing before microsecond `from`; 0 ends the
-                           * limit */
-    EFFECT_REDE_PAUSE,    /* dehydrator key is paused until `at`; 0 ends the pause */
-    EFFECT_STREAM_ADD,    /* entry `id` with the fields `texts` is added to stream key */
-    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
-    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
+    EFFECT_REDE_RATE,   /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
+    EFFECT_REDE_PAUSE,  /* dehydrator key is paused until `at`; 0 ends the pause */
+    EFFECT_STREAM_ADD,  /* entry `id` with the fields `texts` is added to stream key */
+    EFFECT_STREAM_DROP, /* its entry `id` is removed */
+    EFFECT_STREAM_TRIM, /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* its last ID, greatest deleted ID and count of entries become `marks` */
     EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
     EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */

@@ -61,8 +61,7 @@ struct value_format {
     /* Calls `take` with the payload that DUMP would reply; not at all if memory runs out. */
     void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                  void *ctx);
-    size_t (*print_score)(char *to, double score); /* writes at most 40 characters and returns their
-                                                    * number */
+    size_t (*print_score)(char *to, double score); /* writes at most 40 bytes, returns how many */
 };
 
 struct store {

@@ -7,8 +7,7 @@
 
 /* How much is about to be visited. */
 struct store_size {
-    bool is_database; /* the keys of database `db`, or otherwise the elements of the next effect's
-                       * key */
+    bool is_database; /* the keys of database `db`; otherwise elements of the next effect's key */
     unsigned db;
     size_t count;
 };

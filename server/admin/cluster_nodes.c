@@ -17,8 +17,7 @@ enum { IP_MAX = 256, BUS_DISTANCE = 10000, TEXT_MAX = 1024 };
 struct node {
     const char *id, *name; /* name: "" for none */
     char ip[IP_MAX];
-    int64_t port, tls_port, reached; /* 0 for none; reached is the one of the two that serves this
-                                      * client */
+    int64_t port, tls_port, reached; /* 0 for none; reached: the one that serves this client */
 };
 
 static struct node describe(const struct call *call)

@@ -67,8 +67,7 @@ void saver_schedule_rewrite(struct saver *saver);
 void saver_hurry_rewrite(struct saver *saver);
 /* Cancels a rewrite whose journal was closed, or whose data was replaced. */
 void saver_drop_rewrite(struct saver *saver);
-/* At once opens the journal with a base of the store and an empty segment. Returns 0 or an errno.
- */
+/* Opens the journal at once, with a base of the store and an empty segment. 0 or an errno. */
 int saver_begin_journal(struct saver *saver, struct journal *journal);
 /* At once writes a base after the journal was closed without one. Returns 0 or an errno. */
 int saver_write_last_base(struct saver *saver);

@@ -174,8 +174,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = syncer->blocks.waits = false; /* these orders were for the retired
-                                                            * file */
+        syncer->sync.waits = syncer->blocks.waits = false; /* they were for the retired file */
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };

@@ -322,8 +322,7 @@ void store_work_wake_at(struct store_work *work, msec due)
     int rc;
     do {
         rc = timerfd_settime(work->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
-    } while (rc < 0 && errno == ECANCELED); /* ECANCELED says, once, that the system clock was
-                                             * set */
+    } while (rc < 0 && errno == ECANCELED); /* ECANCELED, once: the system clock was set */
     ensure(rc == 0, "timerfd for %lld: %s", (long long)due, strerror(errno));
     work->armed = due;
 }

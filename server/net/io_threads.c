@@ -218,8 +218,7 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
             if (!socket->starves) TAILQ_INSERT_TAIL(&side->starving, socket, starving);
             socket->starves = true;
             atomic_store(&side->link.main_starves, true);
-            order = byte_ring_reserve(orders, sizeof(*order) + len); /* room may have appeared just
-                                                                      * now */
+            order = byte_ring_reserve(orders, sizeof(*order) + len); /* there may be room by now */
         }
     }
     if (order == NULL) {

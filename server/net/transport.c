@@ -293,8 +293,7 @@ void transport_check_handshake(struct transport *transport, int64_t age_usec)
         refuse(transport, "it ended the TLS handshake");
     else if (late && waits)
         refuse(transport, "too many connections of its address are in a TLS handshake");
-    else if (late && !socket_polls(transport->fd, POLLIN)) /* if there is input, the server itself
-                                                            * is late */
+    else if (late && !socket_polls(transport->fd, POLLIN)) /* with input, the server is late */
         refuse(transport, "its TLS handshake took too long");
 }
 

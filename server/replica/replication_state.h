@@ -24,8 +24,7 @@ struct replication {
     bool has_position; /* the data has the `position` whose offset is the backlog's end */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
     bool loading;      /* a full copy */
-    bool asks;         /* at the end of the turn: ask replicas for ACKs or, as a replica, send
-                        * one */
+    bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];
     int64_t port;
     int64_t retry_usec;  /* do not connect to the master before this time */

@@ -18,8 +18,7 @@ enum {
     SCRIPT_ALLOW_STALE = 1 << 2,
     SCRIPT_NO_CLUSTER = 1 << 3,
     SCRIPT_CROSS_SLOT = 1 << 4,
-    SCRIPT_PLAIN = 1 << 5, /* without a shebang, and so without flags: each command is checked
-                            * instead */
+    SCRIPT_PLAIN = 1 << 5, /* no shebang and so no flags: each command is checked instead */
 };
 
 struct host {

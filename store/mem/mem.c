@@ -437,8 +437,7 @@ struct mem_allocators mem_allocators(void)
     }
     uint64_t epoch = 1;
     mallctl("epoch", NULL, NULL, &epoch, sizeof(epoch)); /* else the figures are stale */
-    size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* the reserve occupies addresses, not
-                                                          * memory */
+    size_t unwritten = (size_t)reserved * RESERVE_PIECE; /* it has addresses, but no memory */
     return (struct mem_allocators){
         .allocated = jemalloc_figure("stats.allocated") - unwritten + pool_used(),
         .active = jemalloc_figure("stats.active") - unwritten + pool_committed() - pool_spare(),

@@ -86,8 +86,7 @@ static inline void counted_change(struct counted_node *node, size_t by)
  * the leaf. */
 struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
-unsigned counted_index(const struct counted_node *node); /* of the node's branch; not for the
-                                                          * root */
+unsigned counted_index(const struct counted_node *node); /* of its branch; not for the root */
 
 /* Relocates the inner nodes that begin with this leaf. */
 void counted_relocate(struct counted *tree, const struct counted_node *leaf,

@@ -15,8 +15,7 @@
 struct deadlines {
     struct agenda agenda;
     msec latest;           /* upper bound of all armed deadlines */
-    struct deadline *last; /* a deadline at `latest`, or NULL if unknown, because all may be
-                            * earlier */
+    struct deadline *last; /* a deadline at `latest`, or NULL if unknown: all may be earlier */
 };
 
 /* Sets d's deadline to `at` (not NEVER), arming it if idle. O(log n) */

@@ -169,8 +169,7 @@ void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
 void txn_flush(struct txn *txn, unsigned db);
 void txn_flush_all(struct txn *txn);       /* every database */
-size_t txn_count(struct txn *txn);         /* keys of the call's database, not counting expired
-                                            * ones */
+size_t txn_count(struct txn *txn);         /* keys of the call's database that have not expired */
 struct entry *txn_random(struct txn *txn); /* not expired; NULL if there is none */
 /* One step of SCAN: visits entries that have not expired. Cursor 0 begins and ends. The visitor
  * must not call a mutator. */

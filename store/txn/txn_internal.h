@@ -18,8 +18,7 @@ static inline bool txn_is_unheard(const struct txn *txn)
  * event is recorded once per key and call: later ones are marked `again`, so that ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
-/* As txn_record, for a change that does not count as a use of the key, such as an expired member.
- */
+/* As txn_record, for a change that is not a use of the key, such as an expired member. */
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 /* As txn_record, but does not mark repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);

@@ -205,8 +205,7 @@ struct command {
     const char *syntax;     /* without the name */
     const char *summary;
     const char *const *replies;        /* REPLIES(...): every form of a reply except errors */
-    const uint16_t *errors;            /* ERRORS(...), without those that any command may return; or
-                                        * NULL */
+    const uint16_t *errors;            /* ERRORS(...), without those that all share; or NULL */
     const struct command *subcommands; /* ends with a NULL name */
 };
 

@@ -50,8 +50,7 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     char mark[STREAM_MARK_MAX];
     struct position_marks none = { .known = false };
     size_t len = position_marks_print(&none, options->position, mark);
-    (void)snapshot_append(writing.file, mark, len); /* an error of the file is returned again
-                                                     * below */
+    (void)snapshot_append(writing.file, mark, len); /* the file's error is returned below */
     if (store_text_write(store, &sink, &counts.keys)) {
         error = snapshot_finish(writing.file, &counts);
     } else {

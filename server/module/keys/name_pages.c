@@ -13,9 +13,8 @@ enum { PAGE_BYTES = 4096 };
 struct name_page {
     void *start; /* as the allocator returned it */
     struct name_page *next, *previous;
-    uint16_t count;     /* blocks in use */
-    uint16_t freed;     /* offset of the block freed last, which contains the offset of the next; or
-                         * 0 */
+    uint16_t count; /* blocks in use */
+    uint16_t freed; /* offset of the block freed last, or 0; that contains the offset of the next */
     uint16_t untouched; /* offset of the blocks that were never used */
 };
 

@@ -166,8 +166,7 @@ static void read_deadline(struct volatile_keys *known, RedisModuleCtx *ctx, unsi
     case FOUND_FORGOTTEN: break;
     case FOUND_PERSISTENT: forget(known, db, key); break;
     case FOUND_VOLATILE: set_deadline(known, db, key, at); break;
-    case FOUND_NO_KEY: /* missing, or hidden on a replica or by CLIENT PAUSE: volatile_keys_open
-                        * finds out */
+    case FOUND_NO_KEY: /* missing or hidden (replica, CLIENT PAUSE): volatile_keys_open checks */
         due_keys_set(&known->keys, db, key, (struct due_at){ redis.Milliseconds() });
         break;
     }

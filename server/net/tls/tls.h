@@ -34,8 +34,7 @@ bool tls_is_wanted(const struct conf *conf);
 /* Reads certificates and keys. On failure, returns NULL, and `why` lists each invalid option with
  * its file and OpenSSL's reason. conf must outlive it. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
-void tls_free(struct tls *tls); /* call after closing its connections; streams of libevent may
-                                 * outlive it */
+void tls_free(struct tls *tls); /* after its connections; streams of libevent may outlive it */
 
 /* Reads the options and files again for new connections; open ones keep the old settings. Earlier
  * sessions can't be resumed. On failure, changes nothing and returns false, with `why` as for
