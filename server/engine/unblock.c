@@ -40,7 +40,7 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     return block.count == 0;
 }
 
-/* A client that has gone need not be served: its wait ends when the end of its input is read. */
+/* Has the client gone? If so, ends its wait now, as reading the end of its input would do later. */
 static bool has_gone(struct session *session)
 {
     if (session->has_gone == NULL || !session->has_gone(session)) return false;
