@@ -3,7 +3,7 @@
  * A slot of a few is a deadline and a word: the element's address, and above it a mark for claimed
  * elements and a tag of 15 bits, made from the id. So a search by id reads one element, and
  * counting claims reads none. A tag needs no secret hash: with equal tags a search is 16
- * comparisons. */
+ * comparisons. They are short, because an element with a long id makes the few many. */
 #include "store/type/elements.h"
 
 #include <string.h>
@@ -249,7 +249,8 @@ void elements_expect(struct elements *elements, size_t count)
 
 void elements_add(struct elements *elements, struct element *element, msec at, bool claimed)
 {
-    if (elements->count == ELEMENTS_FEW) widen(elements);
+    bool is_long = id_of_element(element).len > SHORT_ID;
+    if (!are_many(elements) && (elements->count == ELEMENTS_FEW || is_long)) widen(elements);
     if (are_many(elements))
         tables_add(elements->tables, element, at, claimed);
     else
@@ -455,6 +456,7 @@ static void relocate_few(struct elements *elements, struct relocation *relocatio
     for (unsigned i = 0; i < elements->count; i++) {
         struct element_slot *slot = &elements->slots[i];
         struct element *element = relocation_block(relocation, slot_element(slot));
+        ensure(pointer48_fits(element), "pointer %p does not fit 48 bits", (void *)element);
         slot->word = (uintptr_t)element | (slot->word & ~ADDRESS);
     }
 }

@@ -1,10 +1,10 @@
 /* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival).
  *
  * A few are in one sorted array: most dehydrators that are made for each tenant or user have one
- * element or none. It takes 16 bytes per element and one cache miss. More than ELEMENTS_FEW are in
- * a table by id and in a timeline by deadline, which need 400 bytes before the first element; those
- * that are claimed also in a timeline of leases, so that they can be counted. This form stays until
- * the last element has gone.
+ * element or none. It takes 16 bytes per element and one cache miss. More than ELEMENTS_FEW, or one
+ * with an id of more than SHORT_ID bytes, are in a table by id and in a timeline by deadline, which
+ * need 400 bytes before the first element; those that are claimed also in a timeline of leases, so
+ * that they can be counted. This form stays until the last element has gone.
  *
  * Does not own elements, but counts their memory. An element's nodes (element.h) tell whether it is
  * in, and whether it is claimed; what else they mean only this file knows. */

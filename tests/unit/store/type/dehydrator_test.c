@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/mem/mem.h"
+#include "store/type/element.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -495,6 +496,24 @@ START_TEST(first_element_takes_at_most_128_bytes)
 }
 END_TEST
 
+/* A look-up in the array compares whole ids. */
+START_TEST(long_ids_are_in_a_table)
+{
+    static char id[SHORT_ID + 1];
+    struct dehydrator *dehydrator = dehydrator_new();
+    push(dehydrator, LIT("a"), LIT("p"), 3);
+    push(dehydrator, bytes_of(id, SHORT_ID), LIT("p"), 2);
+    size_t held = dehydrator_bytes(dehydrator);
+    push(dehydrator, bytes_of(id, sizeof(id)), LIT("p"), 1);
+    ck_assert_uint_gt(dehydrator_bytes(dehydrator), held + sizeof(id) + 300);
+    dehydrator_check(dehydrator);
+    ck_assert_int_eq(deadline_of(dehydrator, LIT("a")), 3);
+    ck_assert_int_eq(deadline_of(dehydrator, bytes_of(id, SHORT_ID)), 2);
+    ck_assert_int_eq(deadline_of(dehydrator, bytes_of(id, sizeof(id))), 1);
+    dehydrator_free(dehydrator);
+}
+END_TEST
+
 START_TEST(freeing_in_slices_gives_all_memory_back)
 {
     size_t base = mem_used(), slices = 0, work;
@@ -526,6 +545,7 @@ Suite *test_suite(void)
         scan_visits_all_elements_that_stay,
         element_takes_at_most_80_bytes,
         first_element_takes_at_most_128_bytes,
+        long_ids_are_in_a_table,
         freeing_in_slices_gives_all_memory_back,
         NULL,
     };
