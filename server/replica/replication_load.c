@@ -181,6 +181,7 @@ bool replication_load(struct replication *r)
     struct copy_source source = {
         .read = read_copy,
         .ready = has_copy,
+        .mono_usec = clock_mono_usec,
         .between = pause_load,
         .start_thread = process_cores() > 1 ? thread_start : NULL,
         .ctx = r,

@@ -1,12 +1,16 @@
 /* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to `filled` belong to the
- * main thread, all others to the reading thread, and both numbers only grow. A thread waits only
- * for the other one, and never both at once: the main thread if there is no part, the reading
- * thread if there is no room, or no block of a copy. In the last case the main thread does not wait
- * either, because the block comes from it. */
+ * main thread, all others to the reading thread. The blocks of a copy are numbered, too: those from
+ * `taken` to `given` belong to the reading thread, all others to the main thread. All four numbers
+ * only grow.
+ *
+ * A thread waits only for the other one, and never both at once: the main thread if there is no
+ * part, the reading thread if there is no room, or no block of a copy. In the last case the main
+ * thread does not wait either, because the block comes from it. */
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "server/disk/effect/request.h"
 #include "server/disk/format/block.h"
@@ -18,6 +22,7 @@ enum {
     TEXTS = 4,
     BLOCKS = 4, /* of a copy: 1 MiB, so that neither thread waits for the other after each block */
     TEXT = 2 * SNAPSHOT_BLOCK,
+    USEC = 1000 * 1000,          /* in a second */
     RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
     TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is shrunk after its command */
     THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */
@@ -370,24 +375,50 @@ static void resize(struct ahead *ahead)
     pthread_cond_signal(&ahead->changed);
 }
 
-const struct ahead_part *ahead_next(struct ahead *ahead)
+/* False: it is `until`. */
+static bool await_change(struct ahead *ahead, const struct timespec *until)
 {
+    if (until == NULL) return pthread_cond_wait(&ahead->changed, &ahead->lock) == 0;
+    return pthread_cond_clockwait(&ahead->changed, &ahead->lock, CLOCK_MONOTONIC, until) == 0;
+}
+
+/* Without `until`, waits for as long as it takes. */
+static enum ahead_got take_part(struct ahead *ahead, const struct timespec *until,
+                                const struct ahead_part **part)
+{
+    bool waits = true;
     pthread_mutex_lock(&ahead->lock);
     if (ahead->has_part) {
         ahead->released++;
         /* Wakes the thread when half of the parts are free: one wake-up for several parts. */
         if (ahead->filled - ahead->released <= PARTS / 2) pthread_cond_signal(&ahead->changed);
     }
-    while (ahead->filled == ahead->released && !ahead->lacks_block) {
+    while (ahead->filled == ahead->released && !ahead->lacks_block && waits) {
         if (ahead->resized != NULL)
             resize(ahead);
         else
-            pthread_cond_wait(&ahead->changed, &ahead->lock);
+            waits = await_change(ahead, until);
     }
     ahead->has_part = ahead->filled > ahead->released;
-    const struct ahead_part *part = ahead->has_part ? ahead->parts[ahead->released % PARTS] : NULL;
+    enum ahead_got got = ahead->has_part      ? AHEAD_PART
+                         : ahead->lacks_block ? AHEAD_LACKS_BLOCK
+                                              : AHEAD_NOT_YET;
+    *part = ahead->has_part ? ahead->parts[ahead->released % PARTS] : NULL;
     pthread_mutex_unlock(&ahead->lock);
+    return got;
+}
+
+const struct ahead_part *ahead_next(struct ahead *ahead)
+{
+    const struct ahead_part *part;
+    take_part(ahead, NULL, &part);
     return part;
+}
+
+enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part)
+{
+    struct timespec until = { .tv_sec = until_usec / USEC, .tv_nsec = until_usec % USEC * 1000 };
+    return take_part(ahead, &until, part);
 }
 
 char *ahead_block(struct ahead *ahead)

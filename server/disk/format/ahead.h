@@ -1,5 +1,5 @@
 /* ahead: a thread that reads a snapshot's blocks or a journal's records, and checks, unpacks and
- * parses them, some milliseconds ahead of the main thread, which applies their effects to the
+ * parses them, up to four texts ahead of the main thread, which applies their effects to the
  * store. With two cores a start takes about as long as the main thread's part, a little more than
  * half of all the work. The blocks of a full copy arrive from a master: the main thread receives
  * them, because its loop serves clients meanwhile, and hands them to the thread. Depends on
@@ -48,9 +48,17 @@ struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start);
 /* Ends the thread, which need not have read everything. */
 void ahead_stop(struct ahead *ahead);
 
-/* Releases the previous part, and waits for the next one. Do not call it after the last. NULL, with
- * copies only: all blocks are parsed, so give another one. */
+/* Releases the previous part, and waits for the next one. Do not call it after the last. */
 const struct ahead_part *ahead_next(struct ahead *ahead);
+
+enum ahead_got {
+    AHEAD_PART,
+    AHEAD_LACKS_BLOCK, /* all blocks are parsed, so give another one */
+    AHEAD_NOT_YET,
+};
+/* The same for a copy, whose receiver has other work: waits until this instant of CLOCK_MONOTONIC
+ * at most. */
+enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
 /* The place for the next block of a copy, with its header (block.h). NULL while all places are in
  * use: take a part. */

@@ -13,7 +13,13 @@
 #include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
-enum { VERSION = 1, HEADER = 20, PIECE = 8 * 1024, PIECE_ITEMS = 128 };
+enum {
+    VERSION = 1,
+    HEADER = 20,
+    PIECE = 8 * 1024, /* bytes of commands between two calls of `between`, ... */
+    PIECE_ITEMS = 128,
+    WAIT_USEC = 500, /* ... and the time while a thread is waited for */
+};
 
 #define MAGIC "EXPIRED-COPY"
 
@@ -155,9 +161,11 @@ static bool apply_part(struct reading *reading, const struct ahead_part *part)
 {
     const struct copy_source *source = reading->source;
     uint64_t commands = part->batch.commands;
-    for (unsigned at = 0, end; at < part->batch.count; at = end, commands = 0) {
-        end = at + PIECE_ITEMS < part->batch.count ? at + PIECE_ITEMS : part->batch.count;
-        if (!replay_parsed(&reading->replay, &part->batch, at, end, commands)) return false;
+    const struct parsed_batch *batch = &part->batch;
+    for (unsigned at = 0, end; at < batch->count; at = end, commands = 0) {
+        for (end = at + 1; end < batch->count && end - at < PIECE_ITEMS; end++)
+            if (batch->items[end].at - batch->items[at].at >= PIECE) break;
+        if (!replay_parsed(&reading->replay, batch, at, end, commands)) return false;
         if (source->between != NULL) source->between(source->ctx);
     }
     return true;
@@ -165,14 +173,17 @@ static bool apply_part(struct reading *reading, const struct ahead_part *part)
 
 static bool load_ahead(struct reading *reading, struct ahead *ahead)
 {
+    const struct copy_source *source = reading->source;
     for (bool waits = false, received = true;;) {
         /* If the source fails, the blocks before are loaded first, so that an error in them is the
          * one that is reported, as without a thread. */
         if (received) received = give_blocks(reading, ahead, waits);
-        const struct ahead_part *part = ahead_next(ahead);
-        waits = part == NULL;
+        const struct ahead_part *part;
+        enum ahead_got got = ahead_try(ahead, source->mono_usec() + WAIT_USEC, &part);
+        waits = got == AHEAD_LACKS_BLOCK;
         if (waits && !received) return false;
-        if (waits) continue;
+        if (got == AHEAD_NOT_YET && source->between != NULL) source->between(source->ctx);
+        if (got != AHEAD_PART) continue;
         if (part->got != SNAPSHOT_BYTES) reading->at = part->end;
         if (part->got == SNAPSHOT_FAULT) return fail_at(reading, part->fault.reason);
         if (part->got == SNAPSHOT_END)

@@ -36,8 +36,11 @@ bool copy_write(const struct store *store, unsigned stream_db, const struct copy
 struct copy_source {
     ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes, 0 at the end, or -1 */
     bool (*ready)(void *ctx);     /* does `read` return without waiting? Needed with a thread */
-    void (*between)(void *ctx);   /* called after each few KiB of commands; may be NULL */
+    int64_t (*mono_usec)(void);   /* the time of CLOCK_MONOTONIC. Needed with a thread */
     thread_starter *start_thread; /* starts the thread that reads ahead; NULL: without one */
+    /* Called after each few KiB of commands, or a single longer one, and at least each half a
+     * millisecond while the thread has nothing to apply yet. May be NULL. */
+    void (*between)(void *ctx);
     void *ctx;
 };
 

@@ -124,6 +124,15 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
     return wait_for_condition(condition, mutex, wall - node_wall(own_node()) + kernel->now);
 }
 
+int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
+                           const struct timespec *end)
+{
+    if (!in_world()) return REAL(pthread_cond_clockwait)(condition, mutex, clock, end);
+    int64_t until = end->tv_sec * 1000000000 + end->tv_nsec;
+    if (clock == CLOCK_REALTIME) until += kernel->now - node_wall(own_node());
+    return wait_for_condition(condition, mutex, until);
+}
+
 int pthread_cond_signal(pthread_cond_t *condition)
 {
     if (!in_world()) return REAL(pthread_cond_signal)(condition);

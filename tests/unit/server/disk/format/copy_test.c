@@ -3,11 +3,16 @@
 #include "server/disk/format/copy.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "server/base/clock.h"
+#include "server/disk/format/block.h"
+#include "server/disk/format/crc32c.h"
 #include "server/disk/import/import.h"
 #include "server/disk/import/rdb_store.h"
+#include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/rng.h"
@@ -46,6 +51,7 @@ static ssize_t pipe_read(void *ctx, void *to, size_t size)
 }
 
 static const struct copy_sink sink = { .write = pipe_write };
+
 /* At times no byte has arrived, although more will. */
 static bool pipe_ready(void *ctx)
 {
@@ -75,9 +81,11 @@ static struct store *load_copy(unsigned *db, char why[WHY])
     struct rng rng;
     rng_init(&rng, pipe_of.len);
     for (size_t i = 0; i < sizeof(starters) / sizeof(starters[0]); i++) {
-        struct copy_source source = {
-            .read = pipe_read, .ready = pipe_ready, .start_thread = starters[i], .ctx = &rng
-        };
+        struct copy_source source = { .read = pipe_read,
+                                      .ready = pipe_ready,
+                                      .mono_usec = clock_mono_usec,
+                                      .start_thread = starters[i],
+                                      .ctx = &rng };
         char other[WHY] = "";
         struct store *again = store_new(DATABASES);
         pipe_of.at = 0;
@@ -211,6 +219,171 @@ START_TEST(a_copy_of_many_blocks_has_the_same_data)
 }
 END_TEST
 
+/* A thread that begins late, after this many calls of `between`. Until then the source has to be
+ * asked whether it is ready, and is so every second time. */
+enum { LATE = 24 };
+static struct {
+    void *(*run)(void *ctx);
+    void *ctx;
+    sem_t begins;
+    const struct store *store;
+    bool has_begun, is_ready;
+    unsigned calls;    /* of `between` */
+    size_t keys, most; /* keys at the last call, and the most that came between two calls */
+} late;
+
+static void *run_late(void *ctx)
+{
+    (void)ctx;
+    while (sem_wait(&late.begins) != 0)
+        ;
+    return late.run(late.ctx);
+}
+
+static int start_late(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
+{
+    late.run = run;
+    late.ctx = ctx;
+    return pthread_create(thread, NULL, run_late, NULL);
+}
+
+static bool late_ready(void *ctx)
+{
+    (void)ctx;
+    late.is_ready = !late.is_ready;
+    return late.is_ready;
+}
+
+static ssize_t late_read(void *ctx, void *to, size_t size)
+{
+    ck_assert(late.run == NULL || late.has_begun || late.is_ready);
+    return pipe_read(ctx, to, size);
+}
+
+static void late_between(void *ctx)
+{
+    (void)ctx;
+    size_t keys = store_count(late.store);
+    if (keys - late.keys > late.most) late.most = keys - late.keys;
+    late.keys = keys;
+    if (++late.calls != LATE) return;
+    late.has_begun = true;
+    sem_post(&late.begins);
+}
+
+START_TEST(clients_are_served_while_a_thread_is_late)
+{
+    /* Many short strings, and 8 KiB of long ones at a time. */
+    static const struct {
+        unsigned keys, value, most;
+    } cases[] = { { 20000, 30, 128 }, { 1500, 2000, 5 } };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct server_world world;
+        char why[WHY], key[16], value[2000];
+        unsigned db;
+        server_world_init(&world, 0);
+        memset(value, 'x', sizeof(value));
+        for (unsigned j = 0; j < cases[i].keys; j++) {
+            int len = snprintf(key, sizeof(key), "%u", 100000 + j);
+            struct bytes words[] = { LIT("SET"), bytes_of(key, (size_t)len),
+                                     bytes_of(value, cases[i].value) };
+            server_world_call(&world, 0, 3, words);
+        }
+        empty_pipe(SIZE_MAX);
+        ck_assert(copy_write(world.world.store, 3, &sink));
+        struct store *store = store_new(DATABASES);
+        memset(&late, 0, sizeof(late));
+        ck_assert_int_eq(sem_init(&late.begins, 0, 0), 0);
+        late.store = store;
+        struct copy_source source = { .read = late_read,
+                                      .ready = late_ready,
+                                      .mono_usec = clock_mono_usec,
+                                      .between = late_between,
+                                      .start_thread = start_late };
+        ck_assert_msg(copy_load(store, &source, 1, &db, why, WHY), "%s", why);
+        expect_equal(world.world.store, store, world.world.now);
+        ck_assert_uint_eq(late.keys, cases[i].keys);
+        ck_assert_uint_le(late.most, cases[i].most);
+        sem_destroy(&late.begins);
+        store_free(store);
+        server_world_drop(&world);
+    }
+}
+END_TEST
+
+static void write_block(struct block_packer *packer, const char *data, size_t len)
+{
+    block_fill(packer, data, len);
+    pipe_write(NULL, packer->block, block_pack(packer));
+}
+
+/* Packed bytes that LZ4 can't unpack. */
+static void write_bad_block(struct block_packer *packer)
+{
+    char block[BLOCK_HEADER + 8];
+    memset(block, 0xff, sizeof(block));
+    put_u32(block, 8);
+    put_u32(block + 4, 100);
+    packer->sum = crc32c(packer->sum, block, 8);
+    packer->sum = crc32c(packer->sum, block + BLOCK_HEADER, 8);
+    put_u32(block + 8, packer->sum);
+    pipe_write(NULL, block, sizeof(block));
+}
+
+/* Blocks with these texts, and right checksums. The text "LZ4" stands for a bad block. */
+static void write_made(const char *const texts[])
+{
+    struct block_packer *packer = mem_zalloc(sizeof(*packer));
+    char header[20] = "EXPIRED-COPY";
+    put_u32(header + 12, 1);
+    put_u32(header + 16, 3);
+    packer->sum = crc32c(0, header, sizeof(header));
+    empty_pipe(SIZE_MAX);
+    pipe_write(NULL, header, sizeof(header));
+    for (; *texts != NULL; texts++) {
+        if (strcmp(*texts, "LZ4") == 0)
+            write_bad_block(packer);
+        else
+            write_block(packer, *texts, strlen(*texts));
+    }
+    write_block(packer, NULL, 0);
+    mem_free(packer);
+}
+
+START_TEST(a_whole_copy_with_wrong_contents_is_refused)
+{
+#define SET_A "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n"
+    static const struct {
+        const char *texts[4];
+        const char *why; /* NULL: the copy is good */
+    } cases[] = {
+        { { SET_A }, NULL },
+        { { "*3\r\n$3\r\nSE", "T\r\n$1\r\na\r", "\n$1\r\n1\r\n" }, NULL },
+        { { "# a remark\n" SET_A }, NULL },
+        { { NULL }, NULL },
+        { { SET_A, "*3\r\n$3\r\nSET\r\n$1\r\na\r\n" }, "the last command is incomplete" },
+        { { "*" }, "the last command is incomplete" },
+        { { SET_A "# a remark" }, "the last command is incomplete" },
+        { { "LZ4" }, "block is not valid LZ4" },
+        { { SET_A, "LZ4", SET_A }, "block is not valid LZ4" },
+        { { SET_A, "*x\r\n" }, "" },
+        { { SET_A, "*2\r\n$4\r\nFLUX\r\n$1\r\na\r\n" }, "" },
+        { { SET_A, "*3\r\n$4\r\nSADD\r\n$1\r\na\r\n$1\r\nm\r\n" }, "" },
+        { { SET_A, "*2\r\n$6\r\nSELECT\r\n$2\r\n99\r\n" SET_A }, "" },
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char why[WHY];
+        unsigned db;
+        write_made(cases[i].texts);
+        struct store *store = load_copy(&db, why);
+        ck_assert_msg((store != NULL) == (cases[i].why == NULL), "case %zu: %s", i, why);
+        if (store != NULL) store_free(store);
+        if (cases[i].why != NULL)
+            ck_assert_msg(strstr(why, cases[i].why) != NULL, "case %zu: %s", i, why);
+    }
+}
+END_TEST
+
 START_TEST(an_rdb_has_what_redis_can_hold)
 {
     struct server_world world;
@@ -247,6 +420,8 @@ Suite *test_suite(void)
         a_copy_has_the_same_data,
         a_damaged_copy_is_refused,
         a_copy_of_many_blocks_has_the_same_data,
+        clients_are_served_while_a_thread_is_late,
+        a_whole_copy_with_wrong_contents_is_refused,
         an_rdb_has_what_redis_can_hold,
         NULL,
     };
