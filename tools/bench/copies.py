@@ -16,7 +16,7 @@ from sink import MARK, line
 SECONDS = 300  # that a copy may take
 # (title, mix, the setting that says how many)
 COPIES = (("strings", "set", "keys"), ("strings with a TTL", "setex", "keys"),
-          ("members of a sorted set", "zadd", "keys"), ("strings", "set", "snapshot_keys"))
+          ("members of a sorted set", "zadd", "keys"))
 LOADS = {"redis": ["--repl-diskless-load", "on-empty-db"]}  # otherwise it writes a file first
 FAST = ["--repl-diskless-sync-delay", "0", "--repl-diskless-sync", "yes"]
 

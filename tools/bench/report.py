@@ -594,7 +594,8 @@ def sections(results, names):
         found["celery"] = celery_table(results["celery"])
     if results.get("replication"):
         found["replication"] = replication_table(results["replication"], names)
-        found["loads"] = loads_table(results["replication"]["loads"])
+        if results["replication"].get("loads"):
+            found["loads"] = loads_table(results["replication"]["loads"])
     if results.get("migration"):
         found["migration"] = migration_table(results["migration"])
     if results.get("module"):
