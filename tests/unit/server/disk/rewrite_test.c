@@ -623,11 +623,14 @@ START_TEST(last_base_replaces_all_files)
 {
     begin();
     append("one\n");
-    walk_to(REWRITE_SWEEP, false);
+    walk_to(REWRITE_LISTED, false);
+    uint64_t base = manifest_base(rewrite_manifest(world.rewrite))->seq;
+    while (turn_ends(), rewrite_state(world.rewrite) == REWRITE_LISTED)
+        hear_sync();
+    is_in(REWRITE_SWEEP); /* by a thread, which owns the manifest now */
     ck_assert_int_eq(journal_close(world.journal), 0);
     world.journal = NULL;
     world.done = 0;
-    uint64_t base = manifest_base(rewrite_manifest(world.rewrite))->seq;
     ck_assert_int_eq(rewrite_last_now(world.rewrite, &now), 0);
     is_in(REWRITE_IDLE);
     ck_assert_uint_eq(world.done, 1);

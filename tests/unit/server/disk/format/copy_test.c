@@ -346,7 +346,7 @@ static void write_made(const char *const texts[])
         else
             write_block(packer, *texts, strlen(*texts));
     }
-    write_block(packer, NULL, 0);
+    write_block(packer, "", 0);
     mem_free(packer);
 }
 
