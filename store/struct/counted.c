@@ -174,7 +174,11 @@ static void node_insert(struct counted *tree, struct counted_node *prev, struct 
                         const void *label)
 {
     unsigned max = COUNTED_INNER_MAX(tree->kind->branch_size);
-    struct counted_inner *inner = prev->parent != NULL ? prev->parent : root_raise(tree);
+    struct counted_inner *inner = prev->parent;
+    if (inner == NULL) {
+        inner = root_raise(tree);
+        ensure(prev->parent == inner, "a node without a parent is not the root");
+    }
     unsigned i = counted_index(prev) + 1;
     bool splits = inner->count == max;
     if (splits) inner = inner_split(tree, inner, &i, label);
