@@ -7,6 +7,8 @@ import contextlib
 import os
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from redis.sentinel import Sentinel as Sentinels
 
 from daemon import ORACLE, Daemon, Server, equal, free_port, version_of, wait_for
@@ -22,6 +24,12 @@ def sentinel_binary():
     if os.access(SENTINEL, os.X_OK) and f"v={ORACLE_VERSION} " in version_of(SENTINEL):
         return SENTINEL
     raise missing(f"{SENTINEL} is not redis-sentinel {ORACLE_VERSION}")
+
+
+# A sentinel that gives a server another role closes the connections of its clients (CLIENT KILL). A
+# client that is cut off so connects and asks again.
+def asks_again():
+    return {"retry": Retry(NoBackoff(), 3), "retry_on_error": [redis.ConnectionError]}
 
 
 # A user for sentinels. The rights are those of doc/replication.md.
@@ -69,6 +77,9 @@ class Node(Daemon):
     def config_text(self):
         with open(self.config, encoding="utf-8") as text:
             return text.read()
+
+    def redis(self, **options):
+        return super().redis(**asks_again(), **options)
 
     def info(self, section="replication"):
         return self.redis().info(section)
@@ -181,7 +192,7 @@ def clients_of(group):
     """redis-py's view: a client that finds the master, and one that finds replicas."""
     addresses = [("127.0.0.1", one.port) for one in group.sentinels]
     found = Sentinels(addresses, socket_timeout=5)
-    return found.master_for(NAME), found.slave_for(NAME)
+    return found.master_for(NAME), found.slave_for(NAME, **asks_again())
 
 
 def write_until(master, key, value):
