@@ -15,8 +15,8 @@
 /* Initializes the field of a new entry: used now. */
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
-/* For RESTORE and imports: sets the idle time in seconds or the counter (0 to 255), whichever the
- * store keeps. -1 is unknown, and leaves the field unchanged. */
+/* Sets the idle time in seconds or the counter (0 to 255), whichever the store keeps, for RESTORE
+ * and imports. -1 means unknown, and leaves the field unchanged. */
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 

@@ -16,8 +16,9 @@
 /* The number of elements that may be delivered now, at most `limit`. */
 size_t delivery_count(const struct store *store, const struct entry *entry, msec now, int64_t limit,
                       bool claims);
-/* The instant from which on an element may be delivered, as things are now: `now` or earlier if one
- * may be already, NEVER if there are no elements, INSTANT_MAX during a pause without an end. */
+/* Returns the instant from which on an element may be delivered if nothing changes: `now` or
+ * earlier if one may be delivered already, NEVER if there are no elements, INSTANT_MAX during a
+ * pause without an end. */
 msec delivery_next_at(const struct store *store, const struct entry *entry, msec now, bool claims);
 /* The earliest microsecond of the next delivery after `count` deliveries, for a dehydrator with a
  * RATE. Returns false if there is no RATE. */

@@ -88,8 +88,8 @@ void keyspace_drop(struct keyspace *ks); /* frees all entries and tables at once
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
 /* As keyspace_find, given the key's hash from siphash(). */
 struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash);
-/* Prefetch for a later find, as dict_hint_... do: first the bucket, then the entry, then its
- * value. */
+/* Prefetch in steps for a later find, as dict_hint_... do: first the bucket, then the entry, then
+ * the entry's value. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 void keyspace_hint_hashed(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
@@ -115,11 +115,11 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry);
 /* Call after each change of a value without a call of keyspace_rearm: the number of its members
  * also decides whether a key is hidden. O(1) while no key is hidden, otherwise O(log n) */
 void keyspace_changed(struct keyspace *ks, struct bytes key);
-/* The entry that is due first, if it is due by now through its own or an inner deadline; otherwise
- * NULL. No key may be hidden. */
+/* Returns the entry that is due first, because of its own deadline or one inside it, or NULL if
+ * none is due by now. No key may be hidden. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
-/* No key and no member has expired while this is later than now. If no key is hidden, it is the
- * first instant at which one has. O(1) */
+/* While this is later than now, no key and no member has expired. If no key is hidden, it is exact:
+ * the first instant at which one has. O(1) */
 static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 {
     return ks->next_due;
@@ -127,9 +127,9 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 /* Has the key expired by now, through its own deadline or those of all its members? */
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
-/* The delivery counts of an empty dehydrator: those kept since its key was removed (drained.h), or
- * those of a key that must exist although it holds nothing. {0} if there are none. Borrowed.
- * O(1) */
+/* Returns the delivery counts of an empty dehydrator, or {0} if there are none: those kept since
+ * its key was removed (drained.h), or those of a key that must exist although it contains nothing.
+ * Borrowed. O(1) */
 struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now);
 
 /* Hides keys that are due by now. Moves at most `most` nodes and returns how many; a result below
@@ -146,8 +146,8 @@ struct due_at keyspace_next_to_hide(const struct keyspace *ks);
 
 /* Number of keys due by now, by any deadline; stops counting at `most`. O(found) */
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
-/* Number of keys, and of keys with a deadline of their own, without expired ones. O(1 + due keys
- * that are not hidden) */
+/* Count the keys that have not expired; _volatile_alive counts only keys with deadlines of their
+ * own. O(1 + due keys that are not hidden) */
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);
 size_t keyspace_count_volatile_alive(const struct keyspace *ks, msec now);
 /* Number of keys with a deadline of their own, including expired ones. O(1) */
@@ -179,9 +179,9 @@ size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
 /* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
-/* An entry that has not expired, for databases in which most have: nearly uniformly random, or NULL
- * if there is none. O(1) if no key or only keys with deadlines are alive, otherwise O(expired keys
- * / other keys). Call keyspace_hide first. */
+/* Returns a nearly uniformly random entry that has not expired, or NULL if there is none. For
+ * databases in which most keys have expired. O(1) if no key is alive, or only keys with deadlines
+ * are; otherwise O(expired keys / other keys). Call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
 /* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier
@@ -195,9 +195,9 @@ struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*nex
 void keyspace_each_until(const struct keyspace *ks, msec until,
                          bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),
                          void *ctx);
-/* The keys that are due by now but may not have expired as a whole, hidden or not: their number,
- * and a visit to each, in no particular order. Stops counting at `most`. If the clock was set back
- * since keys were hidden, returns `most`, because more keys may be alive. O(visited) */
+/* Count and visit, in no particular order, the keys that are due by now but may not have expired as
+ * a whole, hidden or not. Counting stops at `most`. If the clock was set back since keys were
+ * hidden, the count is `most`, because more keys may be alive. O(visited) */
 size_t keyspace_count_partly(const struct keyspace *ks, msec now, size_t most);
 void keyspace_each_partly(const struct keyspace *ks, msec now,
                           bool (*visit)(void *ctx, const struct entry *entry, struct due_at due),

@@ -1,5 +1,5 @@
-/* policy_progress: how far pending policies have been applied to existing keys. Separate from
- * sweep/policy_walk.c, which does the work, because the store owns it and SWAPDB must adjust it. */
+/* policy_progress: how far pending policies have been applied to existing keys. sweep/policy_walk.c
+ * does the work; the progress belongs to the store, because SWAPDB must adjust it. */
 #ifndef STORE_POLICY_PROGRESS_H
 #define STORE_POLICY_PROGRESS_H
 

@@ -45,8 +45,8 @@ void tokens_distrust(struct tokens *tokens);
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
 /* Leaps now, at most to TOKEN_MAX, if the next grant must. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);
-/* Call when no more tokens will be granted before the stop. Returns whether that must be recorded.
- */
+/* Call when no more tokens will be granted before the stop. Returns true if the caller must record
+ * that. */
 bool tokens_close(struct tokens *tokens);
 /* Notes a granted token, between 0 and TOKEN_MAX, unless a larger one is known. */
 void tokens_raise(struct tokens *tokens, int64_t token);

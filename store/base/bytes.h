@@ -1,5 +1,5 @@
-/* bytes: a borrowed view of a byte string; order, equality and glob patterns. Binary-safe, no NUL
- * at the end. */
+/* bytes: a borrowed view of a byte string, which may contain NULs and does not end with one; order,
+ * equality and glob patterns. */
 #ifndef STORE_BASE_BYTES_H
 #define STORE_BASE_BYTES_H
 
@@ -40,8 +40,8 @@ static inline bool bytes_is_word(struct bytes text, const char *word)
 /* memcmp order, then the shorter one first, as Redis orders members. Returns < 0, 0 or > 0. */
 int bytes_compare(struct bytes a, struct bytes b);
 
-/* Glob patterns as in Redis' KEYS: * ? [a-c] [^x] \x. O(pattern * text), no exponential
- * backtracking. */
+/* Matches glob patterns as Redis' KEYS does: * ? [a-c] [^x] \x. O(pattern * text): a pattern with
+ * many stars does not backtrack exponentially. */
 bool bytes_match(struct bytes pattern, struct bytes text);
 
 #endif

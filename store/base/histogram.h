@@ -23,16 +23,16 @@ void histogram_add(struct histogram *histogram, int64_t value,
  * are none. O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
-/* The values that were added after `before`, an earlier copy; all values if the histogram was reset
- * meanwhile. Its max is that of its last bucket. */
+/* Returns the values that were added after `before`, an earlier copy, or all values if the
+ * histogram was reset meanwhile. The result's max is rounded up to the end of its bucket. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
 /* The smallest and the largest value in the bucket of this value. The last bucket ends at
  * INT64_MAX. */
 int64_t histogram_floor(int64_t value);
 int64_t histogram_ceiling(int64_t value);
-/* The number of values below `value`, which must come from histogram_floor; _up_to also counts
- * those in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
+/* Counts the values below `value`, which must come from histogram_floor; _up_to also counts those
+ * in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
 uint64_t histogram_below(const struct histogram *histogram, int64_t value);
 uint64_t histogram_up_to(const struct histogram *histogram, int64_t value);
 

@@ -17,21 +17,20 @@ enum {
 size_t number_print_int64(char *to, int64_t value);
 size_t number_print_uint64(char *to, uint64_t value);
 
-/* As Redis prints scores and RESP3 doubles: an integer if the value is one in the safe range,
- * otherwise %.17g; "inf", "-inf", "nan". */
+/* Prints scores and RESP3 doubles as Redis does: with %.17g, or as "inf", "-inf" or "nan". */
 size_t number_print_double(char *to, double value);
 
 /* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
 size_t number_print_long_double(char *to, long double value);
 
-/* Strict, as string2ll: no spaces, plus sign, leading zeros or trailing bytes. Return false for any
- * other text, or out of range. */
+/* Parse as strictly as Redis' string2ll: no spaces, plus sign, leading zeros or trailing bytes.
+ * Return false if the text is anything else, or the number does not fit. */
 bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 
-/* As getDoubleFromObject: strtod over the whole text, no leading space, no NaN; accepts "inf",
- * "+inf", "-inf", "infinity" and hex floats; treats overflow and underflow (ERANGE) as Redis does.
- * Refuses texts of 5 KiB and more. */
+/* Parses as Redis' getDoubleFromObject does: strtod over the whole text, no leading space, no NaN.
+ * Accepts "inf", "+inf", "-inf", "infinity" and hex floats; treats overflow and underflow (ERANGE)
+ * as Redis does. Refuses texts of 5 KiB and more. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
 /* As string2ld, for INCRBYFLOAT. */

@@ -20,15 +20,14 @@ uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
                  uint64_t *high);
 
-/* A memo, for a caller that has hashed bytes which other code is about to hash again: until
- * siphash_forget(), siphash() of the same address and length returns this hash without reading the
- * bytes. `hash` must be siphash(data, len), and the bytes must not change until then. Keeps the
- * last two: a key and a member.
+/* Remembers a hash for other code that is about to hash the same bytes. Until siphash_forget(),
+ * siphash() of the same address and length returns this hash without reading the bytes. `hash` must
+ * be siphash(data, len), and the bytes must not change until then. The last two hashes are
+ * remembered: a key's and a member's.
  *
- * The memo belongs to the process and not to the request, because dict.c, which hashes keys and
- * members, knows neither the call nor the transaction. To pass the hashes there, each of about 50
- * functions that find a key or a member by name would need one more parameter, to save two
- * comparisons for each hash. */
+ * They are global, not part of the request, because dict.c, which hashes keys and members, knows
+ * neither the call nor the transaction. Passing the hashes there would add a parameter to each of
+ * about 50 functions that find a key or a member by name, to save two comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
 

@@ -1,10 +1,10 @@
 /* zone: the offsets of one time zone from UTC, read from the bytes of a TZif file (RFC 9636). The
  * caller reads the file.
  *
- * A zone is a list of spans of time, each with its offset, so every search is in one list. The rule
- * of the footer, which holds after the last transition of the file, becomes spans of the 400 years
- * after which dates and weekdays repeat, and some more; later instants are moved back by whole
- * cycles. */
+ * A zone is a list of spans of time, each with its offset, so every search is in one list. The file
+ * lists transitions up to some year, and its footer has a rule for all later ones. The rule is
+ * expanded into spans of about 500 years: the 400 after which dates and weekdays repeat, and those
+ * that a search looks ahead. Later instants are moved back by whole cycles of 400 years. */
 #ifndef STORE_CALENDAR_ZONE_H
 #define STORE_CALENDAR_ZONE_H
 
@@ -45,8 +45,8 @@ int64_t zone_fold(const struct zone *zone, int64_t *at);
 size_t zone_span_at(const struct zone *zone, int64_t at);
 /* The first instant at which a clock shows this local time or a later one. O(log n) */
 int64_t zone_first_at(const struct zone *zone, int64_t local);
-/* The latest local time that a clock has shown until this instant: the local time then, unless
- * clocks were set back shortly before. O(log n) */
+/* Returns the latest local time that a clock has shown until this instant. That is the local time
+ * at the instant, unless clocks were set back shortly before. O(log n) */
 int64_t zone_latest_shown(const struct zone *zone, int64_t at);
 
 #endif

@@ -37,7 +37,7 @@ void *mem_alloc_lines(size_t size);
  * *cap: doubles it when it is full. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
-/* Returns NULL if there is no memory: for sizes that a client chooses. While memory is short, only
+/* For sizes that a client chooses: returns NULL if there is no memory. While memory is short, only
  * small blocks succeed, which leaves the rest of the reserve to mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
@@ -79,8 +79,8 @@ bool mem_trim(void);
 size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS), or 0 if unknown */
-/* Figures of the pool and jemalloc together. Without jemalloc `allocated` is mem_used and the
- * others are mem_resident. Costs tens of microseconds. */
+/* Figures of the pool and jemalloc together. Without jemalloc, `allocated` is mem_used, `active`
+ * and `resident` are mem_resident, and `muzzy` is 0. Costs tens of microseconds. */
 struct mem_allocators {
     size_t allocated; /* bytes in blocks, including those of libraries */
     size_t active;    /* of pages and slabs that have blocks */
@@ -105,8 +105,8 @@ struct mem_hooks {
     size_t (*size)(const void *p);
 };
 void mem_use(const struct mem_hooks *hooks);
-/* The handler is called when memory becomes short, and, with `ends`, before the process exits for
- * lack of it. */
+/* Sets a handler, which is called when memory becomes short, and again, with `ends`, before the
+ * process exits because there is none. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
 /* Injects a fault: the n-th mem_try_* call from now on fails; 1 is the next one, 0 none. */

@@ -23,8 +23,8 @@ struct outbuf {
     size_t bytes;  /* memory owned */
     size_t shared; /* bytes of other owners in chunks of the chain */
     size_t chunks;
-    /* Set by the owner if output may be lost when memory runs out: then `lost` becomes true, and
-     * nothing is appended until outbuf_drop. */
+    /* Set by the owner if output may be lost when memory runs out. If it does, `lost` becomes true,
+     * and nothing is appended until outbuf_drop. */
     bool optional;
     bool lost;
 };
@@ -35,8 +35,8 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 /* Appends a copy. Amortised O(len). */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
 
-/* Appends another owner's bytes without copying them. They must not change until release(owner) is
- * called: when all of them have been consumed, or at once if output is lost. O(1) */
+/* Appends another owner's bytes without copying them. They must not change until outbuf calls
+ * release(owner): when all of them have been consumed, or at once if output is lost. O(1) */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 

@@ -106,10 +106,10 @@ static inline void pool_free(void *block)
         pool_free_slab(slab, block);
 }
 
-/* Would it save memory to copy the block into a new one and free it? If so, its slab allocates no
- * new block until all its blocks have moved, unless the class needs more slabs. Moving all such
- * blocks repeatedly terminates, and then every slab that can be emptied is empty. O(1), except once
- * per 2 MiB, when all slabs of a step are marked. */
+/* Would copying the block into a new one and freeing it save memory? If so, its slab allocates no
+ * new block until all its blocks have moved, unless the class needs more slabs. A caller that moves
+ * all such blocks, again and again, terminates; then every slab that can be emptied is empty. O(1),
+ * except once per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */

@@ -27,8 +27,8 @@ static inline bool relocation_begins(const struct relocation_cursor *cursor)
     return cursor->at == 0 && cursor->phase == 0;
 }
 
-/* A copy of the block if that saves memory, otherwise NULL. The caller must redirect all pointers
- * to the copy and free the block. */
+/* Copies the block and returns the copy, if that saves memory; otherwise returns NULL. The caller
+ * must redirect all pointers to the copy and free the block. */
 void *relocation_copy(struct relocation *relocation, const void *block);
 /* For a block (or NULL) with only one pointer to it: returns its new address. */
 void *relocation_block(struct relocation *relocation, void *block);

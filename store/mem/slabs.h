@@ -48,8 +48,8 @@ struct slab_set {
     uint32_t first, taken;
 };
 
-/* Should the slab's step be emptied, because others have room for its slabs? If so, no slab is
- * taken from it until it is empty or slabs_stay is called, and *leaving receives the slabs to
+/* Should the slab's step be emptied, because other steps have room for its slabs? If so, no slab is
+ * taken from the step until it is empty or slabs_stay is called, and *leaving receives the slabs to
  * empty. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
 /* If the next slab would need new memory, stops emptying one step and sets *staying to its

@@ -53,8 +53,8 @@ struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* of a stream's entries */
     uint64_t max_len; /* members, elements or entries, or 0 for no limit */
-    /* How often a stream's entry is delivered to a group, or a dehydrator's element at all, before
-     * it moves; 0 for no limit */
+    /* The number of deliveries after which an entry of a stream (for each group) or an element of a
+     * dehydrator moves to dead_to; 0 for no limit. */
     uint64_t max_deliveries;
     struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
     msec backoff, backoff_max; /* after the first failure of an element, and the longest */
@@ -100,8 +100,8 @@ struct policies {
     size_t with[POLICY_OPTIONS];                     /* policies that have the option */
     struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
     size_t bytes;                                    /* memory of the table */
-    /* List of the pending policies, in the order in which they were set. Each pass over the keys
-     * applies the policies that were set before it began: they are first in the list. */
+    /* The pending policies, in the order in which they were set. A pass over the keys applies those
+     * that were set before it began, which are first in the list. */
     struct rule *first_pending, *last_pending;
     size_t pending;
     uint64_t pass;
@@ -124,26 +124,26 @@ struct policy_use {
     bool expiry_set; /* by the command itself, so TTL does not apply */
     bool refreshed;  /* by an access for which REFRESH resets the TTL */
 };
-/* Applies the rule TTL: the deadline of a new key without one becomes now + TTL. An existing
- * deadline is kept, because it comes from the command or from the key that was copied or renamed.
- * With REFRESH, becomes now + TTL if that is later. */
+/* Returns the deadline of a key to which the rule TTL applies. A new key without a deadline
+ * receives now + TTL. An existing deadline is kept, because it comes from the command, or from the
+ * key that was copied or renamed. With REFRESH, the deadline becomes now + TTL if that is later. */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
 /* The deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
-/* The delay before an element that failed this often is due again: backoff * 2^(failures - 1), more
- * or less by the jitter, and at most backoff_max. 0 without a failure or a back-off. */
+/* Returns the delay before an element that failed this often is due again: backoff * 2^(failures -
+ * 1), at most backoff_max, varied at random by the jitter. 0 without a failure or a back-off. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
 
 /* Applies the rate, by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts:
- * deliveries are at least rate_span / rate apart, rounded up to microseconds. All deliveries whose
- * microseconds lie in a millisecond may take place in it, so no span of rate_span milliseconds
- * contains more than `rate`.
+ * deliveries are at least rate_span / rate apart, rounded up to microseconds. Deliveries scheduled
+ * for any microsecond of a millisecond may take place at once in that millisecond, so no span of
+ * rate_span milliseconds contains more than `rate`.
  *
- * Returns how many may take place in the millisecond `now`. *next is the earliest microsecond of
- * the next delivery, 0 before the first, and becomes that of the first one allowed. If it is
- * further ahead than one delivery can put it, the clock was set back or the rate was raised: the
- * next delivery may then take place now. */
+ * Returns how many deliveries may take place in the millisecond `now`. *next is the earliest
+ * microsecond of the next delivery (0 before the first), and becomes that of the first one allowed.
+ * If *next is further ahead than one delivery can put it, the clock was set back or the rate was
+ * raised: the next delivery may then take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
 /* *next after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);

@@ -34,8 +34,8 @@ struct policy_part {
     const char *const *choices; /* ends with NULL */
     const char *missing;        /* "<option> needs ..." if it is missing */
     const char *valid;          /* "... is not <valid>"; if NULL, the kind provides the text */
-    /* Does the value agree with those before it? If not, `valid` says what is wrong or, if that is
-     * NULL, `missing`. NULL if it always agrees. */
+    /* Does the value agree with those before it? NULL if it always does. The error for a value that
+     * does not is `valid` or, if that is NULL, `missing`. */
     bool (*fits)(const struct policy *policy);
 };
 

@@ -31,9 +31,10 @@ struct policy_fault {
     char text[256];
 };
 
-/* Parses the words; words[0] is the name. If `policies` contains a policy of this name, that
- * provides the options that the words leave out. Names of keys are borrowed from that policy and
- * from the words. Returns false if a word is invalid; the fault then says which one, and why. */
+/* Parses the words; words[0] is the name. Options that the words leave out are copied from the
+ * policy of this name in `policies`, if there is one. Names of keys are borrowed from that policy
+ * and from the words. Returns false if a word is invalid; the fault then says which one, and
+ * why. */
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 

@@ -50,8 +50,8 @@ struct counted {
 
 struct counted_kind {
     size_t branch_size, key_size;
-    /* Called after branches were moved to or from an inner node, to update its own label, except
-     * the key, and those above. NULL if labels are keys. */
+    /* Called after branches were moved to or from an inner node: updates the node's label, except
+     * the key, and the labels above. NULL if a label is only a key. */
     void (*changed)(struct counted_inner *inner);
 };
 
@@ -66,8 +66,8 @@ enum {
 
 void counted_init(struct counted *tree, const struct counted_kind *kind);
 
-/* Inserts a leaf after `prev`, to which a search for the leaf's key leads; or as the only leaf,
- * which needs no label, if that is NULL. O(log n) */
+/* Inserts a leaf after `prev`, the leaf to which a search for the new leaf's key leads. If `prev`
+ * is NULL, inserts the only leaf, which needs no label. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
 /* Does not free the leaf. O(log n) */

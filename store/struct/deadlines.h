@@ -50,8 +50,8 @@ static inline const struct agenda *deadlines_agenda(const struct deadlines *dead
 size_t deadlines_bytes(const struct deadlines *deadlines);
 void deadlines_check(const struct deadlines *deadlines);
 
-/* Frees in slices, without touching members: about *work blocks, which it subtracts from *work.
- * Returns true when done, and *deadlines is then NULL. */
+/* Frees about *work blocks, without touching members, and subtracts them from *work. Returns true
+ * when done; *deadlines is then NULL. */
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work);
 
 #endif

@@ -59,9 +59,10 @@ void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or N
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
-/* Prefetch for a later dict_find, in steps that never wait for memory. First the bucket: returns
- * the key's hash for the next steps, if it is not known. Then the element with the key's tag, or
- * NULL; its key may be another one. The dict must not be empty. */
+/* Prefetch for a later dict_find, in steps that never wait for memory. First _bucket prefetches the
+ * bucket and returns the key's hash for the next steps; _hashed is for a caller that knows the
+ * hash. Then _element returns the element with the key's tag, which may belong to another key, or
+ * NULL. The dict must not be empty. */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void dict_hint_hashed(const struct dict *dict, uint64_t hash);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
@@ -98,8 +99,9 @@ void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 /* Begins at bucket lot % buckets instead of the first one. */
 void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
-/* For prefetching what an element points to: an element that follows soon after the last one and is
- * in the cache by now, or NULL. Returns nearly all in turn. O(1) */
+/* Returns an element that the iteration will reach soon, and that is in the cache by now, so that
+ * the caller can prefetch what it points to; or NULL. Successive calls return nearly all elements.
+ * O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
 /* Removes and returns any element without hashing it, for freeing a table in slices; NULL if empty.

@@ -62,8 +62,8 @@ static inline void packed_init(struct packed *packed)
 }
 void packed_drop(struct packed *packed); /* frees records and front, and leaves it empty */
 
-/* Begins an empty packed with a front, and with room for this many bytes of records. The next call
- * must insert a record. The front is freed with the last record. */
+/* Begins an empty packed with a front, and reserves this many bytes for records. The next call must
+ * insert a record. Removing the last record frees the front too. */
 void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
 /* The caller's bytes of the front. Call only if has_front. Valid as long as views into records. */
 static inline struct bytes packed_front(const struct packed *packed)
@@ -133,8 +133,8 @@ void packed_offsets(const struct packed *packed, uint16_t offsets[PACKED_MAX_COU
 /* Prefetches the records. */
 void packed_hint(const struct packed *packed);
 
-/* Inserts a record at an offset, before the one there, or at len. It must fit, and its member and
- * value must not point into this packed. */
+/* Inserts a record before the one at this offset, or after the last if the offset is `len`. The
+ * record must fit (packed_fits), and its member and value must not point into this packed. */
 void packed_insert(struct packed *packed, uint32_t offset, const struct packed_record *record);
 void packed_remove(struct packed *packed, uint32_t offset);
 /* Removes `count` records from this offset on. */

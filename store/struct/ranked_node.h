@@ -52,8 +52,8 @@ static inline unsigned ranked_node_min(const struct ranked_node *node)
     return ranked_node_max(node) / 4;
 }
 
-/* The most items of a merged node, so that it has room for more. A node with at most this many can
- * take items from a full neighbour. */
+/* The largest size of a merged node, which leaves room for insertions. A node of at most this size
+ * can take items from a full neighbour. */
 static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;

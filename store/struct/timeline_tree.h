@@ -104,8 +104,9 @@ static inline void timeline_slots_to_begin(struct timeline_leaf *leaf)
     leaf->begin = 0;
 }
 
-/* Inserts an empty leaf with base `at` after `prev`, or as the only one if that is TIMELINE_NONE.
- * Its instants must not be before `at`. The caller must put a slot into it before anything else. */
+/* Inserts an empty leaf with base `at` after `prev`, or as the only leaf if `prev` is
+ * TIMELINE_NONE. No instant of the leaf may be before `at`. The caller must put a slot into the
+ * leaf before it calls anything else. */
 uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, msec at);
 /* Removes an empty leaf that is not the only one. */
 void timeline_leaf_remove(struct timeline *tl, uint32_t number);
@@ -116,8 +117,9 @@ void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *sl
  * will soon empty it. */
 void timeline_leaf_shrink(struct timeline *tl, uint32_t number);
 
-/* For dropping in slices; afterwards only these two may be called. Call timeline_leaf_drop_first
- * until no leaf is left, then timeline_segment_drop_last until no segment is. */
+/* For dropping in slices: call timeline_leaf_drop_first until no leaf is left, then
+ * timeline_segment_drop_last until no segment is. No other function may be called after the first
+ * of these. */
 void timeline_leaf_drop_first(struct timeline *tl);
 void timeline_segment_drop_last(struct timeline *tl);
 

@@ -1,6 +1,6 @@
 /* key_scan: visits all keys of a keyspace in steps, between which time may pass and data may
- * change. It uses the order of SCAN. Walking the slots of an agenda would not do, because a removal
- * moves later slots forward, past the scan.
+ * change. The order is that of SCAN. Walking the slots of an agenda would miss keys, because a
+ * removal moves later slots forward, past the scan.
  *
  * A key that exists all the time is visited once, or twice if the table of keys shrinks meanwhile.
  * A visitor may defer a key with a large value: it is visited again in steps of its own. */
@@ -33,8 +33,8 @@ struct key_scan {
     bool scanned; /* the whole table */
     struct entry *batch[KEY_SCAN_BATCH];
     size_t batch_count;
-    /* The deferred keys; the visitor has begun with the last. Owned. Looked up again in each step,
-     * because the key may no longer exist. */
+    /* The keys of deferred entries; the visitor is working on the last. Owned. Each step finds its
+     * key by name again, because the key may no longer exist. */
     struct blob **deferred;
     size_t deferred_count, deferred_cap;
 };

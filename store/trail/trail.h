@@ -174,21 +174,22 @@ static inline uint64_t trail_extra(uint64_t hash)
     return hash >> 16;
 }
 
-/* Adds an author. *owner becomes its number, and 0 when another author needs the slot; call
- * trail_leave before *owner ceases to exist. Longer texts are cut. */
+/* Adds an author and sets *owner to its number. When another author needs the slot, *owner becomes
+ * 0, so call trail_leave before *owner ceases to exist. Longer texts are cut. */
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);
 /* The author of an event, or NULL if that is no longer known. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
 
-/* Records that a deadline was set; the deadline before is found here if it is TRAIL_UNKNOWN. O(1)
- */
+/* Records that a deadline was set. If the event's earlier deadline is TRAIL_UNKNOWN, looks it up in
+ * the trail. O(1) */
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
-/* Records an event that leaves the name and its deadline unchanged. If the name's newest record
- * says the same of an earlier instant, replaces it. O(1) */
+/* Records an event that leaves the name and its deadline unchanged. If the name's newest record is
+ * the same event at an earlier instant, replaces it, so that repeated trims of a stream keep one
+ * record. O(1) */
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);

@@ -76,8 +76,9 @@ typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct e
 
 struct effect_row {
     effect_applier *apply;
-    /* The entry that the applier receives, of this row's type: none; the one at the effect's key,
-     * or NULL; one that must exist; or one that is created if it is missing. */
+    /* Which entry the applier receives, of this row's type: none; the one at the effect's key or
+     * NULL; the one at the key, which must exist; or the one at the key, created if it is
+     * missing. */
     enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
     enum type type;
     /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a

@@ -46,8 +46,8 @@ bool expiry_type_is_target(enum type type);
 /* Does the policy's target in the database store values even without the option VALUE? True for a
  * dehydrator, where they become payloads. A missing target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
-/* 0 if the value may be logged; otherwise its size, at least 1: the length of a string, the memory
- * of other values. */
+/* Returns 0 if the value may be logged. Otherwise returns its size, at least 1: the length of a
+ * string, the memory of any other value. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
 /* Adds the entry to the policy's target in txn->ks; counts an error if the target can't hold it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,

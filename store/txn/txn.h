@@ -103,11 +103,13 @@ static inline bool txn_replays(const struct txn *txn)
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
 void txn_call(struct txn *txn, unsigned db);
-/* Promises that the current call uses no other members of any key. The names are borrowed until the
- * call ends. Where expired members are withheld, a look-up then costs only the named ones. */
+/* Promises that the current call uses these members, and no others of any key. The names are
+ * borrowed until the call ends. Where expired members are withheld, a look-up then checks only the
+ * named ones. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
-/* Marks the call as failed: the keys that it only read do not count as used (REFRESH ACCESS), nor
- * the last one as read (POLICY STATS): a command looks up the key at which it fails last. */
+/* Marks the call as failed. The keys that it only read then do not count as used (REFRESH ACCESS).
+ * The last key that it looked up does not count as read (POLICY STATS), because that is the one at
+ * which a command fails. */
 void txn_call_failed(struct txn *txn);
 /* Drops the keys that the call has emptied so far. For calls that may empty more than
  * TXN_EMPTIED_MAX; no entry of such a key may be used afterwards. */
@@ -131,8 +133,9 @@ struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
 struct entry *txn_find_counted(struct txn *txn, struct bytes key);
 struct entry *txn_find_unsettled(struct txn *txn, struct bytes key);
-/* Counts another miss of a key that txn_find_counted has not found, for a command that looks twice
- * in Redis. Such a command is one read for the counts of misses by their cause. */
+/* Counts another miss of a key that txn_find_counted did not find, for a command in which Redis
+ * looks the key up twice and counts both misses. The counts of misses by their cause include only
+ * the first. */
 void txn_miss_again(struct txn *txn, struct bytes key);
 /* Does the set, hash or sorted set have this member, not expired? O(1) */
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
@@ -140,7 +143,7 @@ bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct b
 bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
-/* The same for a key that no client sets: one of the server, or one that the call removes again.
+/* Creates a key that no client sets: one that the server needs, or that the call removes again.
  * POLICY STATS does not count it. */
 struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
@@ -178,8 +181,9 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
-/* For sets, hashes, sorted sets. A deadline in the past removes the member ("srem", "hdel",
- * "zrem"). Only on a replica is it set, which withholds the member. */
+/* Sets the deadline of a member of a set, hash or sorted set. A deadline in the past removes the
+ * member ("srem", "hdel", "zrem"), except on a replica, where it is set and withholds the
+ * member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* Removes the member's deadline. Returns false if the member is missing or had none. */

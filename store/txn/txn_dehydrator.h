@@ -29,8 +29,8 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 /* Makes the id count as present until `until`; it must not be an element's. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
-/* Sets the earliest microsecond of the next delivery, for a dehydrator with a rate; 0 for any. Call
- * before elements are removed, so that the key stays. */
+/* Sets the earliest microsecond of the next delivery of a dehydrator with a rate; 0 allows it at
+ * any time. Call this before removing elements, so that the key is not dropped first. */
 void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t usec);
 /* Pauses the dehydrator: it delivers nothing before `until`. INSTANT_MAX pauses it without an end,
  * 0 ends the pause. */

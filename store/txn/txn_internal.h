@@ -79,8 +79,8 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 
-/* Ends what is over by now, about `limit` in total: the pause, the rate (if there are no elements)
- * and the spans of remembered ids. Returns how many it ended. */
+/* Ends the pause, the spans of remembered ids and, if there are no elements, the rate, as far as
+ * they are over by now: about `limit` in total. Returns how many it ended. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
 /* Keeps the counts of a dehydrator that is dropped because it became empty, for a while. A
  * dehydrator added at its key continues them, unless it has counts of its own. */
@@ -122,8 +122,8 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
 /* The key ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
-/* Call when a key was added, or its value was replaced as a whole. The bits are kept even without
- * policies, so that they are true when a policy begins. */
+/* Call when a key was added, or its whole value was replaced. The bits are set even without
+ * policies, so that POLICY STATS is right from the moment a policy is set. */
 static inline void txn_begin_value(struct txn *txn, struct entry *entry)
 {
     entry->object.is_set_here = txn->origin == FROM_CLIENT;

@@ -54,8 +54,9 @@ size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 msec dehydrator_next(const struct dehydrator *dehydrator);
 /* The earliest deadline after `at`, or NEVER. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
-/* For prefetching: the table of its elements; or NULL if they are few, which prefetches the array
- * of them. Later, dehydrator_hint_first prefetches the first of few elements, and the counts. */
+/* For prefetching: returns the table of elements; or, if there are only a few, prefetches their
+ * array and returns NULL. Later, dehydrator_hint_first prefetches the first of a few elements, and
+ * the counts. */
 const struct dict *dehydrator_hint(const struct dehydrator *dehydrator);
 void dehydrator_hint_first(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */

@@ -21,8 +21,7 @@ struct delivery_counts {
     uint64_t acked;
     uint64_t retried; /* claims that were given back: RETRY, NACK */
     uint64_t dead;    /* elements that were moved after too many deliveries */
-    /* Only the buckets that are used, in order. They are mostly few, whereas a histogram takes 7
-     * KB. */
+    /* The buckets that are used, in order. There are usually few, while a histogram takes 7 KB. */
     struct late *late;
     size_t late_count, late_cap;
 };

@@ -1,13 +1,14 @@
 /* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival).
  *
- * A few are in one sorted array: most dehydrators that are made for each tenant or user have one
- * element or none. It takes 16 bytes per element and one cache miss. More than ELEMENTS_FEW, or one
- * with an id of more than SHORT_ID bytes, are in a table by id and in a timeline by deadline, which
- * need 400 bytes before the first element; those that are claimed also in a timeline of leases, so
- * that they can be counted. This form stays until the last element has gone.
+ * A few are in one sorted array, at 16 bytes per element and one cache miss: most dehydrators that
+ * are made for each tenant or user contain one element or none. If there are more than
+ * ELEMENTS_FEW, or one has an id of more than SHORT_ID bytes, all are in a table by id and in a
+ * timeline by deadline, which need 400 bytes before the first element. Claimed elements are then
+ * also in a timeline of leases, so that they can be counted. This form stays until the last element
+ * is removed.
  *
- * Does not own elements, but counts their memory. An element's nodes (element.h) tell whether it is
- * in, and whether it is claimed; what else they mean only this file knows. */
+ * Does not own elements, but counts their memory. An element's nodes (element.h) show whether it is
+ * in the collection, and whether it is claimed; only this file knows what else they mean. */
 #ifndef STORE_TYPE_ELEMENTS_H
 #define STORE_TYPE_ELEMENTS_H
 
@@ -36,8 +37,8 @@ struct elements {
 };
 
 void elements_init(struct elements *elements);
-/* Removes and returns some element, for freeing them in slices, or NULL. Until then only this and
- * elements_drop_some may be called. O(1) */
+/* Removes and returns some element, or NULL if there is none, for freeing in slices. From the first
+ * call on, only this and elements_drop_some may be called. O(1) */
 struct element *elements_take(struct elements *elements);
 /* Frees what is left when all have been taken; true when done (as timeline_drop_some). */
 bool elements_drop_some(struct elements *elements, size_t *work);
@@ -65,8 +66,8 @@ msec elements_after(const struct elements *elements, msec at);
 msec elements_lease_after(const struct elements *elements, msec at);
 /* Elements whose lease ends after now. O(log n) */
 size_t elements_count_claimed(const struct elements *elements, msec now);
-/* The table of many; or NULL if they are few, which prefetches their slots. Later,
- * elements_hint_first prefetches the first of a few. */
+/* For prefetching: returns the table of many elements; or prefetches the slots of a few and returns
+ * NULL. Later, elements_hint_first prefetches the first of a few. */
 const struct dict *elements_hint(const struct elements *elements);
 void elements_hint_first(const struct elements *elements);
 

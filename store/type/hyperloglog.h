@@ -53,8 +53,8 @@ void hll_print_outdated(char to[HLL_COUNT_BYTES], struct bytes text);
 /* Estimates the number of elements. Returns false if a sparse body does not have 16384
  * registers. */
 bool hll_count(struct bytes text, uint64_t *count);
-/* Sets each of registers[HLL_REGISTERS] to the maximum of it and the text's. Returns false as
- * hll_count does. */
+/* Sets each of registers[HLL_REGISTERS] to the maximum of it and the text's register. Returns false
+ * as hll_count does. */
 bool hll_merge(uint8_t *registers, struct bytes text);
 uint64_t hll_count_registers(const uint8_t *registers);
 

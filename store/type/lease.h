@@ -36,8 +36,8 @@ uint32_t lease_permits(const struct lease *lease); /* the most holders; 0 before
 /* Find a holder; return false if there is none. */
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder);
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder);
-/* May the holder be put? It may not if as many others hold the lease as there are permits, if they
- * were granted under another number of permits, or if one of them has the same token. */
+/* May the holder be put? It may not if all permits are held by others, if those were granted under
+ * another number of permits, or if one of them has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Adds a holder that fits, or changes token and end of the holder of this owner. */
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);

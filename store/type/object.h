@@ -46,8 +46,9 @@ struct __attribute__((packed, aligned(4))) object {
     /* A member, an entry or an element has a deadline. Maintained by keyspace_rearm. */
     bool has_expiry : 1;
     bool is_soft : 1; /* a string with a soft deadline (string.h) */
-    /* Of struct entry, for the statistics of policies. The first bit is false for values that were
-     * loaded or that a master has sent: reads of them are not all known here. */
+    /* For the statistics of policies; the bits belong to struct entry. The first bit is false for a
+     * value that was loaded or sent by a master, because this server does not know all reads of
+     * it. */
     bool is_set_here : 1; /* a client of this server created the key, or replaced its value */
     bool was_read : 1;    /* the key was read since then */
     uint8_t small_len;
@@ -115,12 +116,13 @@ static inline bool object_is_emptied(const struct object *object)
     return !row->may_be_empty && object_count(object) == 0 &&
            (row->is_held == NULL || !row->is_held(object));
 }
-/* The next instant at which something inside is due: a member or an entry of a stream has expired,
- * or a dehydrator has an element to announce. NEVER if nothing will be. O(1); for a dehydrator
- * O(log n) */
+/* Returns the next instant at which something inside is due: a member or an entry of a stream will
+ * have expired, or a dehydrator must announce an element. NEVER if nothing will be due. O(1); for a
+ * dehydrator O(log n) */
 struct due_at object_next_due(const struct object *object);
-/* The first such instant after now, for a value in which something is due already. O(log n), but
- * O(overdue members): for a large collection use its agenda, in steps. */
+/* Returns the next such instant after now, for a value in which something is due already. O(log n),
+ * but O(overdue members) for a set, hash or sorted set: for a large one use its agenda, in
+ * steps. */
 struct due_at object_next_due_after(const struct object *object, msec now);
 /* Finds the member's (or field's) deadline, which may be NEVER. Returns false if there is no such
  * member. O(1) */

@@ -65,14 +65,14 @@ struct type_row {
     /* NULL if derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
-    /* For a type that can withhold expired elements in place: `withhold` withholds those that are
-     * not yet withheld, and returns false if there are none; `give_back` ends that for all. NULL if
-     * expired members are moved away instead. */
+    /* For a type that can withhold expired elements in place. `withhold` withholds those that are
+     * not yet withheld, and returns false if there are none; `give_back` returns all of them. NULL
+     * if the type moves expired members away instead. */
     bool (*withhold)(struct object *object, msec now);
     void (*give_back)(struct object *object);
-    /* Called when the clock was set back to `since`: will report again what is due later than that.
-     * Returns true if the value's next due time has changed. NULL if nothing is reported before it
-     * is removed. */
+    /* Called when the clock was set back to `since`, so that everything due later is reported
+     * again. Returns true if the value's next due time has changed. NULL if the type reports
+     * nothing before it removes it. */
     bool (*rewind)(struct object *object, msec since);
 };
 

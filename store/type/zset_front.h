@@ -45,8 +45,8 @@ static inline int64_t zset_front_base(const struct packed *packed)
     return (int64_t)le64toh(base);
 }
 
-/* The front of these records; if they have none, one for text, without prefix and with base 0. Its
- * prefix is a view. */
+/* Returns the front of these records or, if they have none, a front for text with base 0 and an
+ * empty prefix. The prefix is a view. */
 struct zset_front zset_front_of(const struct packed *packed);
 /* Begins an empty packed with this front, unless it is plain. */
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
@@ -55,8 +55,8 @@ void zset_front_begin(struct packed *packed, const struct zset_front *front, uin
  * suit the member. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_SIZE], struct bytes *stored);
-/* The longest prefix after which this member can be stored with these letters; it may be the whole
- * member. A view of it. */
+/* Returns the longest prefix, perhaps the whole member, after which the rest of this member can be
+ * stored with these letters. A view of the member. */
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 
 /* ---- spelling: inline, because each member in a reply needs it ---- */

@@ -1,13 +1,16 @@
 /* zset_packed: the small form of a sorted set: packed records in (score, member) order.
  *
- * A record's value is the score minus the front's base. If both are integers, it is stored in the
- * fewest bytes of two's complement, 1 to 7, little endian. Any other score (fractions, larger
- * numbers, infinities, -0) is stored as the 8 bytes of its double, little endian.
+ * A record's value is the score minus the base of the front (0 without a front):
+ *
+ *     bytes   content
+ *     1 to 7  an integer, in the fewest bytes of two's complement, little endian
+ *     8       any other score (a fraction, a larger number, an infinity, -0): the score itself, not
+ *             the difference, as a double, little endian
  *
  * A front (zset_front.h) is added with the fourth member, if that saves memory; for fewer members
  * it rarely does. With a front, a list of the 30 latest ids, with times as scores, takes about 60%
- * of the memory. If a member does not suit the front, all are stored as text. A deadline removes
- * the front, because code that visits deadlines reads members from the records. */
+ * of the memory. If a member does not suit the front, all are stored as text. Setting a deadline
+ * removes the front, because code that visits deadlines reads members from the records. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H
 

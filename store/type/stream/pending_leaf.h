@@ -88,8 +88,8 @@ struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
 struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes);
 
 struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
-/* The summary of a leaf whose summary was `before` until `gone` was removed or replaced. Ignores
- * what replaced it. Reads no more records than needed. */
+/* Returns the summary of a leaf after the record `gone` was removed or replaced, given the summary
+ * `before` that. Ignores a record that replaced it. Reads no more records than needed. */
 struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
                                                     const struct pending_summary *before,
                                                     const struct pending_record *gone);

@@ -119,8 +119,8 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* 
 
 /* ---- retention ---- */
 
-/* An entry is alive until its ID's time plus this span, as a member is until its deadline; forever
- * if 0. Does not remove anything. */
+/* Sets and returns the retention. An entry is alive until the time of its ID plus this span, as a
+ * member is until its deadline; forever if the span is 0. Removes nothing. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
 /* The deadline of the first entry; NEVER without entries or retention. O(1) */

@@ -81,8 +81,8 @@ bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
                         struct stream_id id);
-/* Notes the cursor's position, and returns to it in the same block. `index` is that of the next
- * entry. */
+/* stream_cursor_note notes the cursor's position; stream_cursor_return goes back to it in the same
+ * block. `index` is that of the next entry. */
 struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
 void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
                           uint32_t index);

@@ -14,8 +14,8 @@ struct stream_groups {
     size_t bytes; /* of the groups with all that they own */
 };
 
-/* The consumer of a number. For a free number, the next free one, stored as 2 * number + 1, which
- * is never an address. */
+/* A slot of the table of consumers, by number. A free slot contains 2 * n + 1, which is never an
+ * address, where n is the next free number. */
 union numbered {
     struct stream_consumer *consumer;
     uintptr_t next_free;
