@@ -93,8 +93,9 @@ struct config_context {
      * the journal could not be turned on. */
     bool (*changed)(void *ctx);
     /* Called before any option is set, with the options to set and their values. Returns true if
-     * setting them would wait for a disk or a name server: a thread does that work first, so ask
-     * again when it has ended some (engine/preparing.h). NULL if no option waits. */
+     * setting them would wait for a disk or a name server. A thread then does that work first: ask
+     * again when the thread has finished something (engine/preparing.h). NULL if no option
+     * waits. */
     bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
     /* Called before `changed` to apply the options that were set and may fail (ports, directories).
      * On failure it returns false with the first error in `fault`: restore the old values and call

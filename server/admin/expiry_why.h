@@ -1,5 +1,5 @@
-/* expiry_why: EXPIRY WHY: who set the deadline of a key or member, and what ended it. The page of
- * the metrics port asks the same. */
+/* expiry_why: answers EXPIRY WHY: who set the deadline of a key or member, and what ended it. The
+ * page of the metrics port shows the same answer. */
 #ifndef SERVER_ADMIN_EXPIRY_WHY_H
 #define SERVER_ADMIN_EXPIRY_WHY_H
 
@@ -31,8 +31,8 @@ struct why_question {
     msec now;
 };
 
-/* Receives the answer, one object. `name` is that of the value, and NULL for the whole answer and
- * in a list. */
+/* Receives the answer, which is one object. `name` is a value's name inside an object; NULL for the
+ * whole answer, and inside a list. */
 struct why_sink {
     void (*open)(void *ctx, const char *name, char bracket, size_t count); /* '{' or '[' */
     void (*close)(void *ctx, char bracket);                                /* '}' or ']' */

@@ -10,8 +10,8 @@
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING, LOG_NOTHING };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Path "" is standard output. Call again to reopen the file or switch to another one. Returns false
- * with errno if it can't be opened; the log then stays where it was. */
+/* Opens the log; the path "" means standard output. Call it again to reopen the file or to switch
+ * to another one. If that fails, returns false with errno, and the log stays where it was. */
 bool log_open(const char *path);
 /* True if the log goes to standard output and is read by a program: the systemd journal, or a
  * reader of JSON. */

@@ -53,8 +53,8 @@ void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
-/* Accepts any number, because clients choose it: a span that is too large becomes the longest
- * one. */
+/* Sets the timer. Clients choose the span, so any number is valid: one that is too large becomes
+ * the longest possible span. */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 

@@ -1,5 +1,5 @@
-/* block: how a command asks to block its client. The helpers serve commands that take from the
- * first key with elements among several, and block if no key has any. blocked
+/* block: how a command blocks its client. The helpers are for commands that take elements from the
+ * first of several keys that has any, and block if none has. blocked
  * (server/engine/react/blocked.h) then keeps the client, and unblock (server/engine/unblock.h) runs
  * the command again.
  *

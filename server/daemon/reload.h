@@ -24,10 +24,10 @@ void reload_drop(struct parts *parts);
 /* Would a reload now wait for a disk or a name server? If so, a thread prepares it: ask again in
  * each turn. */
 bool reload_waits(struct parts *parts);
-/* Reads the file and the command line again, as at the start. If they contain errors, logs all
- * errors and changes nothing. Otherwise sets each live option whose value there differs from the
- * last time it was read; an option that CONFIG SET has changed keeps its value until the file's
- * value changes.
+/* Reads the file and the command line again, as at the start. If they contain errors, logs all of
+ * them and changes nothing. Otherwise sets the live options whose values in the file have changed
+ * since it was last read. An option that CONFIG SET has changed thus keeps its value until the
+ * file's value changes.
  *
  * Logs the changed options, and those that need a restart, and notifies the service manager. Do not
  * call it while data is being loaded or a script runs. */

@@ -11,8 +11,8 @@ struct parts;
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
-/* For struct persist_wiring. Loading calls turn_loading often, which runs turns; other long work
- * calls turn_working, which only reports to the service manager. */
+/* Called often during long work (struct persist_wiring): turn_loading while files are loaded, where
+ * it runs turns; turn_working during other work, where it only reports to the service manager. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
 /* For struct scripting: turns inside a long-running script. */

@@ -63,8 +63,9 @@ void journal_free(struct journal *journal); /* without writing anything */
  * that was just created. `id` is the ID that the manifest lists; the next record contains it,
  * unless an earlier one does. Takes ownership of `fd`, unless it fails with an errno. */
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
-/* Notes that the segment continues the one with this end, which is synced, or none if the length is
- * 0. The first record states this, so there is no effect once the segment contains a record. */
+/* Notes which end this segment continues. That end must be synced; a length of 0 means none. The
+ * first record of the segment states it, so the call has no effect once the segment contains a
+ * record. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
 /* Call before journal_close, so that it does not wait for the medium: writes all complete records,

@@ -69,11 +69,12 @@ bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
 void persist_commit(struct persist *persist); /* at the end of the transaction */
 /* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
- * transactions so far, which could not be ended and written in the middle of another one. */
+ * transactions so far, because a record can't be ended and written in the middle of a
+ * transaction. */
 void persist_end_record(struct persist *persist);
-/* PING or PUBLISH can move the stream on without a change of data: writes the position into a
- * record of its own if it is at least this many bytes further than in the last record. No effect
- * while a transaction is open. */
+/* Writes the position in the stream into a record of its own if it is at least this many bytes
+ * further than in the last record: PING or PUBLISH can move the stream on without a change of data.
+ * No effect while a transaction is open. */
 void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
@@ -84,10 +85,11 @@ void persist_second(struct persist *persist); /* about once a second: save point
 /* Is the thread that creates and removes files at work, so that persist_configure and persist_move
  * would wait for it? */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure with this appendonly. If it returns true, persist_configure would
- * wait for the disk, to create a new journal's first file or to sync the end of the journal that is
- * turned off: call it again after files_done. During that sync later changes stay in memory, and
- * their replies wait. They are written if persist_configure does not follow within two turns. */
+/* Call before persist_configure with this appendonly. Returns true if persist_configure would wait
+ * for the disk: to create a new journal's first file, or to sync the end of the journal that is
+ * turned off. Then call it again after files_done. During that sync later changes stay in memory,
+ * and their replies wait. They are written if persist_configure does not follow within two
+ * turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. Returns false if the journal could not be started. */
 bool persist_configure(struct persist *persist);

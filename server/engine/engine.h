@@ -112,7 +112,7 @@ void engine_answered(struct session *session);
 /* Runs a call of an EXEC or a script in the open transaction and the session's database, and counts
  * it in the statistics. */
 void engine_call(struct engine *engine, struct call *call);
-/* Client-side caching: notes that the client may now cache the keys that the call has read. A
+/* Notes for client-side caching that the client may now cache the keys that the call has read. A
  * script's reads are noted for each command that it calls. */
 void engine_note_reads(struct engine *engine, struct call *call);
 

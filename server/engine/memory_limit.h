@@ -14,9 +14,9 @@ size_t memory_limit_uncounted(const struct engine *engine);
 /* Does memory use exceed maxmemory, or lack the system memory? */
 bool memory_limit_exceeded(const struct engine *engine);
 
-/* Must the call be refused for lack of memory? Evicts some keys first. No key is evicted while a
- * script runs, so before a script it records whether the script's commands will lack memory.
- * `flags` are those that multi_flags returns for the call. */
+/* Must the call be refused for lack of memory? Evicts some keys first. While a script runs nothing
+ * is evicted, so before a script it records whether the script's commands will lack memory. `flags`
+ * are those that multi_flags returns for the call. */
 bool memory_limit_refuses(struct engine *engine, const struct call *call, unsigned flags);
 
 /* While engine->evicting, evicts up to `most` keys by maxmemory-policy until memory use is below

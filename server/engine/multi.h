@@ -19,8 +19,8 @@ bool multi_queue(struct session *session, const struct call *call);
 /* Call when a command was refused, so that EXEC fails. No effect without a queue. */
 void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
-/* The flags of the call. For EXEC they are combined with those of the queued calls: a restriction
- * counts if any call has it, a permission (STALE, LOADING) only if all have it. */
+/* Returns the flags of the call. For EXEC they are combined with those of the queued calls: a
+ * restriction counts if any call has it, a permission (STALE, LOADING) only if all calls do. */
 unsigned multi_flags(const struct call *call);
 int multi_count(const struct session *session);    /* -1 without a queue */
 size_t multi_bytes(const struct session *session); /* memory of the queue */

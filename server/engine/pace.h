@@ -42,8 +42,9 @@ struct lag {
 
 struct pace {
     LIST_HEAD(, lag) lags;
-    /* Background work that can wait has run in this turn, so messages sent now may be its own. Some
-     * are sent after it: those of client-side caching by prefixes. */
+    /* Set if background work that can wait has run in this turn: messages sent now may then be
+     * caused by it. Some are sent after the work, such as those of client-side caching by
+     * prefixes. */
     bool publishes;
 };
 

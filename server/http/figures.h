@@ -43,8 +43,8 @@ struct figures_http {
     uint64_t requests, failed_logins;
 };
 
-/* Costs O(databases), and up to 10000 steps for overdue keys and as many for overdue members. While
- * data is being loaded, the second part is 0. */
+/* Reads the figures. O(databases), and up to 10000 steps for overdue keys and as many for overdue
+ * members. While data is being loaded, the fields of the second part are 0. */
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http);
 

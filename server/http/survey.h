@@ -50,14 +50,14 @@ struct surveyed {
     msec paused;     /* the end of its pause; 0 if it is not paused */
     struct delivery_counts counts; /* borrowed; all 0 until a first delivery */
 };
-/* Visits those that exist, in the order of their names; then, as long as metrics-dehydrators-max
- * allows, empty ones whose counts are still kept (drained.h). */
+/* Visits the dehydrators that exist, in the order of their names. Then visits empty ones whose
+ * counts are still kept (drained.h), until metrics-dehydrators-max is reached. */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 
-/* Visits up to SURVEY_LONGEST dehydrators that match the pattern and whose first due element has
- * waited longest. The order is that in which they were found, the longest first; those that wait no
- * more are left out. With `others`, only those that survey_dehydrators does not visit. */
+/* Visits the dehydrators that match the pattern and whose first due element had waited longest when
+ * they were found: up to SURVEY_LONGEST of them, the longest first. Leaves out those in which
+ * nothing is due any more and, with `others`, those that survey_dehydrators visits. */
 enum { SURVEY_LONGEST = 10 };
 void survey_longest(const struct survey *survey, msec now, bool others,
                     void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);

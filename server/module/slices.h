@@ -1,7 +1,7 @@
-/* slices: runs the module's work between two commands of the host: a slice when the host's loop is
- * about to sleep, in this turn or the next. A slice takes at most half a millisecond, unless
- * clients write faster than that can follow. Keeps one timer for the next deadline. Depends on
- * keys/, values/ and policies/. */
+/* slices: runs the module's work between two commands of the host, in slices before the host's loop
+ * sleeps, at least in every second turn. A slice takes at most half a millisecond, or longer if
+ * clients write faster than such slices can follow. Keeps one timer for the next deadline. Depends
+ * on keys/, values/ and policies/. */
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
 

@@ -14,9 +14,10 @@
 
 struct byte_ring;
 
-/* `size` is a power of two, at least four times the longest record. Returns NULL with errno if
- * memory runs out. Like the stacks of threads, the bytes do not count in mem_used. Call both
- * functions in the thread that owns mem.h, while no other thread uses the ring. */
+/* Allocates a ring of `size` bytes: a power of two, at least four times the longest record. Returns
+ * NULL with errno if memory runs out. Like the stacks of threads, the bytes do not count in
+ * mem_used. Call both functions in the thread that owns mem.h, while no other thread uses the
+ * ring. */
 struct byte_ring *byte_ring_new(size_t size);
 void byte_ring_free(struct byte_ring *ring);
 

@@ -56,8 +56,8 @@ struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Call when the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
-/* Does poll report the event now? With POLLRDHUP: has the peer closed its side, so that it can't
- * answer? */
+/* Returns whether poll reports the event at once. POLLRDHUP means that the peer has closed its
+ * side, and will not answer. */
 bool socket_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };

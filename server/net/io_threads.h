@@ -64,8 +64,8 @@ void io_socket_shut(struct io_socket *socket);
 
 /* Call when the owner has read these bytes: more may arrive. */
 void io_socket_read(struct io_socket *socket, size_t len);
-/* Does the owner want bytes? An anonymous owner, who has not logged in, receives fewer at a time,
- * and may write fewer before they are sent. */
+/* Tells the thread whether the owner wants bytes. An anonymous owner, who has not logged in,
+ * receives fewer at a time, and may have fewer unsent. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
 /* Could its handshake continue, except that it must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);

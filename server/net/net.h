@@ -29,8 +29,8 @@
 struct net;
 
 /* Listens on the addresses of `bind` at `port` and `tls-port`, and on the unix socket; or on the
- * sockets that the service manager has passed to the process. Fails if no socket could be opened,
- * or none for an address without a leading '-': returns NULL with the reason in `why`. */
+ * sockets that the service manager has passed to the process. Returns NULL, with the reason in
+ * `why`, if no socket could be opened, or none for one of the addresses without a leading '-'. */
 struct net *net_open(struct loop *loop, const struct conf *conf, struct clients *clients, char *why,
                      size_t why_size);
 /* Call when bind, port or tls-port have changed, with host names that were resolved ahead; others

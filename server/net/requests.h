@@ -1,9 +1,9 @@
-/* requests: the input of one connection: takes bytes, parses them, and runs the requests at the end
- * of the turn, together with those of all other connections. Depends on the parser, the engine,
+/* requests: the input of one connection: receives bytes, parses them, and runs the requests at the
+ * end of the turn, together with those of all other connections. Depends on the parser, the engine,
  * input, limits and lookahead; knows neither sockets nor how replies are sent.
  *
- * Most reads bring complete requests. They stay in a buffer that all connections share until they
- * run; only an incomplete request is copied into the connection's own input. An idle connection
+ * Most reads bring complete requests, which stay in a buffer that all connections share until they
+ * run. Only an incomplete request is copied into the connection's own input. An idle connection
  * therefore stores no input, and most requests are never copied.
  *
  * The requests of a turn run in windows: parse some of all connections, prefetch their keys

@@ -80,8 +80,9 @@ ssize_t transport_write(struct transport *transport, const struct iovec *chunks,
 /* If there is input that poll does not report and the owner takes input, calls `readable` in the
  * next turn. */
 void transport_read_on(struct transport *transport);
-/* Should the transport call `readable`, and `writable` when there is room? A thread does less for
- * an anonymous client, which has not logged in. Calls `lost` if the socket can't be watched. */
+/* Sets whether the transport calls `readable` when there is input, and `writable` when there is
+ * room. A thread keeps fewer bytes for an anonymous client, which has not logged in. Calls `lost`
+ * if the socket can't be watched. */
 void transport_want(struct transport *transport, bool input, bool room, bool anonymous);
 bool transport_waits_for_room(const struct transport *transport);
 /* Has the kernel accepted all bytes that were written? If not, `writable` follows once it has. */

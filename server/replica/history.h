@@ -13,8 +13,8 @@
 
 /* Begins a new stream without earlier ids. Returns false if there are no random numbers. */
 bool history_begin(struct history *history);
-/* Continues under a new id; the old one stays valid for offsets before `offset`. Returns false if
- * there are no random numbers. */
+/* Continues under a new id. The old one stays valid for offsets before `offset`. Returns false if
+ * there are no random numbers for an id. */
 bool history_branch(struct history *history, uint64_t offset);
 /* Adopts a master's id, and forgets earlier streams. */
 void history_adopt(struct history *history, const char *id);

@@ -44,8 +44,8 @@ struct link_wiring {
 struct link *link_new(const struct link_wiring *wiring);
 void link_free(struct link *link);
 
-/* Begins to resolve the name and to connect, over TLS unless `tls` (borrowed while the link exists)
- * is NULL. An error is logged with the peer's name, and leads to LINK_DOWN. */
+/* Begins to resolve the name and to connect; over TLS unless `tls`, which is borrowed while the
+ * link exists, is NULL. An error is logged with the peer's name, and leads to LINK_DOWN. */
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);

@@ -61,11 +61,11 @@ void replica_set_port(struct replica *replica, int64_t port);
  * name contains. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
-/* Call when the replica was sent the offset at which effects begin. */
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
+/* Call when the replica was sent the offset at which effects begin. */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Was this the last offset that it was sent? Always true for replicas that are not servers like
- * this one. */
+/* Has this offset, at which effects begin, been sent to the replica? Always true for replicas that
+ * are not servers like this one, which are never sent it. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* The replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
@@ -74,8 +74,8 @@ void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
-/* Replies to PSYNC id offset (the first byte that the replica needs): +CONTINUE and the stream, or
- * a full copy. */
+/* Replies to PSYNC with +CONTINUE and the stream from `offset` on, the first byte that the replica
+ * needs, or with a full copy. */
 void replica_sync(struct replica *replica, const char *id, uint64_t offset);
 /* Replies to SYNC: a full copy without the line +FULLRESYNC before it. */
 void replica_sync_old(struct replica *replica);

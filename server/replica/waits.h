@@ -1,5 +1,5 @@
-/* waits: clients blocked until enough replicas have acknowledged their writes (WAIT, WAITAOF).
- * Depends on blocked clients, replicas and the journal's position. */
+/* waits: the clients that WAIT and WAITAOF block until enough replicas have acknowledged their
+ * writes. Depends on blocked clients, replicas and the journal's position. */
 #ifndef SERVER_REPLICA_WAITS_H
 #define SERVER_REPLICA_WAITS_H
 

@@ -1,5 +1,5 @@
-/* function_batch: adds either all of its libraries to the data set or none: one for FUNCTION LOAD,
- * any number for FUNCTION RESTORE. Depends on functions and on the store's write path. */
+/* function_batch: adds libraries to the data set, all or none: one for FUNCTION LOAD, any number
+ * for FUNCTION RESTORE. Depends on functions and on the store's write path. */
 #ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
 #define SERVER_SCRIPT_FUNCTION_BATCH_H
 

@@ -7,9 +7,9 @@
 
 #include "server/script/function_table.h"
 
-/* Pushes the function. It adds functions to the library *loading, or fails if that is NULL;
- * `loading` must live as long as the state. Its errors are tables whose `err` is Redis' message. A
- * callback is a reference in Lua's registry. */
+/* Pushes redis.register_function. It adds functions to the library *loading, or raises an error if
+ * that is NULL; `loading` must live as long as the state. Its errors are tables whose `err` is
+ * Redis' message. A callback is a reference in Lua's registry. */
 void function_register_push(lua_State *lua, struct function_library **loading);
 
 #endif

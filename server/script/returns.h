@@ -28,8 +28,9 @@ struct returns {
     size_t count;
 };
 
-/* Finds nothing if the text is not Lua, or is nested too deeply. This is no complete parser: a text
- * that it misreads does not compile with the parentheses; compile it without them then. O(text) */
+/* Finds the returns in a text. This is no complete parser: it finds nothing in a text that is not
+ * Lua or is nested too deeply, and may misread others. A misread text does not compile with the
+ * parentheses; compile it without them then. O(text) */
 void returns_find(struct returns *returns, struct bytes text, bool first_only);
 void returns_drop(struct returns *returns);
 

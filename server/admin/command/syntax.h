@@ -4,9 +4,10 @@
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
- * Words in capitals and the symbols = ~ * $ are tokens, other words are values; [] encloses an
- * optional part, <> a choice separated by |; [words ...] after the same words: they may be
- * repeated. */
+ *     CAPITALS = ~ * $       a token; any other word is a value
+ *     [words]                an optional part
+ *     <words | words>        a choice
+ *     words [words ...]      the same words again, with dots: a part that may be repeated */
 #ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
 #define SERVER_ADMIN_COMMAND_SYNTAX_H
 

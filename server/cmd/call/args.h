@@ -16,9 +16,10 @@ bool arg_is(const struct call *call, int i, const char *word);
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
-/* For options of commands that Redis does not have: errors name the option at argument i, where
- * Redis' commands reply "syntax error". arg_refuse_option replies with the error, whose format has
- * one "%.*s", and returns false; the other replies unless an argument follows. */
+/* For options of commands that Redis does not have: their errors name the option at argument i,
+ * while Redis' commands reply "syntax error". arg_refuse_option replies with the error, whose
+ * format contains one "%.*s", and returns false. arg_has_value replies with an error unless an
+ * argument follows. */
 bool arg_refuse_option(struct call *call, int i, enum error error);
 bool arg_has_value(struct call *call, int i);
 /* The precision to pass to failf if its format prints this argument with "%.*s". */

@@ -3,10 +3,11 @@
  *
  * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
  * receives a struct call: arguments, transaction, output, session. args parses arguments, error
- * lists every error text, command_keys finds the keys of a call, category the ACL categories of a
- * row, slot the slots of a cluster. session.h keeps the state of a client between its commands;
- * saved_call copies a call, for MULTI and blocked clients; role.h and pause.h tell the engine about
- * replication and CLIENT PAUSE. Start here; doc/first-command.md explains how to add a command.
+ * lists every error text, command_keys finds the keys of a call, category computes the ACL
+ * categories of a row, slot the cluster slot of a key. session.h keeps the state of a client
+ * between its commands; saved_call copies a call, for MULTI and blocked clients; role.h and pause.h
+ * tell the engine about replication and CLIENT PAUSE. Start here; doc/first-command.md explains how
+ * to add a command.
  *
  * May use: proto/resp server/base store/. */
 #ifndef SERVER_CMD_CALL_CALL_H
@@ -44,10 +45,11 @@ struct block_request {
     int64_t usec; /* for observe: duration of the first run */
     enum no_answer no_answer;
 
-    /* The index of an argument, the name of a stream's group or a number of elements, or 0. When
-     * this client finds nothing, others with the same command and the same such argument are not
-     * tried, because they would find nothing, either. With 0, all with the same command are not
-     * tried, except that clients that read streams are tried one by one. */
+    /* The index of an argument that says what the client wants: the name of a stream's group, or a
+     * number of elements; or 0. When this client finds nothing, other clients with the same command
+     * and an equal argument are skipped, because they would find nothing either. With 0, all
+     * clients with the same command are skipped, but clients that read streams are tried one by
+     * one. */
     int group;
     /* Run again even if a key is gone or its type changes, to reply with an error; for a prefix,
      * even if a client that blocked earlier has found nothing. */

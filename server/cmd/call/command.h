@@ -71,8 +71,8 @@ struct key_range {
     int first, last, step; /* last < 0 counts from the end; first is 0 without keys */
 };
 
-/* How a call uses a key, named as in COMMAND INFO: one of the first four, then what happens to its
- * value. */
+/* How a call uses a key, named as in COMMAND INFO. One of the first four flags says whether it
+ * reads or writes the key, the others what happens to the value. */
 enum {
     KEY_RO = 1 << 0,
     KEY_RW = 1 << 1,
@@ -181,8 +181,8 @@ struct command {
      * their number, or -1 if the arguments are invalid. command_keys calls it after checking that
      * argc fits the arity. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* The argument that is a prefix of keys, with '*', or 0. The user needs permission for every
-     * key that the prefix may match. */
+    /* The index of the argument that is a prefix of keys, with '*'; or 0. The user needs permission
+     * for every key that the prefix may match. */
     int prefix;
     /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;

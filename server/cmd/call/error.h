@@ -483,8 +483,8 @@ struct call;
 const char *error_text(enum error error); /* the text, or the format */
 void error_reply(struct call *call, enum error error);
 void error_reply_named(struct call *call, enum error error);
-/* These reply with the error. They return false, so that a parser can write `return ok ||
- * fail(...)`, and are inline, so that the compiler sees the false. */
+/* Reply with the error and return false, so that a parser can write `return ok || fail(...)`. They
+ * are inline, so that the compiler knows the result. */
 static inline bool fail(struct call *call, enum error error)
 {
     error_reply(call, error);

@@ -24,8 +24,8 @@ const struct schedule *find_schedule(struct call *call, struct bytes text, struc
 
 /* Finds an element by its id. Returns NULL if there is none, or if entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
-/* Returns the end of a claim that is not acknowledged, for an element that has been claimed
- * `deliveries` times: the end of its lease plus the policy's back-off (NULL for none). */
+/* Returns when an element is due again unless its claim is acknowledged: at the end of the lease,
+ * or later by the policy's back-off (NULL for none) after `deliveries` claims. */
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries);
 /* The policy with a BACKOFF that applies to the key, or NULL. */

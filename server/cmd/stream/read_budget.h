@@ -20,8 +20,8 @@ void budget_begin(struct read_budget *budget, struct bytes key);
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* As budget_take, for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
-/* Takes the `count` entries after `after`, which must exist; returns how many the budget allowed.
- */
+/* Takes the `count` entries after `after` out of the budget; they must exist. Returns how many of
+ * them the budget allowed. */
 size_t budget_take_after(struct read_budget *budget, const struct stream *stream,
                          struct stream_id after, size_t count);
 

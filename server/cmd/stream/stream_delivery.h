@@ -1,4 +1,4 @@
-/* stream_delivery: gives entries of a stream to a consumer of a group: new ones, its pending
+/* stream_delivery: delivers entries of a stream to a consumer of a group: new ones, its own pending
  * ones again, and those that other consumers have left idle. */
 #ifndef SERVER_CMD_STREAM_STREAM_DELIVERY_H
 #define SERVER_CMD_STREAM_STREAM_DELIVERY_H

@@ -15,9 +15,9 @@ struct idmp {
 
 /* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known);
-/* Call when all options are parsed. `by_time`: the ID is "*". `complete`: the ID is "ms-seq", which
- * only a replay may use: Redis sends it to replicas, and writes it into files, for an entry that it
- * has added. `fields` is the argument of the first name. */
+/* Call when all options are parsed. `by_time` says that the ID is "*". `complete` says that it is
+ * "ms-seq", which only a replay may use: in its files and to its replicas, Redis writes the ID
+ * under which it added the entry. `fields` is the argument of the first name. */
 bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
 /* Has the producer sent this entry before? If so, replies with the entry's ID and counts the
  * repetition. */

@@ -62,10 +62,10 @@ static inline bool effect_brief_has(const struct effect *effect)
     }
 }
 
-/* Prints an effect which effect_brief_has and whose texts have at most EFFECT_BRIEF_TEXTS_MAX bytes
- * in total. `to` must have room for these bytes and EFFECT_BRIEF_HEAD more. Returns the length.
- * `last` is the key of the effect printed before this one, without data if there was none; it
- * becomes the key of this effect. */
+/* Prints an effect for which effect_brief_has is true, and whose texts have at most
+ * EFFECT_BRIEF_TEXTS_MAX bytes in total. `to` must have room for these bytes and EFFECT_BRIEF_HEAD
+ * more. Returns the length. `last` is the key of the effect printed before this one, without data
+ * if there was none; it becomes the key of this effect. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)

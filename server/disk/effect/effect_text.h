@@ -66,8 +66,8 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
 /* Ends the run: call it at the end of a record, and before anyone else appends to `out` or consumes
  * it. Otherwise a further effect would take back the run's command. */
 void effect_writer_end(struct effect_writer *writer);
-/* As effect_writer_end, when another record follows, which must name its keys anew. Only for a
- * writer with brief effects. */
+/* As effect_writer_end, when another record follows: that one must contain its keys again. Only for
+ * a writer with brief effects. */
 void effect_writer_end_record(struct effect_writer *writer);
 /* A shortcut that writes the command of an effect to `to` and returns its length. Returns 0 and
  * writes nothing if the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could

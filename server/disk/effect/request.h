@@ -15,8 +15,8 @@
 
 #include "store/base/bytes.h"
 
-/* More than Redis reads from a file of its own: a client may send more arguments, and each field of
- * a stream's entry is one. */
+/* More arguments than Redis reads from its own files. A client may send more than those, and each
+ * name and value of a stream's entry is an argument. */
 enum { REQUEST_ARGS_MAX = 1 << 30 };
 
 struct request {

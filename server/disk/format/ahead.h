@@ -56,12 +56,12 @@ enum ahead_got {
     AHEAD_LACKS_BLOCK, /* all blocks are parsed, so give another one */
     AHEAD_NOT_YET,
 };
-/* The same for a copy, whose receiver has other work: waits until this instant of CLOCK_MONOTONIC
- * at most. */
+/* As ahead_next, for a copy, whose receiver has other work: waits at most until this instant of
+ * CLOCK_MONOTONIC. */
 enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
-/* The place for the next block of a copy, with its header (block.h). NULL while all places are in
- * use: take a part. */
+/* Returns room for the next block of a copy, including the block's header (block.h). NULL while all
+ * rooms are in use: take a part first. */
 char *ahead_block(struct ahead *ahead);
 /* Gives the thread the block that is there now. `end` is its end in the copy. */
 void ahead_give(struct ahead *ahead, uint64_t end);

@@ -44,8 +44,8 @@ struct replay {
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
     uint64_t ahead_from;          /* smaller files are read without it. At first 1 MiB */
-    /* Tables are allocated ahead for at most this many elements. At first a million, which takes 10
-     * ms, during which the clients of a replica that loads a copy wait. */
+    /* Tables are allocated ahead for at most this many elements. It starts at a million: allocating
+     * for these takes 10 ms, for which the clients of a replica that loads a copy wait. */
     uint64_t expects_most;
 
     /* private */

@@ -56,7 +56,8 @@ void acl_commands_allow_all(struct acl_selector *selector);
 void acl_commands_deny_all(struct acl_selector *selector);
 
 /* Append the words that would make this selector from a new one: "~a* %R~b &ch* -@all +get". With
- * `resets`, "resetchannels" comes before the channels, as needed in lists of users. */
+ * `resets`, "resetchannels" precedes the channels, because a new user may have all of them
+ * (acl-pubsub-default). */
 void acl_selector_describe_keys(const struct acl_selector *selector, struct outbuf *to);
 void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,
                                     struct outbuf *to);

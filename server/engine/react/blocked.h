@@ -101,8 +101,8 @@ bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
  * `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Call when the key holds nothing for the command of this try. Skips other clients that want the
- * same until the key is ready again: at `again`, or earlier through an effect; with 0 or NEVER,
- * only through an effect. */
+ * same, until the key is ready again: at the instant `again`, or earlier through an effect. If
+ * `again` is 0 or NEVER, only an effect makes the key ready. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */

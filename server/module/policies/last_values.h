@@ -36,8 +36,8 @@ struct last_value {
     char bytes[]; /* the name, then each part after its length */
 };
 
-/* Returns the part at *position, and sets that to the next. Start with 0; call it at most `parts`
- * times. */
+/* Returns the part at *position and moves *position to the next one. Start with 0, and call it at
+ * most `parts` times. */
 struct bytes last_value_next(const struct last_value *value, size_t *position);
 
 struct last_values {

@@ -31,9 +31,10 @@ void tls_close(struct tls_connection *conn);
  * signature, which takes from 30 us to some milliseconds, depending on the key. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
-/* Like recv and send, for after the handshake: -1 with EAGAIN, or with EPROTO if the connection has
- * failed (tls_fault); 0 bytes read at the end. tls_write sends about 256 KiB at most. After a
- * partial write, the next call must begin with the unsent bytes and may add more. */
+/* Like recv and send, for use after the handshake. Return -1 with EAGAIN, or with EPROTO if the
+ * connection has failed (tls_fault); tls_read returns 0 at the end. tls_write sends about 256 KiB
+ * at most. After a partial write, the next call must begin with the unsent bytes and may add
+ * more. */
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size);
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count);
 /* Has OpenSSL buffered input that poll does not report? */

@@ -36,10 +36,11 @@ struct interpreter {
  * C's stack. A script may use this much of it, or a quarter of `ulimit -s` if that is less. */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
-/* About 50 us of simple instructions. Most functions and operators take time in proportion to their
- * operands, so the more bytes there are in large blocks, the more often the hook is called: after
- * each instruction at 64 MiB, whichever script created them, because a function can keep them for
- * its next call. Functions that take longer than that call interpreter_spend. */
+/* The number of instructions between two calls of on_steps: about 50 us if they are simple. Most
+ * functions and operators take time in proportion to their operands, so the hook is called more
+ * often the more bytes there are in large blocks: after each instruction at 64 MiB. It does not
+ * matter which script created the blocks, because a function can keep them for its next call. A
+ * function that takes longer than that calls interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
