@@ -14,8 +14,10 @@ struct blocked *blocked_new(void)
 {
     struct blocked *blocked = mem_zalloc(sizeof(*blocked));
     TAILQ_INIT(&blocked->ready);
+    agenda_init(&blocked->turns);
     agenda_init(&blocked->wakes);
     agenda_init(&blocked->deadlines);
+    blocked->changes = 1;
     return blocked;
 }
 
@@ -28,6 +30,7 @@ void blocked_free(struct blocked *blocked)
     }
     mem_free(blocked->tables);
     mem_free(blocked->prefixes);
+    agenda_drop(&blocked->turns);
     agenda_drop(&blocked->wakes);
     agenda_drop(&blocked->deadlines);
     mem_free(blocked);
@@ -72,7 +75,7 @@ static void forget_client(struct session *session)
         if (blocked->next == queued) blocked->next = TAILQ_NEXT(queued, of_key);
         TAILQ_REMOVE(&queue->clients, queued, of_key);
         if (!TAILQ_EMPTY(&queue->clients)) continue;
-        if (queue->ready) TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
+        blocked_leave_ready(blocked, queue);
         agenda_cancel(&blocked->wakes, &queue->wake);
         dict_remove(blocked_table_of(blocked, queue), blocked_queue_key(queue));
         mem_free(queue);
@@ -114,6 +117,7 @@ static void join_queue(struct blocked_client *client, struct bytes key, bool is_
             (struct key_queue){ .row = row, .db = db, .is_prefix = is_prefix, .key_len = key.len };
         TAILQ_INIT(&queue->clients);
         deadline_init(&queue->wake);
+        deadline_init(&queue->turn);
         if (key.len > 0) memcpy(queue->key, key.data, key.len);
         dict_add(table, queue);
     }
@@ -123,6 +127,7 @@ static void join_queue(struct blocked_client *client, struct bytes key, bool is_
     *queued = (struct queued_client){ .queue = queue, .client = client };
     TAILQ_INSERT_TAIL(&queue->clients, queued, of_key);
     if (queue->row != row) queue->row = NULL;
+    if (queue->ready) blocked_arm_turn(client->all, queue);
     blocked_wake_queue(client->all, queue, again);
 }
 
@@ -209,10 +214,10 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
            bytes_equal(a->call->argv[a->group], b->call->argv[b->group]);
 }
 
-/* Has a client found nothing under this prefix, in the turn of the current key? */
+/* Has a client found nothing under this prefix, and no queue become ready since? */
 static bool has_nothing(const struct blocked *blocked, const struct key_queue *queue)
 {
-    return queue->is_prefix && queue->nothing_since == blocked->turn;
+    return queue->is_prefix && queue->nothing_since == blocked->changes;
 }
 
 /* Skips clients whose command has already found nothing in this key or under this prefix, and those
@@ -259,27 +264,17 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     return first;
 }
 
-/* The first client of a ready queue that has not been tried in vain. */
-static struct queued_client *first_untried(const struct key_queue *queue)
-{
-    struct queued_client *queued = TAILQ_FIRST(&queue->clients);
-    while (queued != NULL && queued->client->arrival < queue->resumes_at)
-        queued = TAILQ_NEXT(queued, of_key);
-    return queued;
-}
-
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
 {
     find_next(blocked);
     while (blocked->next == NULL) {
-        struct key_queue *queue = TAILQ_FIRST(&blocked->ready);
+        struct key_queue *queue = blocked_first_ready(blocked);
         if (queue == NULL) return false;
-        TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
-        queue->ready = false; /* before its clients run, which may make it ready again */
+        /* Before its clients run, which may make it ready again. */
+        blocked_leave_ready(blocked, queue);
         blocked->for_claims = queue->for_claims;
         blocked->skipped_count = 0;
-        blocked->turn++;
-        blocked->next = first_untried(queue);
+        blocked->next = blocked_first_untried(queue);
         find_next(blocked);
     }
     const struct queued_client *queued = blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;
@@ -314,26 +309,19 @@ static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, 
 {
     struct key_queue *queue = blocked_find_prefix(blocked, try->db, try->key);
     ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
-    if (!try->or_gone) queue->nothing_since = blocked->turn;
+    if (!try->or_gone) queue->nothing_since = blocked->changes;
     blocked_wake_queue(blocked, queue, again);
 }
 
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
-    const struct blocked_client *client = try->session->blocked;
-    const struct key_queue *queue;
-    TAILQ_FOREACH(queue, &blocked->ready, by_readiness)
-    {
-        if (queue->is_prefix || queue->db != try->db) continue;
-        if (!bytes_begin_with(blocked_queue_key(queue), try->key)) continue;
-        const struct queued_client *queued = first_untried(queue);
-        while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
-            queued = TAILQ_NEXT(queued, of_key);
-        if (queued != NULL && queued->client->arrival < client->arrival) break;
+    if (!blocked_has_earlier(blocked, try->session->blocked->arrival)) return false;
+    const struct queued_client *next = blocked->next;
+    if (next != NULL && !next->queue->ready) {
+        next->queue->for_claims = blocked->for_claims;
+        blocked_join_ready(blocked, next->queue, next->client->arrival);
     }
-    if (queue == NULL) return false;
-    if (blocked->next != NULL) blocked_resume(blocked, blocked->next);
-    blocked_ready_prefix(blocked, try->db, try->key);
+    blocked_join_ready(blocked, blocked_find_prefix(blocked, try->db, try->key), 0);
     blocked_skip_key(blocked);
     return true;
 }

@@ -2,9 +2,9 @@
  * become ready. Stores a copy of each client's command; unblock.h runs it again.
  *
  * Blocking a client changes no data. Effects make keys ready, in order. Serving goes through the
- * ready keys in this order, and through the clients of each key in the order in which they blocked,
- * until no key is ready. An effect on a key that no client waits for costs one table look-up, and
- * nothing while no client is blocked.
+ * ready keys in this order (dehydrators: see blocked_state.h), and through the clients of each key
+ * in the order in which they blocked, until no key is ready. An effect on a key that no client
+ * waits for costs one table look-up, and nothing while no client is blocked.
  *
  * A key can also become ready at a time, when an element in it falls due. Each key keeps the
  * earliest time that its clients asked for, until it has passed. If the element is removed
@@ -94,8 +94,9 @@ struct blocked_try {
 bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
 /* Call when nothing more is left at the key of the last try: skips the key's other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* Call before trying a client of a prefix. Returns true if a client that blocked earlier waits for
- * a ready key under the prefix: that key has its turn first, and the try is repeated later. */
+/* Call before trying a client of a prefix. Returns true if a client of a dehydrator that blocked
+ * earlier has not been tried: its key has its turn first, and the try is repeated later. O(log n)
+ */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
 /* Call when the key of the last try is missing: skips those of its other clients that did not set
  * `or_gone`. */

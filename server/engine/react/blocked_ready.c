@@ -7,22 +7,85 @@
 #include "store/base/ensure.h"
 #include "store/txn/effect_row.h"
 
+/* ---- ready queues ---------------------------------------------------------------------------- */
+
+struct queued_client *blocked_first_untried(const struct key_queue *queue)
+{
+    struct queued_client *queued = TAILQ_FIRST(&queue->clients);
+    while (queued != NULL && queued->client->arrival < queue->resumes_at)
+        queued = TAILQ_NEXT(queued, of_key);
+    return queued;
+}
+
+void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
+{
+    const struct queued_client *queued = NULL;
+    if (blocked->by_type[TYPE_DEHYDRATOR] > 0) queued = blocked_first_untried(queue);
+    while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
+        queued = queue->row == NULL ? TAILQ_NEXT(queued, of_key) : NULL;
+    if (queued == NULL) {
+        agenda_cancel(&blocked->turns, &queue->turn);
+        return;
+    }
+    msec arrival = (msec)queued->client->arrival;
+    bool is_armed = deadline_armed(&queue->turn);
+    if (!is_armed || agenda_at(&blocked->turns, &queue->turn) != arrival)
+        agenda_move(&blocked->turns, &queue->turn, arrival);
+}
+
+void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival)
+{
+    queue->resumes_at = arrival;
+    if (!queue->ready) TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
+    queue->ready = true;
+    blocked_arm_turn(blocked, queue);
+}
+
+void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue)
+{
+    if (!queue->ready) return;
+    queue->ready = false;
+    TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
+    agenda_cancel(&blocked->turns, &queue->turn);
+}
+
+static struct key_queue *queue_of_turn(struct deadline *turn)
+{
+    return (struct key_queue *)(void *)((char *)turn - offsetof(struct key_queue, turn));
+}
+
+/* The first of `turns`, or NULL. Clients that have left may have moved it to a later turn. */
+static struct key_queue *first_of_turns(struct blocked *blocked)
+{
+    struct deadline *turn;
+    while ((turn = agenda_first(&blocked->turns)) != NULL) {
+        msec before = agenda_next(&blocked->turns);
+        blocked_arm_turn(blocked, queue_of_turn(turn));
+        if (deadline_armed(turn) && agenda_at(&blocked->turns, turn) == before)
+            return queue_of_turn(turn);
+    }
+    return NULL;
+}
+
+struct key_queue *blocked_first_ready(struct blocked *blocked)
+{
+    struct key_queue *queue = blocked->of_prefix > 0 ? first_of_turns(blocked) : NULL;
+    return queue != NULL ? queue : TAILQ_FIRST(&blocked->ready);
+}
+
+bool blocked_has_earlier(struct blocked *blocked, uint64_t arrival)
+{
+    return first_of_turns(blocked) != NULL &&
+           instant_due(agenda_next(&blocked->turns), (msec)arrival - 1);
+}
+
 /* ---- by an effect ---------------------------------------------------------------------------- */
 
 static void make_ready(struct blocked *blocked, struct key_queue *queue, bool for_claims)
 {
     if (!queue->ready || !for_claims) queue->for_claims = for_claims;
-    queue->resumes_at = 0;
-    if (queue->ready) return;
-    queue->ready = true;
-    TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
-}
-
-void blocked_resume(struct blocked *blocked, const struct queued_client *next)
-{
-    if (next->queue->ready) return; /* for all its clients */
-    make_ready(blocked, next->queue, blocked->for_claims);
-    next->queue->resumes_at = next->client->arrival;
+    blocked->changes++;
+    blocked_join_ready(blocked, queue, 0);
 }
 
 /* The database's table of keys that clients wait for, or NULL if it is empty. */
@@ -199,7 +262,7 @@ void blocked_ready_type(struct blocked *blocked, enum type type)
 /* ---- checking -------------------------------------------------------------------------------- */
 
 struct tally {
-    size_t ready, armed; /* queues */
+    size_t ready, armed, turns; /* queues */
 };
 
 static void check_queue(const struct blocked *blocked, const struct key_queue *queue,
@@ -220,6 +283,10 @@ static void check_queue(const struct blocked *blocked, const struct key_queue *q
                "%s is blocked, not %s", client->call->command.row->name, queue->row->name);
     }
     tally->ready += queue->ready;
+    if (deadline_armed(&queue->turn)) {
+        ensure(queue->ready, "a queue has a turn and is not ready");
+        tally->turns++;
+    }
     if (!deadline_armed(&queue->wake)) return;
     tally->armed++;
     msec at = agenda_at(&blocked->wakes, &queue->wake);
@@ -247,6 +314,9 @@ void blocked_check(const struct blocked *blocked)
     queued++;
     ensure(tally.ready == queued, "%zu keys are marked ready, %zu are in the queue", tally.ready,
            queued);
+    agenda_check(&blocked->turns);
+    ensure(agenda_count(&blocked->turns) == tally.turns, "%u turns of %zu queues",
+           agenda_count(&blocked->turns), tally.turns);
     agenda_check(&blocked->wakes);
     agenda_check(&blocked->deadlines);
     ensure(agenda_count(&blocked->wakes) == tally.armed, "%u instants of %zu keys",

@@ -15,10 +15,15 @@
  * dehydrator or prefix is tried, clients of overlapping prefixes are tried that blocked earlier.
  * When a key under a prefix becomes ready, the clients of the key do so before those of the prefix.
  *
- * To keep that order, a client of a prefix lets another ready key go first if an earlier client
- * there has not been tried yet (blocked_defers). The current queue then becomes ready again and
- * resumes where it was. This ends: of all ready keys, the one whose first untried client arrived
- * first never waits for another key, so each round of turns tries that client. */
+ * To keep that order while a client waits for a prefix, the ready queues with clients of
+ * dehydrators are served by the arrival of their first untried client, before all other queues. A
+ * client of a prefix lets the first of these queues go first if that queue's client arrived earlier
+ * (blocked_defers). The current queue then becomes ready again and resumes where it was. This ends:
+ * the client that arrived first never defers.
+ *
+ * A prefix that held nothing is not tried again before another queue becomes ready, so a policy
+ * that makes n keys ready costs O(n log n), even if clients of prefixes arrived before those of the
+ * keys. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 
@@ -36,10 +41,11 @@ struct key_queue {
     TAILQ_ENTRY(key_queue) by_readiness;
     struct queued_clients clients;
     struct deadline wake;      /* idle: only effects make it ready */
+    struct deadline turn;      /* in `turns`; idle unless ready */
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
     bool is_prefix;         /* `key` is a prefix of keys */
-    uint64_t nothing_since; /* the turn in which a client of this prefix found nothing */
+    uint64_t nothing_since; /* `changes` when a client of this prefix found nothing */
     uint64_t resumes_at;    /* since it became ready, all earlier arrivals have been tried */
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
@@ -76,6 +82,9 @@ struct blocked {
     struct dict *prefixes; /* the same for prefixes of keys */
     unsigned table_count;
     TAILQ_HEAD(, key_queue) ready;
+    /* The ready queues with clients of dehydrators, at the arrival of the first untried client, or
+     * earlier if clients have left. */
+    struct agenda turns;
     struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
     bool for_claims;            /* as in the key_queue of `next` */
     /* Clients for which the current key holds nothing; others that want the same are skipped. */
@@ -88,7 +97,7 @@ struct blocked {
     size_t or_gone, or_claims;  /* clients with these flags */
     size_t of_prefix;           /* clients that wait for a prefix */
     uint64_t arrivals;
-    uint64_t turn; /* number of ready keys served so far */
+    uint64_t changes; /* how often an effect or an instant has made a queue ready, plus 1 */
 };
 
 static inline struct bytes blocked_queue_key(const void *element)
@@ -108,8 +117,17 @@ struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db
                                       struct bytes prefix); /* or NULL */
 /* The clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
-/* Makes the queue of this client ready again, for this client and those after it. */
-void blocked_resume(struct blocked *blocked, const struct queued_client *next);
+/* Makes the queue ready for its clients from this arrival on. */
+void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival);
+void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue);
+/* Call when a client has joined a ready queue. */
+void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue);
+/* The ready queue to serve next, or NULL. */
+struct key_queue *blocked_first_ready(struct blocked *blocked);
+/* The first client of a ready queue that has not been tried, or NULL. */
+struct queued_client *blocked_first_untried(const struct key_queue *queue);
+/* Does a ready queue have an untried client of a dehydrator that arrived before this arrival? */
+bool blocked_has_earlier(struct blocked *blocked, uint64_t arrival);
 /* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */
 void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at);
 

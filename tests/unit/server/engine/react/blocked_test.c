@@ -95,6 +95,41 @@ START_TEST(an_emptied_key_skips_its_other_clients)
 }
 END_TEST
 
+/* Clients of `count` keys and of as many prefixes block alternately. Every key becomes ready, and
+ * nothing may be claimed. Returns how many clients are tried or put off. */
+static size_t tries_of_keys_and_prefixes(int count, struct caller *waiting)
+{
+    struct blocked_try try;
+    char line[128];
+    size_t tries = 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(line, sizeof(line), "REDE.FAIRCLAIM %.*s* 1000 BLOCK 0", i,
+                 "qqqqqqqqqqqqqqqqqqqq");
+        caller_init(&waiting[2 * i]);
+        ask(&waiting[2 * i], line);
+        snprintf(line, sizeof(line), "REDE.CLAIM qqqqqqqqqqqqqqqqqqqq%d 1000 BLOCK 0", i);
+        caller_init(&waiting[2 * i + 1]);
+        ask(&waiting[2 * i + 1], line);
+    }
+    blocked_ready_type(blocked, TYPE_DEHYDRATOR);
+    for (; blocked_next_try(blocked, &try); tries++) {
+        blocked_check(blocked);
+        if (try.is_prefix && blocked_defers(blocked, &try)) continue;
+        blocked_skip_command(blocked, &try, NEVER);
+    }
+    return tries;
+}
+
+START_TEST(each_client_is_tried_once_when_all_keys_become_ready)
+{
+    enum { COUNT = 20 };
+    struct caller waiting[2 * COUNT];
+    ck_assert_uint_eq(tries_of_keys_and_prefixes(COUNT, waiting), 2 * COUNT);
+    for (int i = 0; i < 2 * COUNT; i++)
+        caller_drop(&waiting[i], engine.watch, pubsub);
+}
+END_TEST
+
 /* ---- keys that become ready at an instant ---------------------------------------------------- */
 
 /* The first turn finds nothing at its key before this instant. */
@@ -355,6 +390,7 @@ Suite *test_suite(void)
         a_key_named_twice_gives_one_turn,
         a_client_that_leaves_during_serving_gets_no_turn,
         an_emptied_key_skips_its_other_clients,
+        each_client_is_tried_once_when_all_keys_become_ready,
         a_failed_turn_skips_other_clients_with_the_same_command,
         keys_become_ready_in_order_of_their_times,
         setting_the_clock_does_not_change_timeouts,
