@@ -6,9 +6,9 @@ enum {
     ALIVE_TRIES = 100,   /* of keyspace_random_alive, if expired keys are not hidden */
 };
 
-/* The first candidates are the first keys of the kinds whose nodes are armed at their own deadline
- * or earlier. A node is due no later than its key's own deadline. Once the walk over the other kind
- * reaches the best deadline found so far, no later node can therefore have an earlier one. */
+/* Compares the first keys of three agendas, then walks the fourth, whose nodes are armed at
+ * deadlines inside. A node is due no later than its key's own deadline. Once the walk reaches the
+ * best deadline found so far, no later node can therefore have an earlier one. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
     static const enum key_kind kinds[] = { KEY_OWN_FIRST, KEY_GONE, KEY_PARTLY };

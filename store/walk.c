@@ -74,8 +74,8 @@ static void walk_remembered(void *to, struct bytes id, msec until)
     visit_effect(to, (struct effect){ .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until });
 }
 
-/* Remembered ids come first, because an id may be remembered and belong to an element as well: dead
- * letters and logs push without asking. */
+/* Remembered ids come first, because an element's id may be remembered too: dead letters and expiry
+ * logs push elements even if their ids are remembered. */
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
 {
     struct dehydrator_walk walk;

@@ -427,8 +427,11 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- LZF ---- */
 
-/* A stream consists of two kinds of instruction. 000lllll: l + 1 literal bytes follow. lllooooo
- * oooooooo: copy l + 2 bytes from o + 1 bytes ago; l = 7 adds a byte between the two. */
+/* LZF: a stream consists of two kinds of instruction.
+ *
+ *     000lllll            l + 1 literal bytes follow
+ *     lllooooo oooooooo   copy l + 2 bytes from o + 1 bytes ago; l = 7 adds a byte between the two
+ */
 
 enum { LITERAL_BELOW = 32, LONG_REFERENCE = 7 };
 

@@ -19,8 +19,8 @@ static __attribute__((noinline)) uint64_t read_counter(void)
     return __builtin_ia32_rdtsc();
 }
 
-/* May the process use the instruction? If the kernel forbids it, it ends the process with SIGSEGV.
- * A kernel that can't tell does not forbid it. */
+/* May the process use the instruction? A kernel that forbids it ends the process with SIGSEGV. A
+ * kernel that can't answer does not forbid it. */
 static bool may_read_counter(void)
 {
     int how = PR_TSC_ENABLE;

@@ -25,10 +25,10 @@ struct page_thread {
     atomic_bool stop;
 };
 
-/* One write maps the whole huge page. Or-ing 0 changes nothing that the main thread may have
- * written meanwhile. By C's rules its plain stores make this a race, hence the attribute, but the
- * processor lets no store get lost between the read and the write of an atomic access. Linux before
- * 5.14 offers no call for this (MADV_POPULATE_WRITE). */
+/* One write maps the whole huge page. The write is an atomic OR with 0: it changes nothing, not
+ * even what the main thread writes at the same time, because no store gets lost between the read
+ * and the write of an atomic access. By C's rules the main thread's plain stores still make this a
+ * race, hence the attribute. Linux before 5.14 offers no call for this (MADV_POPULATE_WRITE). */
 __attribute__((no_sanitize("thread"))) static void touch(unsigned char *at)
 {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);

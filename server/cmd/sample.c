@@ -4,8 +4,8 @@
 #include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
-/* A sample of at least 1/3 of the elements is chosen in one walk over all of them. A smaller one is
- * drawn, because few draws then repeat an element. */
+/* If a sample has at least 1/3 of the elements, one walk over all of them chooses it. A smaller
+ * sample is drawn one element at a time, because few draws then repeat an element. */
 enum { DENSE_PART = 3, VIEW_PART = 8 };
 
 struct sampling {

@@ -122,8 +122,8 @@ static const struct stream_position *position_of_data(void *ctx)
     return parts->replication != NULL ? replication_position(parts->replication) : NULL;
 }
 
-/* After a restore, grants, claims and acknowledgements since the snapshot are unknown, even if that
- * was written after a clean stop. */
+/* A restore loses the grants, claims and acknowledgements made since the snapshot, even if the
+ * snapshot was written after a clean stop. */
 static bool on_restored(void *ctx)
 {
     struct parts *parts = ctx;
@@ -344,9 +344,9 @@ bool wiring_make(struct parts *parts)
         txn_commit(&txn);
     }
 
-    /* After an unclean end, clients may hold leases that were granted but not recorded. The first
-     * grant of a run is always recorded, so without a token there was none. Without a journal the
-     * end of the last run is unknown. */
+    /* After an unclean end, clients may hold leases that were granted but not recorded. If there is
+     * no token, no lease was granted, because the first grant of a run is always recorded. Without
+     * a journal nobody knows how the last run ended. */
     const struct tokens *tokens = &parts->store->tokens;
     bool clean = tokens->closed && persist_listens(parts->persist);
     if (parts->engine.role.replica || tokens->last == 0 || clean) return true;

@@ -115,8 +115,8 @@ static void run_call(struct engine *engine, struct call *call)
     struct observer *observer = engine->observer;
     unsigned flags = call->command.row->flags;
     struct txn *txn = call->txn;
-    /* On a replica, only commands that write remove expired data; otherwise the master sends the
-     * removals. */
+    /* On a replica, only commands that write remove expired data; all other removals come from the
+     * master. */
     txn->on_replica = engine->role.replica;
     txn->no_purge = engine->role.replica && !(flags & WRITE);
     txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&
@@ -135,9 +135,10 @@ void engine_call(struct engine *engine, struct call *call)
     run_call(engine, call);
 }
 
-/* Blocks a call that found nothing; but not if a message about an expired key has closed its
- * session, because an element served to it would be lost. A call for a prefix may have changed keys
- * under it, by moving dead elements, before its client was in the queue to be made ready. */
+/* Blocks a call that found nothing. If a message about an expired key has closed the call's
+ * session, does not block it, because an element served to that session would be lost. A call for a
+ * prefix may have moved dead elements, and so changed keys under the prefix before its client
+ * waited for them; fair_begin_wait makes up for that. */
 static void block_caller(struct engine *engine, struct call *call)
 {
     if (session_is_over(call->session)) {

@@ -1,6 +1,6 @@
 /* byte_ring: see byte_ring.h. Positions count bytes since the beginning and never wrap. They are
  * exchanged with sequential consistency: a thread that publishes, and then checks whether the other
- * one sleeps, must not miss that it has just fallen asleep. */
+ * one sleeps, must not miss that the other one has just fallen asleep. */
 #include "server/net/byte_ring.h"
 
 #include <stdatomic.h>

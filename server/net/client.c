@@ -585,8 +585,8 @@ static void send_output(struct client *client)
     const struct client_source *source = client->source;
     bool blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    /* Ask even if it is blocked, because a thread that took everything reports room only on
-     * request. */
+    /* Ask even if `blocked` is set: a thread that took everything reports room only after this
+     * question. */
     if (blocked || client->session.state == SESSION_CLOSING)
         blocked |= !transport_is_flushed(&client->transport);
     if (!limits_note_sent(&client->limits, blocked)) return;

@@ -63,10 +63,10 @@ static void cmd_psync(struct call *call)
     bool follows = replication_report(replication).follows;
     const struct replica *replica = call->session->replica;
     bool is_ours = replica != NULL && replica_is_ours(replica);
-    /* A replica that is promoted leaps from the largest token that it knows (store/tokens.h). The
-     * master's first leap must therefore not be among what the replica has not received yet,
-     * because its clock may be behind the master's. REPLCONF can't do this, because it changes data
-     * and REPLCONF also runs while a script does. */
+    /* A promoted replica leaps from the largest token that it knows (store/tokens.h). Its clock may
+     * be behind the master's, so it must have received the master's first leap. The master
+     * therefore leaps here, before the stream begins. REPLCONF can't do this, because a leap
+     * changes data, and REPLCONF also runs while a script does. */
     if (is_ours && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;

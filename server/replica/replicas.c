@@ -252,8 +252,8 @@ void replicas_turn(struct replicas *all)
     struct backlog *backlog = all->w.backlog;
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
-    /* The effects of one command can exceed the limit, where Redis sends the command itself
-     * (BITOP). A full copy would not be smaller, so a replica may lag by one such burst. */
+    /* The effects of one command can exceed the hard limit, while Redis sends the short command
+     * itself (BITOP). A full copy would not be smaller, so a replica may lag by one such burst. */
     uint64_t hard = hard_limit(all->w.conf);
     if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
         all->burst_from = all->turned_at;
@@ -369,8 +369,8 @@ static bool has_applied(const struct replica *replica, uint64_t offset)
     return replica->applied >= offset;
 }
 
-/* A write from before the stream has offset 0. It is in the copy, whose base a replica has on disk
- * when it reports any synced byte. */
+/* A write from before the stream has offset 0. It is in the full copy, and a replica that reports
+ * any synced byte has a base of that copy on disk. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
 {
     return replica->synced > 0 && replica->synced >= offset;

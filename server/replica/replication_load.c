@@ -127,9 +127,10 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     link_copy_done(r->link);
     replication_update_role(r);
 
-    /* A Redis server begins the stream when it is acknowledged that the copy is loaded, but ignores
-     * acknowledgements before it has noticed that the child that wrote the copy has ended. So
-     * repeat it until the stream begins, less often each time; replication_second continues. */
+    /* A Redis server begins the stream when the replica acknowledges that it has loaded the copy.
+     * But the server ignores acknowledgements until it has noticed the end of the child that wrote
+     * the copy. So repeat the acknowledgement until the stream begins, less often each time;
+     * replication_second continues. */
     replication_acknowledge(r);
     r->copy_end = backlog_end(r->backlog);
     r->ack_msec = 1;

@@ -198,8 +198,9 @@ static int getmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* The hook raises the error that stops a script. Lua calls no hook until the error has left this
- * one, and the handler of xpcall runs before that: a loop in it could not be stopped. */
+/* The hook raises the error that stops a script. Until that error has left the hook, Lua calls no
+ * other hook. The handler of xpcall runs before that, and a loop in it could not be stopped, so it
+ * is not called. */
 static int handle_unless_hurried(lua_State *lua)
 {
     if (interpreter_hurries(lua)) return lua_gettop(lua);

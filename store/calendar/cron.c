@@ -261,8 +261,8 @@ static bool next_day(const struct cron *cron, int64_t *day)
     return false;
 }
 
-/* Moves *value to the first bit from *value on; to the first bit, returning false, if there is
- * none. */
+/* Moves *value to the first bit from *value on. If there is none, moves it to the first bit of all
+ * and returns false. */
 static bool next_bit(uint64_t bits, int *value)
 {
     uint64_t from = *value > 63 ? 0 : bits >> *value << *value;
@@ -270,8 +270,8 @@ static bool next_bit(uint64_t bits, int *value)
     return from != 0;
 }
 
-/* Moves *second to the first second of the day from *second on that matches. Returns false, and the
- * first one of a day, if there is none. */
+/* Moves *second to the first matching second of the day from *second on. If there is none, moves it
+ * to the first matching second of a day and returns false. */
 static bool next_second(const struct cron *cron, int64_t *second_of_day)
 {
     int hour = (int)(*second_of_day / SECONDS_PER_HOUR), second = (int)(*second_of_day % 60);

@@ -15,8 +15,9 @@ static int64_t next_fixed(const struct cron *cron, const struct zone *zone, int6
     return local == LOCAL_NEVER ? SECOND_NEVER : zone_first_at(zone, local);
 }
 
-/* Goes through the spans with the next local time that matches. It is computed again only where a
- * span begins before the time from which it was computed, or after it. */
+/* Goes through the spans with the next matching local time. Computes that time again only where the
+ * local time at the beginning of the next span is before the one from which it was computed, or
+ * after the matching one. */
 static int64_t next_elapsed(const struct cron *cron, const struct zone *zone, int64_t after)
 {
     size_t i = zone_span_at(zone, after);

@@ -110,7 +110,7 @@ struct outlook {
     uint32_t counted;
     struct stream_id next_id;
     msec counted_to; /* in a dehydrator, its elements up to this instant are counted */
-    /* Per band, how far each deadline is from the band's beginning, so that bands can be
+    /* For each band, how far deadlines are from the band's beginning, so that bands can be
      * shifted. */
     struct histogram left[OUTLOOK_KINDS][EXPIRY_BANDS];
     struct outlook_count never;
@@ -225,17 +225,17 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
     return true;
 }
 
-/* Counts elements that are due after *counted_to; returns true when all are counted. Elements that
- * count alike are one step, however many there are, because the dehydrator counts those between two
- * instants. */
+/* Counts the elements that are due after *counted_to; returns true when all are counted. A
+ * dehydrator can count the elements between two instants, so all elements that fall into one bucket
+ * are one step. */
 static bool count_elements(struct outlook *outlook, const struct dehydrator *dehydrator,
                            msec *counted_to, size_t *steps, size_t budget)
 {
     msec at;
     while ((at = dehydrator_next_after(dehydrator, *counted_to)) != NEVER) {
         if (*steps >= budget) return false;
-        /* The last instant that counts as `at`: in the same bucket of the same band, and in the
-         * same span of the hour. */
+        /* The last instant that is counted together with `at`: in the same bucket of the same band,
+         * and in the same span of the hour. */
         msec left = time_left(outlook, at);
         unsigned band = band_of(left);
         msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;

@@ -132,8 +132,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
     if (dehydrator_count_redelivered(dehydrator) == 0 && limit > 1)
         return due < wanted ? due : wanted;
 
-    /* Elements for which the target has no room are delivered again. A claim that finds it full
-     * therefore looks at no more elements than it delivers. */
+    /* An element for which the target has no room is delivered again. A claim that finds the target
+     * full therefore looks at no more elements than it delivers. */
     size_t room = room_at_target(txn, entry), dead = 0, claimable = 0, kept = 0;
     struct dehydrator_walk walk;
     dehydrator_walk_begin(&walk, dehydrator);
@@ -155,8 +155,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
         claimable += !moved;
     }
     txn->store->stats.dead_letter_errors += kept;
-    /* Every due element was looked at. Some that moved may have left a successor that is due
-     * too. */
+    /* All due elements were examined. Some that moved may have left a successor that is due too, so
+     * count again. */
     if (due == 0) claimable = dehydrator_count_due(dehydrator, txn->now);
     return claimable < wanted ? claimable : wanted;
 }

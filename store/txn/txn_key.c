@@ -223,8 +223,8 @@ void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enu
 void txn_key_end(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_DROP, .event = EVENT_DEL };
-    /* Not txn_key_drop with EVENT_EXPIRED: there was no deadline to be late for, and a replica
-     * writes no logs of policies. */
+    /* txn_key_drop with EVENT_EXPIRED would count how late the expiry is, although no deadline
+     * passed, and write to the logs of policies, which a replica does not. */
     if (txn->on_replica) {
         effect.event = EVENT_EXPIRED;
         txn->store->stats.expired_keys++;

@@ -1,9 +1,10 @@
 /* elements: see elements.h.
  *
- * A slot of a few is a deadline and a word: the element's address, and above it a mark for claimed
- * elements and a tag of 15 bits, made from the id. So a search by id reads one element, and
- * counting claims reads none. A tag needs no secret hash: with equal tags a search is 16
- * comparisons. They are short, because an element with a long id makes the few many. */
+ * A slot of the array for a few elements consists of a deadline and a word. The word is the
+ * element's address, and above it a mark for claimed elements and a tag of 15 bits, made from the
+ * id. A search by id therefore reads one element, and counting claims reads none. A tag needs no
+ * secret hash: even with equal tags, a search is 16 comparisons of short ids, because one long id
+ * moves all elements to the table. */
 #include "store/type/elements.h"
 
 #include <string.h>

@@ -142,7 +142,7 @@ static size_t find_overlapping(const struct session *session, const struct optio
     return first;
 }
 
-/* DIFFERS: if Redis finds an overlap after the first prefix, it replies with the error but turns
+/* DIFFERS: if the second or a later prefix overlaps, Redis replies with the error but turns
  * tracking on. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {

@@ -4,7 +4,7 @@
  * worker can't end another worker's claim, even if the id was acknowledged and pushed again
  * meanwhile.
  *
- * By its token, a claim whose lease has ended is held until the element is claimed again, given
+ * A token names its claim even after the lease has ended, until the element is claimed again, given
  * back, or removed. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"

@@ -240,8 +240,8 @@ static void cmd_rede_claim(struct call *call)
 
 /* ---- fair claim ------------------------------------------------------------------------------ */
 
-/* The limit for turns of keys that deliver nothing after all, and for dead elements that are moved,
- * before other clients have their turn. */
+/* How many turns may deliver nothing, and how many dead elements may be moved, before other clients
+ * are served. */
 enum { MISSES_AT_ONCE = 1000 };
 
 /* Claims one element of the key whose turn it is. Returns false and adds to *misses if it delivers

@@ -11,8 +11,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-/* A sample of at least 1/3 of the members is chosen in one walk over all of them. A smaller one is
- * drawn, because few draws then repeat a member. */
+/* If a sample has at least 1/3 of the members, one walk over all of them chooses it. A smaller
+ * sample is drawn one member at a time, because few draws then repeat a member. */
 enum { DENSE_PART = 3 };
 
 struct zset_sample {

@@ -489,8 +489,9 @@ static msec made_at(const struct manifest *manifest, const struct manifest_file 
     return manifest_file_path(manifest, file, path) == 0 ? snapshot_made_at(path) : -1;
 }
 
-/* Kept files with a lower index are not needed: those before the last base that was made no later
- * than the first instant to reach, and those whose base was removed before a crash. */
+/* Returns the index of the first file of history that is still needed: the last base that was made
+ * no later than the first instant to reach or, if there is none, the oldest base that still exists.
+ * Returns the number of files if none is needed. */
 static size_t first_needed(const struct manifest *manifest)
 {
     const struct manifest_file *base = manifest_base(manifest);

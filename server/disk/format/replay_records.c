@@ -153,8 +153,8 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* Where the record begins that ends with this checksum in a line here, or 0 if it ends no good
- * record. */
+/* If a line with this checksum ends a good record here, returns where that record begins; otherwise
+ * returns 0. */
 static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
@@ -201,11 +201,11 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
     return done;
 }
 
-/* Disks write sectors, in any order. After a power failure the file may therefore have its full
- * length while some sectors are missing, which read as zeros from the end of their synced bytes on.
- * A write ends at the end of a record. So zeros from the last good record to the end of its sector,
- * or a whole sector of zeros before the next good record, show that nothing after them was ever
- * synced, or acknowledged as synced, unless a mark behind them says so. */
+/* Disks write sectors in any order. After a power failure the file may have its full length
+ * although some sectors were not written; these read as zeros, except for bytes that were synced
+ * before. A write ends at the end of a record. So zeros from the last good record to the end of its
+ * sector, or a whole sector of zeros before the next good record, show that nothing after them was
+ * synced, or acknowledged as synced, unless a later mark (segment_mark.h) says that it was. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];
@@ -240,8 +240,8 @@ static void plant_seeds(const struct reading *in, struct search *search)
 static bool proves_damage(const struct reading *in, const struct search *search)
 {
     if (search->found_apart > 0 && !has_hole(in, search->found_apart)) return true;
-    /* If the file ends within a command, these records may be part of its value. Cut anywhere, such
-     * a value hardly ever ends just after one. */
+    /* If the file ends within a command, the records found may be bytes of a value in that command.
+     * But a file that was cut at an arbitrary byte hardly ever ends just after such a record. */
     return search->found > 0 && search->found_end == in->file->size && !has_hole(in, search->found);
 }
 

@@ -212,8 +212,8 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
-/* DIFFERS: Redis counts CLIENT UNBLOCK as failed, too, and the call without ERROR. (doc/differs.md)
- */
+/* DIFFERS: with ERROR, Redis also counts CLIENT UNBLOCK itself as a failed call; without ERROR, it
+ * counts one call of the blocked command. (doc/differs.md) */
 void observe_ended(struct observer *observer, const struct call *call, const struct call_time *time)
 {
     count_error(observer, call);

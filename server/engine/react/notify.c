@@ -107,8 +107,8 @@ static bool has_subscribers(const struct notify *notify)
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* Events cost the store almost nothing, but for members' events it must visit each member of a
- * range. */
+/* Passing on events costs the store almost nothing. For members' events it must visit each member
+ * of a removed range, so these are requested only while there are subscribers. */
 unsigned notify_wants(const struct notify *notify)
 {
     /* g: holders of leases. */

@@ -264,8 +264,8 @@ void tracking_forget(struct tracking *tracking, struct session *session)
         struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
         if (target != NULL) target->session = NULL;
     }
-    /* After CLIENT TRACKING OFF a session may turn tracking on again, so its reads are kept, but
-     * only while another session tracks. */
+    /* A session that turned tracking off may turn it on again, so its reads stay remembered as long
+     * as another session tracks. */
     if (dict_count(&tracking->trackers) == 0) forget_keys(tracking);
 }
 

@@ -90,8 +90,8 @@ static void send_queued(struct tracking *tracking, bool own)
     }
 }
 
-/* As in Redis, a session receives messages about its own changes last. This shows if it redirects
- * to a session that receives the others, too. */
+/* As in Redis, a session receives messages about its own changes last. This order shows if the
+ * session redirects its messages to one that receives those of others too. */
 void tracking_flush(struct tracking *tracking)
 {
     send_queued(tracking, false);

@@ -1,6 +1,6 @@
 /* pending_tree: see pending_tree.h. A change first updates the summaries and counts on its path,
- * then splits or merges leaves; neither changes what is below their parents. counted.c splits and
- * merges the nodes above. */
+ * then splits or merges leaves. Leaves that are split or merged have the same parent, so that
+ * the summaries above it stay right. counted.c splits and merges the nodes above. */
 #include "store/type/stream/pending_tree.h"
 
 #include <string.h>
@@ -86,8 +86,8 @@ static void total_change(struct pending_summary *total, const struct counted_nod
         if (new->first[kind] < before) {
             total->first[kind] = new->first[kind];
         } else if (old->first[kind] == before && new->first[kind] != before) {
-            /* The child may have contained the only earliest one; none of the others is before
-             * it. */
+            /* The child may have contained the only earliest instant. No other child has an earlier
+             * one, so stop at an equal one. */
             msec first = NEVER;
             for (unsigned i = 0; i < count && first > before; i++)
                 if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
