@@ -14,8 +14,9 @@
 struct store;
 
 struct fair_figures {
-    size_t keys, due,
-        claimed;         /* dehydrators; those with an element that may be claimed; elements */
+    size_t keys;         /* dehydrators */
+    size_t due;          /* those of them with an element that may be claimed */
+    size_t claimed;      /* elements */
     size_t due_elements; /* due by now, whether they may be claimed or not */
     size_t other_types;  /* keys under the prefix that are no dehydrators */
     msec oldest;         /* the earliest deadline of a due element, or NEVER */

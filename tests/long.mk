@@ -51,7 +51,7 @@ ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g1" \
 # The unit tests that start threads, and programs in which the daemon's threads have work.
 TSAN_UNIT = $(patsubst %,build/tsan/tests/unit/%_test,store/mem/shared server/base/page_thread \
     $(addprefix server/net/,byte_ring io_threads transport) \
-    $(addprefix server/disk/,file_job journal journal_fault move rewrite))
+    $(addprefix server/disk/,file_job format/base format/copy journal journal_fault move rewrite))
 TSAN_E2E = $(patsubst %,tests/crash/test_%.py,faults full journal_switch progress slow_disk snapshot) \
     $(patsubst %,tests/e2e/%.py,access/test_tls $(addprefix commands/test_,\
     big_arguments blocking client_filters tracking) \
@@ -74,7 +74,7 @@ warned:
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(WARNED) objects tests-built
 
 # What .ci/run can afford: compiling takes most of the time.
-TSAN_SHORT = $(filter-out %_fault_test %/segments_test,$(TSAN_UNIT))
+TSAN_SHORT = $(filter-out %_fault_test %/base_test %/copy_test %/segments_test,$(TSAN_UNIT))
 tsan-short:
 	@$(MAKE) --no-print-directory tsan TSAN_CFLAGS="-O0 -g1 -Wno-tsan" TSAN_UNIT="$(TSAN_SHORT)" \
 	    TSAN_E2E="$(filter %_journal_switch.py %_snapshot.py %_io_threads.py,$(TSAN_E2E))"

@@ -15,14 +15,14 @@
         place_written = true;                                                                      \
     })
 
-/* Steps of a test that all run without sanitizers. Under ASan a step may cost ten times as much,
- * and the same code runs in a tenth of them, which TEST_SEED chooses if they are random. */
-#ifdef __SANITIZE_ADDRESS__
-#define ASAN_TENTH(steps) ((steps) / 10)
-enum { ASAN_STEP = 10 }; /* of a loop over all places */
+/* Steps of a test that all run without sanitizers. Under ASan and TSan a step may cost ten times as
+ * much, and the same code runs in a tenth of them, which TEST_SEED chooses if they are random. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED_TENTH(steps) ((steps) / 10)
+enum { SANITIZED_STEP = 10 }; /* of a loop over all places */
 #else
-#define ASAN_TENTH(steps) (steps)
-enum { ASAN_STEP = 1 };
+#define SANITIZED_TENTH(steps) (steps)
+enum { SANITIZED_STEP = 1 };
 #endif
 
 /* Each test file defines one, under a name of its own (suite.c). */

@@ -302,11 +302,11 @@ static void drop(struct ahead *ahead)
     mem_free(ahead);
 }
 
-/* Without a snapshot, a block for a journal or a copy. */
-static struct ahead *prepare(struct snapshot_reader *file)
+/* Without a snapshot, a block for a journal or a copy. NULL if memory lacks room for it and for
+ * `more` bytes. */
+static struct ahead *prepare(struct snapshot_reader *file, size_t more)
 {
-    if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT +
-                      BLOCKS * sizeof(struct given_block) + THREAD_NEEDS))
+    if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT + THREAD_NEEDS + more))
         return NULL;
     struct ahead *ahead = mem_zalloc(sizeof(*ahead));
     ahead->file = file;
@@ -323,7 +323,7 @@ static struct ahead *prepare(struct snapshot_reader *file)
 
 struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start)
 {
-    struct ahead *ahead = prepare(file);
+    struct ahead *ahead = prepare(file, 0);
     if (ahead == NULL || start(&ahead->thread, read_snapshot, ahead) == 0) return ahead;
     drop(ahead);
     return NULL;
@@ -332,7 +332,7 @@ struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *st
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
                                thread_starter *start)
 {
-    struct ahead *ahead = prepare(NULL);
+    struct ahead *ahead = prepare(NULL, 0);
     if (ahead == NULL) return NULL;
     ahead->fd = fd;
     ahead->offset = place->good;
@@ -346,7 +346,7 @@ struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place 
 
 struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start)
 {
-    struct ahead *ahead = prepare(NULL);
+    struct ahead *ahead = prepare(NULL, BLOCKS * sizeof(struct given_block));
     if (ahead == NULL) return NULL;
     ahead->sum = sum;
     for (unsigned i = 0; i < BLOCKS; i++)

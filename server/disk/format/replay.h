@@ -137,7 +137,7 @@ struct replay_file {
 };
 
 /* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
- * MiB, or of twice the largest record, and 8 MiB more to read ahead in a thread. */
+ * MiB, or of twice the largest record, and 6 MiB more to read ahead in a thread. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);
 

@@ -111,7 +111,7 @@ END_TEST
 
 START_TEST(very_many_faults_are_counted)
 {
-    enum { FAULTS = ASAN_TENTH(5000) };
+    enum { FAULTS = SANITIZED_TENTH(5000) };
     char *text;
     size_t len;
     FILE *to = conf_memory_stream(&text, &len);

@@ -7,7 +7,7 @@
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 
-enum { MOST = 64, TRIALS = ASAN_TENTH(1000), MOST_OFF = ASAN_STEP > 1 ? 63 : 200 };
+enum { MOST = 64, TRIALS = SANITIZED_TENTH(1000), MOST_OFF = SANITIZED_STEP > 1 ? 63 : 200 };
 
 static struct server_world *world_new(void)
 {

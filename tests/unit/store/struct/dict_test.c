@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(large_random_programs_keep_invariants)
 {
-    enum { COUNT = 20000, STEPS = ASAN_TENTH(300000), CHECKS = 100 };
+    enum { COUNT = 20000, STEPS = SANITIZED_TENTH(300000), CHECKS = 100 };
     struct thing *things = things_new(COUNT);
     struct dict dict;
     struct rng rng;

@@ -7,7 +7,7 @@
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 
-enum { SETS = 40, NAMES = 400, STEPS = ASAN_TENTH(300), LINE = 8 * SETS };
+enum { SETS = 40, NAMES = 400, STEPS = SANITIZED_TENTH(300), LINE = 8 * SETS };
 
 struct run {
     struct server_world world;

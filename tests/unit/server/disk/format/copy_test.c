@@ -19,7 +19,7 @@
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 
-enum { DATABASES = 16, PROGRAMS = 30, STEPS = 150, WHY = 256 };
+enum { DATABASES = 16, PROGRAMS = SANITIZED_TENTH(30), STEPS = 150, WHY = 256 };
 
 /* A pipe in memory. */
 static struct {

@@ -14,7 +14,7 @@ static size_t record_at(uint64_t offset)
 START_TEST(a_flipped_bit_is_damage_and_applies_no_partial_record)
 {
     struct random_run *run = random_program(test_seed(), 200);
-    for (unsigned i = 0; i < ASAN_TENTH(2000); i++) {
+    for (unsigned i = 0; i < SANITIZED_TENTH(2000); i++) {
         uint64_t at = rng_below(&run->rng, journal.size);
         if (i % 4 == 0 && journal.size > 300) at = journal.size - 1 - rng_below(&run->rng, 300);
         char byte, flipped;
@@ -75,7 +75,8 @@ START_TEST(any_other_byte_in_place_of_a_hash_is_damage_if_a_record_follows)
         add_some_of_each(version, 12);
         for (size_t record = 1; record < journal.records; record++) {
             uint64_t at = journal.ends[record] - RECORD_SUM_LINE;
-            for (unsigned byte = (unsigned)record % ASAN_STEP; byte < 256; byte += ASAN_STEP) {
+            for (unsigned byte = (unsigned)record % SANITIZED_STEP; byte < 256;
+                 byte += SANITIZED_STEP) {
                 if (byte == '#') continue;
                 write_byte(at, byte);
                 assert_ends(REPLAY_DAMAGED, record - 1);
@@ -113,7 +114,7 @@ START_TEST(flipped_bit_far_before_a_torn_end_is_damage)
         assert_ends(REPLAY_TORN, 129);
         for (size_t record = 3; record <= 8; record++) {
             for (uint64_t at = journal.ends[record - 1]; at < journal.ends[record];
-                 at += ASAN_STEP) {
+                 at += SANITIZED_STEP) {
                 char byte = read_byte(at);
                 for (unsigned bit = 0; bit < 8; bit++) {
                     write_byte(at, (unsigned char)byte ^ 1U << bit);
@@ -133,7 +134,7 @@ START_TEST(random_bytes_neither_crash_nor_apply_a_partial_record)
     struct random_run *run = random_program(test_seed(), 200);
     char *good = mem_alloc(journal.size), *bad = mem_alloc(2 * journal.size);
     ensure(pread(journal.fd, good, journal.size, 0) == (ssize_t)journal.size, "a read");
-    for (unsigned i = 0; i < ASAN_TENTH(1000); i++) {
+    for (unsigned i = 0; i < SANITIZED_TENTH(1000); i++) {
         uint64_t from = rng_below(&run->rng, journal.size), size = journal.size;
         uint64_t len = rng_below(&run->rng, size - from) % 500 + 1;
         if (from + len > size) len = size - from;
@@ -451,7 +452,7 @@ START_TEST(invalid_effects_are_refused_without_harm)
     struct rng rng;
     rng_init(&rng, test_seed());
     uint64_t good = 0;
-    for (unsigned i = 0; i < ASAN_TENTH(5000); i++) {
+    for (unsigned i = 0; i < SANITIZED_TENTH(5000); i++) {
         struct store *store = store_new(2);
         struct replay replay;
         struct effect effect;
@@ -465,7 +466,7 @@ START_TEST(invalid_effects_are_refused_without_harm)
         replay_drop(&replay);
         store_free(store);
     }
-    ck_assert_uint_gt(good, ASAN_TENTH(5000));
+    ck_assert_uint_gt(good, SANITIZED_TENTH(5000));
 }
 END_TEST
 

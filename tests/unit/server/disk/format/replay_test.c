@@ -60,7 +60,7 @@ START_TEST(a_cut_journal_loads_as_a_prefix_of_complete_records)
     for (unsigned i = 0; i < 4; i++) {
         struct random_run *run = random_program(test_seed() + i, 150);
         uint64_t least = journal.ends[journal.records > 12 ? journal.records - 12 : 0];
-        for (uint64_t size = journal.size - 1; size >= least; size -= ASAN_STEP) {
+        for (uint64_t size = journal.size - 1; size >= least; size -= SANITIZED_STEP) {
             ensure(ftruncate(journal.fd, (off_t)size) == 0, "a cut");
             assert_whole_records();
             bool at_end = size == journal.ends[result.records];
