@@ -305,8 +305,8 @@ static const char how_to_read[] =
     "| `a\\|b` | one of these | |\n"
     "| `any`, `none` | a reply of any type; no reply | |\n"
     "\n"
-    "**Errors** are those of this command. `...` stands for a value. In addition, any command can "
-    "get:\n"
+    "**Errors** are those of this command. `...` stands for a value. In addition, a command can "
+    "fail in these cases:\n"
     "\n";
 
 static const struct {
@@ -318,12 +318,12 @@ static const struct {
     { ERR_UNKNOWN_SUBCOMMAND, "no such subcommand" },
     { ERR_NOAUTH, "the default user needs a password and the connection has not sent AUTH" },
     { ERR_NOPERM_COMMAND, "the user may not run it: see [acl.md](../acl.md)" },
-    { ERR_NOPERM_KEY, "the user may not use a key of the call so" },
+    { ERR_NOPERM_KEY, "the user may not use a key as the call does" },
     { ERR_NOPERM_CHANNEL, "the user may not use a channel of the call" },
     { ERR_LOADING, "data is being loaded" },
     { ERR_BUSY_SCRIPT, "a script or function has run for longer than `busy-reply-threshold`" },
     { ERR_OOM, "a command that can grow the data, and memory is full" },
-    { ERR_MISCONF, "a command that writes, and what it writes could not be kept on disk" },
+    { ERR_MISCONF, "a command that writes, while writes can't be stored on disk" },
     { ERR_SUBSCRIBED, "in RESP2, after SUBSCRIBE" },
     { ERR_NO_MULTI, "a command that may not be queued" },
     { ERR_UNBLOCKED, "a blocked command, after CLIENT UNBLOCK" },

@@ -286,8 +286,8 @@ static const struct command rows[] = {
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_PATTERN_ALL,
       .since = "2.0.0",
-      .replies = REPLIES("push['psubscribe' bulk integer]: for each pattern: it, and how many "
-                         "subscriptions there are"),
+      .replies = REPLIES("push['psubscribe' bulk integer]: for each pattern: the pattern, and how "
+                         "many subscriptions there are"),
       .complexity = "O(N) where N is the number of patterns given.",
       .syntax = "pattern [pattern ...]",
       .summary = "Subscribes to all channels whose names match a pattern." },
@@ -306,8 +306,8 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .since = "2.0.0",
-      .replies = REPLIES("push['punsubscribe' bulk|null integer]: for each pattern: it, null if "
-                         "there was none, and how many subscriptions are left"),
+      .replies = REPLIES("push['punsubscribe' bulk|null integer]: for each pattern: the pattern, "
+                         "null if there was none, and how many subscriptions are left"),
       .complexity = "O(N) where N is the number of patterns left.",
       .syntax = "[pattern [pattern ...]]",
       .summary = "Unsubscribes from some or all patterns." },

@@ -95,8 +95,8 @@ static const struct command set_rows[] = {
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Returns some members of a set and the cursor for the next call. The first call "
-                 "takes cursor 0." },
+      .summary =
+          "Returns some members of a set and the cursor for the next call. Begin with cursor 0." },
 };
 
 static const struct command hash_rows[] = {
@@ -114,8 +114,8 @@ static const struct command hash_rows[] = {
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of fields.",
       .syntax = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
-      .summary = "Returns some fields and values of a hash and the cursor for the next call. The "
-                 "first call takes cursor 0." },
+      .summary = "Returns some fields and values of a hash and the cursor for the next call. Begin "
+                 "with cursor 0." },
 };
 
 static const struct command zset_rows[] = {
@@ -134,7 +134,7 @@ static const struct command zset_rows[] = {
           "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
       .syntax = "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
       .summary = "Returns some members and scores of a sorted set and the cursor for the next "
-                 "call. The first call takes cursor 0." },
+                 "call. Begin with cursor 0." },
 };
 
 const struct command_group set_scan_commands = COMMAND_GROUP("set", set_rows);

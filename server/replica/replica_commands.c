@@ -354,7 +354,7 @@ static const struct command rows[] = {
       .since = "3.0.0",
       .replies = REPLIES("OK: the options are set",
                          "simple 'OK expired': to the ability expired. If an offset follows, the "
-                         "stream has commands before it, and effects from there on"),
+                         "stream consists of commands before it, and of effects from it on"),
       .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF, ERR_REPLCONF_FILTER),
       .complexity = "O(1)",
       .syntax = "option value [option value ...]",
@@ -416,13 +416,14 @@ static const struct command wait_rows[] = {
       .tips = "request_policy:all_shards response_policy:agg_min",
       .since = "7.2.0",
       .replies =
-          REPLIES("[integer integer]: 1 if the journal here has the client's writes on disk, else "
-                  "0; and the number of replicas whose journals have them"),
+          REPLIES("[integer integer]: 1 if the journal of this server has synced the client's "
+                  "writes, else 0; and the number of replicas whose journals have synced them"),
       .errors = ERRORS(ERR_OUT_OF_RANGE, ERR_NOT_POSITIVE, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE,
                        ERR_WAITAOF_ON_REPLICA, ERR_WAITAOF_LOCAL),
       .complexity = "O(N) where N is the number of replicas.",
       .syntax = "numlocal numreplicas timeout",
-      .summary = "Waits until the writes of the client are on the disks of enough servers." },
+      .summary = "Waits until the journals of this server, if numlocal is 1, and of numreplicas "
+                 "replicas have synced this client's writes, or until the timeout." },
 };
 
 const struct command_group replica_commands = COMMAND_GROUP("server", rows);

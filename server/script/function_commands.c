@@ -378,7 +378,8 @@ static const struct command subcommands[] = {
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns the running function, and the numbers of libraries and functions.",
-      .replies = REPLIES("map[bulk any ...]: running_script and engines") },
+      .replies =
+          REPLIES("map[bulk any ...]: the running script, null if none runs, and the engines") },
     { .name = NULL },
 };
 

@@ -246,7 +246,8 @@ static const struct command subcommands[] = {
       .flags = SYSTEM,
       .since = "6.0.0",
       .replies = REPLIES("map['flags' set[bulk ...] 'passwords' [bulk ...] 'commands' bulk 'keys' "
-                         "bulk 'channels' bulk 'selectors' [any ...]]: the user",
+                         "bulk 'channels' bulk 'selectors' [any ...]]: the user's flags, hashes of "
+                         "passwords, rules and selectors",
                          "null: there is no such user"),
       .complexity = "O(N) where N is the number of rules of the user.",
       .syntax = "username",

@@ -305,19 +305,21 @@ static const struct command subcommands[] = {
       .flags = PLAIN,
       .acl = ACL_CONNECTION,
       .since = "6.0.0",
-      .replies = REPLIES("integer: the connection that gets the invalidation messages; 0 if it is "
+      .replies = REPLIES("integer: the id of the connection that receives the messages; 0 if it is "
                          "this one, -1 without tracking"),
       .complexity = "O(1)",
       .syntax = "",
-      .summary = "Returns the id of the connection that gets this one's invalidation messages." },
+      .summary =
+          "Returns the id of the connection that receives this one's invalidation messages." },
     { .name = "TRACKINGINFO",
       .run = cmd_client_trackinginfo,
       .arity = 2,
       .flags = PLAIN,
       .acl = ACL_CONNECTION,
       .since = "6.2.0",
-      .replies = REPLIES("map['flags' set[bulk ...] 'redirect' integer 'prefixes' [bulk ...]]: as "
-                         "CLIENT TRACKING set it"),
+      .replies = REPLIES("map['flags' set[bulk ...] 'redirect' integer 'prefixes' [bulk ...]]: the "
+                         "options of CLIENT TRACKING; the id of the connection that receives the "
+                         "messages, 0 if it is this one, -1 without tracking; the prefixes"),
       .complexity = "O(1)",
       .syntax = "",
       .summary = "Returns how the reads of this connection are tracked." },

@@ -207,7 +207,8 @@ static const struct command rows[] = {
       .since = "6.0.0",
       .replies = REPLIES(
           "map['server' bulk 'version' bulk 'proto' integer 'id' integer 'mode' bulk 'role' bulk "
-          "'modules' [any ...]]: about the server, in the protocol that was asked for"),
+          "'modules' [any ...]]: facts about the server and this connection, in the new protocol "
+          "version"),
       .errors = ERRORS(ERR_WRONGPASS, ERR_NOPROTO, ERR_HELLO_NOAUTH, ERR_PROTOVER, ERR_CLIENT_NAME,
                        ERR_HELLO_OPTION),
       .complexity = "O(1)",

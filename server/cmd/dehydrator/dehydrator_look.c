@@ -297,8 +297,8 @@ static const struct command rows[] = {
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of elements.",
       .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Returns some elements with their ids and the cursor for the next call. The first "
-                 "call takes cursor 0." },
+      .summary = "Returns some elements with their ids and the cursor for the next call. Begin "
+                 "with cursor 0." },
     { .name = "REDE.FAIRINFO",
       .run = cmd_rede_fairinfo,
       .arity = 2,

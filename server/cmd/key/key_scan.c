@@ -111,8 +111,8 @@ static const struct command key_rows[] = {
       .complexity =
           "O(1) for each call. O(N) for a complete iteration, where N is the number of keys.",
       .syntax = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
-      .summary = "Returns some key names of the database and the cursor for the next call. The "
-                 "first call takes cursor 0." },
+      .summary = "Returns some key names of the database and the cursor for the next call. Begin "
+                 "with cursor 0." },
     { .name = "RANDOMKEY",
       .run = cmd_randomkey,
       .arity = 1,

@@ -312,7 +312,7 @@ static const struct command rows[] = {
                        ERR_XSETID_NEGATIVE, ERR_XSETID_DELETED, ERR_XSETID_SMALL, ERR_XSETID_ADDED),
       .complexity = "O(1)",
       .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
-      .summary = "Sets the last ID of a stream. New entries get larger IDs." },
+      .summary = "Sets the last ID of a stream, which the IDs of new entries must exceed." },
 };
 
 const struct command_group stream_commands = COMMAND_GROUP("stream", rows);

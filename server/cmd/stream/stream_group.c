@@ -149,7 +149,7 @@ static const struct command xgroup_rows[] = {
                        ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
       .complexity = "O(1)",
       .syntax = "key group <id | $> [MKSTREAM] [ENTRIESREAD entries-read]",
-      .summary = "Adds a group to a stream. It gets the entries after the ID." },
+      .summary = "Adds a group to a stream. The group reads the entries after the ID." },
     { .name = "SETID",
       .run = cmd_xgroup_setid,
       .arity = -5,

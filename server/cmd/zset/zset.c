@@ -279,7 +279,7 @@ static const struct command rows[] = {
                 "unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member "
                 "...]",
       .summary = "Adds members with a deadline to a sorted set, or updates their scores. Existing "
-                 "members get the deadline too, unless KEEPTTL is given." },
+                 "members receive the deadline too, unless KEEPTTL is given." },
     { .name = "ZINCRBY",
       .run = cmd_zincrby,
       .arity = 4,

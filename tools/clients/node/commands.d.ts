@@ -1019,8 +1019,7 @@ export interface Commands<T> {
         options?: { nocount?: boolean },
     ): Promise<number>;
     /**
-     * Returns some elements with their ids and the cursor for the next call. The first call takes
-     * cursor 0.
+     * Returns some elements with their ids and the cursor for the next call. Begin with cursor 0.
      *
      *     REDE.SCAN key cursor [MATCH pattern] [COUNT count]
      *
@@ -1258,12 +1257,13 @@ export interface Commands<T> {
         options?: { approx?: boolean; limit?: number },
     ): Promise<number>;
     /**
-     * Waits until the writes of the client are on the disks of enough servers.
+     * Waits until the journals of this server, if numlocal is 1, and of numreplicas replicas have
+     * synced this client's writes, or until the timeout.
      *
      *     WAITAOF numlocal numreplicas timeout
      *
-     * - `[integer integer]`: 1 if the journal here has the client's writes on disk, else 0; and the
-     *   number of replicas whose journals have them
+     * - `[integer integer]`: 1 if the journal of this server has synced the client's writes, else
+     *   0; and the number of replicas whose journals have synced them
      */
     waitaof(
         numlocal: number,
@@ -1337,8 +1337,8 @@ export interface Commands<T> {
         options?: { delay?: number; retrycount?: number; force?: boolean },
     ): Promise<number>;
     /**
-     * Adds members with a deadline to a sorted set, or updates their scores. Existing members get
-     * the deadline too, unless KEEPTTL is given.
+     * Adds members with a deadline to a sorted set, or updates their scores. Existing members
+     * receive the deadline too, unless KEEPTTL is given.
      *
      *     ZADDEX key <EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT
      *     unix-time-milliseconds> [KEEPTTL] [NX|XX] [GT|LT] [CH] score member [score member ...]

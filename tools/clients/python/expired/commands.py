@@ -1307,8 +1307,8 @@ class Commands(Once):
     def rede_scan(
         self, key: KeyT, cursor: int, *, match: EncodableT | None = None, count: int | None = None,
     ) -> tuple[Bulk, list[tuple[Bulk, Bulk]]]:
-        """Returns some elements with their ids and the cursor for the next call. The first call
-        takes cursor 0.
+        """Returns some elements with their ids and the cursor for the next call. Begin with cursor
+        0.
 
         ``REDE.SCAN key cursor [MATCH pattern] [COUNT count]``
 
@@ -1613,12 +1613,13 @@ class Commands(Once):
         )
 
     def waitaof(self, numlocal: int, numreplicas: int, timeout: float) -> tuple[int, int]:
-        """Waits until the writes of the client are on the disks of enough servers.
+        """Waits until the journals of this server, if numlocal is 1, and of numreplicas replicas
+        have synced this client's writes, or until the timeout.
 
         ``WAITAOF numlocal numreplicas timeout``
 
-        - ``[integer integer]``: 1 if the journal here has the client's writes on disk, else 0; and
-          the number of replicas whose journals have them
+        - ``[integer integer]``: 1 if the journal of this server has synced the client's writes,
+          else 0; and the number of replicas whose journals have synced them
         """
         return self.execute_once(_seconds(timeout), "WAITAOF", numlocal, numreplicas, timeout)
 
@@ -1733,7 +1734,7 @@ class Commands(Once):
         lt: bool = False, ch: bool = False,
     ) -> int:
         """Adds members with a deadline to a sorted set, or updates their scores. Existing members
-        get the deadline too, unless KEEPTTL is given.
+        receive the deadline too, unless KEEPTTL is given.
 
         ::
 
