@@ -15,6 +15,9 @@ import kombu  # noqa: E402
 logging.disable(logging.CRITICAL)
 TRANSPORT = "expired.kombu:Transport"
 SECONDS = 20
+# For programs that import Celery: they use the compiled modules of Debian's packages, and write none. In the folder that
+# tests/run names for compiled modules, those that only a worker imports would be missing at each start.
+COMPILED_BY_DEBIAN = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Broker(Daemon):

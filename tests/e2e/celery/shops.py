@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 
-from brokers import CLIENTS, TRANSPORT, Broker
+from brokers import CLIENTS, COMPILED_BY_DEBIAN, TRANSPORT, Broker
 from daemon import equal, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,7 +22,7 @@ class Shop(Broker):
     def __enter__(self):
         super().__enter__()
         self.env_of_workers = {
-            **os.environ, "BROKER": self.url, "TRANSPORT": TRANSPORT, "PYTHONDONTWRITEBYTECODE": "1",
+            **os.environ, "BROKER": self.url, "TRANSPORT": TRANSPORT, **COMPILED_BY_DEBIAN,
             "PYTHONPATH": os.pathsep.join((CLIENTS, HERE)), "C_FORCE_ROOT": "1",
             "TMPDIR": self.dir}
         os.environ.update({name: self.env_of_workers[name] for name in ("BROKER", "TRANSPORT")})

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0])
-from brokers import CLIENTS, ROOT, Broker
+from brokers import CLIENTS, COMPILED_BY_DEBIAN, ROOT, Broker
 from daemon import die_with_parent, equal, main, own, test
 from expired.kombu import OPTIONS, URL_OPTIONS
 
@@ -32,7 +32,7 @@ def program_prints_what_the_page_shows():
             file.write(block("python"))
         where = {"cwd": broker.dir, "preexec_fn": die_with_parent, "env": {
             **os.environ, "REDIS_URL": broker.url.rsplit("/", 1)[0], "PYTHONPATH": CLIENTS,
-            "PYTHONDONTWRITEBYTECODE": "1", "C_FORCE_ROOT": "1", "TMPDIR": broker.dir}}
+            **COMPILED_BY_DEBIAN, "C_FORCE_ROOT": "1", "TMPDIR": broker.dir}}
         with subprocess.Popen(worker, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **where) as running:
             try:
                 done = subprocess.run(program, capture_output=True, text=True, timeout=50, check=False, **where)
