@@ -256,8 +256,8 @@ struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
             if (!entry_expired(ks, drawn, now)) return drawn;
         }
 
-    /* Take the first key alive after a random position. This makes a key likelier the more expired
-     * keys precede it, but uniform draws would seldom hit a key that is alive. */
+    /* Take the first key alive after a random position, because uniform draws would seldom hit one.
+     * A key is thus likelier the more expired keys precede it. */
     struct dict_iter iter;
     struct entry *entry;
     dict_iter_from(&iter, &ks->dict, next(ctx));

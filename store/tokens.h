@@ -13,8 +13,8 @@
  *
  * If the clock is behind the last token, because it was set back or is behind that of the former
  * master, the leap is TOKEN_DISTANCE instead: more tokens than are granted in 30 s, the time for
- * which the kernel may hold a write back. It is not longer, because a server that does not learn of
- * this leap relies on the clock.
+ * which the kernel may hold a write back. A longer leap would do harm: a server that does not learn
+ * of this leap relies on the clock.
  *
  * Tokens stay below 2^53, so that a double holds them exactly. The clock reaches that in 2248. */
 #ifndef STORE_TOKENS_H

@@ -46,8 +46,8 @@ static void cmd_lolwut(struct call *call)
     reply_text(call, &text);
 }
 
-/* The server always completes the journal before it ends, so NOW has no effect. It writes a
- * snapshot if SAVE or save points require one; with FORCE it stops even if that fails. */
+/* The server always completes the journal before it ends, so NOW has no effect. SAVE or save points
+ * make the server write a snapshot first; with FORCE it stops even if that fails. */
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;

@@ -18,8 +18,8 @@ struct addrinfo *resolver_parse(const char *host, int64_t port);
 
 struct resolver;
 
-/* `found` receives the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. It runs as
- * a callback of the loop and may begin the next search. */
+/* `found` receives the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. `found`
+ * runs as a callback of the loop and may begin the next search. */
 struct resolver *resolver_new(struct loop *loop,
                               void (*found)(void *ctx, const struct addrinfo *list, int error),
                               void *ctx);

@@ -50,9 +50,10 @@ static msec run_turn(struct parts *parts)
     bool more = replication_turn(parts->replication);
     send_all(parts);
     background_turn(parts->background);
-    /* Is there anything to send? These two answers are complete: every change of data is committed
-     * through the hooks, which feed the journal, the replicas and the caches, and every reply or
-     * message lists its client. Background work thus need not report what it has caused. */
+    /* Is there anything to send? The hooks and the list of clients answer that completely: every
+     * change of data is committed through the hooks, which feed the journal, the replicas and the
+     * caches, and every reply or message lists its client. Background work thus need not report
+     * what it has caused. */
     if (parts->hooks.changed || clients_have_output(parts->clients)) {
         more |= replication_turn(parts->replication);
         send_all(parts);

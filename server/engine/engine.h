@@ -63,8 +63,8 @@ struct engine {
     bool loading;            /* the data set is not complete yet */
     bool stopping;           /* the last snapshot is written: no further request runs */
     enum busy busy;
-    /* Bytes of unauthenticated connections, and of data that replicas have not received yet. They
-     * do not count towards maxmemory, so that neither can make the server evict keys. */
+    /* Bytes of unauthenticated connections, and of data that replicas have not received yet.
+     * Neither counts towards maxmemory, so neither can make the server evict keys. */
     size_t uncounted;
     msec http_logged_at; /* when an HTTP request was logged last */
     /* Bytes of Lua's garbage, which does not count towards maxmemory either. NULL without

@@ -122,7 +122,7 @@ static bool serve_woken(void *ctx)
     return !blocked_pending(blocked); /* during a pause, keys stay ready */
 }
 
-/* Must work that publishes events wait for subscribers? It need not if its data occupies memory
+/* Must work that publishes events wait for subscribers? No work waits if its data occupies memory
  * that others need. */
 static bool is_paced(struct engine *engine, msec now)
 {

@@ -296,9 +296,9 @@ struct requests_room requests_room(struct requests *requests)
     if (wants > READ_SIZE) return big_room(requests, wants);
 
     /* Read into the turn's buffer, after the bytes whose requests have not run yet. If the buffer
-     * is full, the connection is read at the end of the turn, after these have run. They can't run
-     * now: a script may need turns of the loop, so no request runs inside a callback of the
-     * loop. */
+     * is full, read the connection at the end of the turn, after those requests have run. They
+     * can't run now: a script may need turns of the loop, so no request runs inside a callback of
+     * the loop. */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
         return (struct requests_room){ ROOM_NONE, NULL, 0 };
@@ -625,8 +625,8 @@ struct session *all_requests_suspend(struct all_requests *all)
     struct suspended_turn *turn = mem_alloc(sizeof(*turn));
     int64_t usec = all->usec;
 
-    /* Remove the parsed requests of all other connections from the window. They stay in the input
-     * and are parsed again. */
+    /* Remove the parsed requests of all other connections from the window; these requests stay in
+     * the input and are parsed again. */
     for (unsigned i = all->window.running; i < all->window.count; i++)
         if (all->window.all[i].from != requests) all->window.all[i].from = NULL;
     struct requests *other, *next;

@@ -106,8 +106,8 @@ struct requests_room {
 /* ROOM_NONE means not now. After any other kind, read before the next call of any function here.
  * The session's state must allow input; the session may be closed for lack of memory. */
 struct requests_room requests_room(struct requests *requests);
-/* Call when this many bytes were read into the room. They run at the end of the turn if the session
- * is serving; otherwise they stay in its input. */
+/* Call when this many bytes were read into the room. Their requests run at the end of the turn if
+ * the session is serving; otherwise the bytes stay in its input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
 /* Were the bytes just read the first that the connection has sent? */
 bool requests_are_first(const struct requests *requests);

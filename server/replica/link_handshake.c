@@ -10,9 +10,9 @@
 #include "server/base/log.h"
 #include "server/replica/link_state.h"
 
-/* Valkey 9 copies its data in the newest format that a replica of this version reads. Without a
- * version it would use RDB 11, which can't hold hashes whose fields have deadlines, and break off
- * the copy. This is the version whose format proto/rdb reads, RDB 80. Redis refuses the option. */
+/* The version whose format proto/rdb reads, RDB 80. Valkey 9 copies its data in the newest format
+ * that a replica of this version reads. Without a version it would use RDB 11, which can't hold
+ * hashes whose fields have deadlines, and break off the copy. Redis refuses the option. */
 #define VALKEY_VERSION "9.1.0"
 
 static void next_step(struct link *link)

@@ -148,8 +148,8 @@ static void cmd_replconf(struct call *call)
             if (arg_is(call, i + 1, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
             if (arg_is(call, i + 1, "psync2")) replica_add_ability(replica, REPLICA_CONTINUES);
             if (arg_is(call, i + 1, "expired")) replica_add_ability(replica, REPLICA_IS_OURS);
-            /* Redis does not name its version, but 8.0 and later have this ability. It is declined:
-             * the stream follows the copy on the same connection. */
+            /* Redis does not name its version, but 8.0 and later have this ability. Decline it: the
+             * stream follows the copy on the same connection. */
             if (arg_is(call, i + 1, "rdb-channel-repl"))
                 replica_add_ability(replica, REPLICA_READS_REDIS_8);
             ours |= arg_is(call, i + 1, "expired");

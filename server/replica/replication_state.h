@@ -35,8 +35,8 @@ struct replication {
     int64_t link_usec;   /* when that was begun */
     uint64_t full_copies;
     size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
-    /* For WAITAOF. The stream is synced to disk up to offset `synced`. It will be synced up to
-     * offset `marked` when the journal is synced up to its position `mark`. */
+    /* For WAITAOF. The stream is synced to disk up to offset `synced`. When the journal is synced
+     * up to its position `mark`, the stream is synced up to offset `marked`. */
     uint64_t synced, marked, mark;
     int64_t turned_usec; /* when the last turn inside a load ended */
     uint64_t given;      /* bytes of the copy passed to the loader so far */

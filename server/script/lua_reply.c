@@ -161,8 +161,8 @@ enum { TABLE_BYTES = 64 };
 
 static void write_value(struct writing *writing);
 
-/* Writing can stop, because the reply is too long already. It must: a table that contains itself
- * would be written for ever. */
+/* Is the reply too long already, so that writing can stop? Writing must stop then, because a table
+ * that contains itself would be written for ever. */
 static bool is_full(const struct writing *writing)
 {
     const struct resp_writer *out = writing->out;

@@ -1,9 +1,9 @@
 /* blob: a byte string in one allocation. Binary-safe.
  *
  * A big blob can have several owners: an argument of hundreds of megabytes becomes a value, a part
- * of a journal record and a reply without being copied. It must not be changed while it has more
- * than one owner. A table finds all big blobs by address, so that code that receives only a struct
- * bytes can become an owner too. */
+ * of a journal record and a reply without being copied. A blob with more than one owner must not be
+ * changed. A table finds all big blobs by address, so that code that receives only a struct bytes
+ * can become an owner too. */
 #ifndef STORE_MEM_BLOB_H
 #define STORE_MEM_BLOB_H
 

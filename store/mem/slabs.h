@@ -37,7 +37,7 @@ void slabs_give(uint32_t slab);
 /* The first touch of a huge page takes tenths of a millisecond, because the kernel clears it, and
  * many milliseconds where a hypervisor must find memory for it. Whenever a new step comes into use,
  * `announce` therefore receives the memory of the next one to four steps, which another thread can
- * touch in advance without changing their bytes. It is called in forked children too. NULL disables
+ * touch in advance without changing their bytes. Forked children call `announce` too. NULL disables
  * it. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 

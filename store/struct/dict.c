@@ -296,9 +296,9 @@ static bool may_shrink(struct dict *dict)
 }
 
 /* When elements are removed in the order of a scan, the hashes of the remaining ones end in the
- * same bits, so a few buckets hold them all. Merging such long buckets would stall. They are
- * therefore not merged, and the table stays larger than necessary until they are shorter; after
- * that, each change merges several. */
+ * same bits, so a few buckets hold them all. Merging such long buckets would stall, so they are not
+ * merged, and the table stays larger than necessary until they are shorter; after that, each change
+ * merges several buckets. */
 static void shrink(struct dict *dict)
 {
     for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {

@@ -41,8 +41,8 @@ struct dict {
 void dict_init(struct dict *dict, const struct dict_type *type);
 void dict_drop(struct dict *dict); /* frees the table, not the elements */
 /* Enlarges the table for `count` elements in all, which are about to be added, so that none of them
- * must move while it grows. It does not shrink before most of them were added, or one was removed.
- * O(count) */
+ * must move while the table grows. The table does not shrink before most of them were added, or one
+ * was removed. O(count) */
 void dict_reserve(struct dict *dict, size_t count);
 
 static inline size_t dict_count(const struct dict *dict)

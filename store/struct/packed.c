@@ -1,7 +1,7 @@
 /* packed: see packed.h.
  *
- * `cap` is the usable size that the allocator reports. It is often more than was requested, so most
- * changes do not reallocate. */
+ * `cap` is the usable size that the allocator reports, which often exceeds the requested size, so
+ * most changes do not reallocate. */
 #include "store/struct/packed.h"
 
 #include <string.h>
@@ -183,8 +183,8 @@ static inline bool is_alike(const char *record, const char *other)
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* The last eight bytes of a text, or all of a shorter one. They differ in most
- * texts of equal length. */
+/* The last eight bytes of a text, or all of a shorter one. Texts of equal length mostly differ
+ * there. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;

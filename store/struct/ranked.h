@@ -2,8 +2,8 @@
  * bytes must not change while a member is in the tree.
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
- * al.). It finds by score, by member or by rank, and the rank of a member, in O(log n) each. A
- * range is a pair of ranks [from, to). */
+ * al.). Finding by score, by member or by rank, and finding the rank of a member, cost O(log n)
+ * each. A range is a pair of ranks [from, to). */
 #ifndef STORE_STRUCT_RANKED_H
 #define STORE_STRUCT_RANKED_H
 

@@ -64,8 +64,8 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry);
  * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
-/* Does a put need the member's old deadline? It does not if the rule ignores that, nor in a
- * collection without deadlines if there are no policies. */
+/* Does a put need the member's old deadline? No, if the rule ignores old deadlines, or if the
+ * collection has no deadlines and there are no policies. */
 static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
                                     struct lifetime life)
 {

@@ -16,7 +16,7 @@ static bool is_expired(const struct txn *txn, const struct entry *entry)
 }
 
 /* Call before a key is dropped: records the event of members that had expired at the instant `by`.
- * They are removed one by one only if a listener wants each name. Returns NULL if the key was
+ * Removes the members one by one only if a listener wants each name. Returns NULL if the key was
  * dropped with them. */
 static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {

@@ -213,8 +213,8 @@ static bool string_free_some(struct object *object, size_t *work)
     return true;
 }
 
-/* A big blob may have other owners, which point to it. It is not in a slab, so moving it would gain
- * nothing. */
+/* A big blob may have other owners, which point to it. Such a blob is not in a slab, so moving it
+ * would gain nothing. */
 static void string_relocate(struct object *object, struct relocation_cursor *cursor,
                             struct relocation *relocation)
 {

@@ -61,8 +61,8 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
-/* The member of the last step, as bytes that stay valid until the set changes, even when the
- * iterator moves on. They may be a copy at the end of `texts`, which the caller drops. */
+/* Returns the member of the last step as bytes that stay valid until the set changes, even when the
+ * iterator moves on. The bytes may be a copy at the end of `texts`, which the caller drops. */
 struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member,
                             struct outbuf *texts);
 

@@ -68,8 +68,8 @@ struct session {
 void session_init(struct session *session, struct outbuf *out);
 
 /* Makes the session wait: no further request of it runs until session_wake. The state must be
- * SERVING. `forget` removes the session from the list that keeps its wait. It is called once, when
- * the wait ends for any reason. */
+ * SERVING. `forget` removes the session from the list of the module that made it wait, and is
+ * called once, when the wait ends for any reason. */
 void session_wait(struct session *session, enum wait_reason reason,
                   void (*forget)(struct session *session));
 /* Ends the session's wait without waking it, for example to close it. No effect if it does not

@@ -50,8 +50,9 @@ struct effect_writer {
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
     /* private */
-    /* The key of the brief effect before this one in the record; without data if there is none. It
-     * points into `out`, so nobody may move, consume or take back the bytes of an open record. */
+    /* The key of the brief effect before this one in the record; without data if there is none. The
+     * key points into `out`, so nobody may move, consume or take back the bytes of an open
+     * record. */
     struct bytes last_key;
     struct effect_run run;
     bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */

@@ -64,8 +64,9 @@ void disk_close(int fd); /* ignores errors: important bytes were synced before *
 /* Stores dir/name; ENAMETOOLONG. */
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
-/* For tests: called before each system call of enum disk_call. If it returns an errno, that call
- * fails with it instead of being made. It may lower a write's `len`. NULL for no hook. */
+/* For tests: a hook that is called before each system call of enum disk_call. If the hook returns
+ * an errno, the call fails with it instead of being made. The hook may lower a write's `len`. NULL
+ * for no hook. */
 enum disk_call {
     DISK_OPEN,
     DISK_WRITE,

@@ -1,6 +1,6 @@
-/* replay: applies commands to a store, from a stream or from a journal file, record by record.
- * Depends on effect_text.h, record.h and the store's transactions. It reports where an error is;
- * the caller decides what to do about it.
+/* replay: applies commands to a store, from a stream or from a journal file, record by record, and
+ * reports where an error is; the caller decides what to do about it. Depends on effect_text.h,
+ * record.h and the store's transactions.
  *
  * Effects are applied FROM_REPLAY: without lazy expiry and without notifications. */
 #ifndef SERVER_DISK_FORMAT_REPLAY_H

@@ -18,9 +18,9 @@ struct rdb_object {
 };
 
 /* Sets the callbacks for the contents of a value, and key_failed, which drops the value. Their ctx
- * must be a struct rdb_object, or begin with one; the caller provides key_begin and key_end. They
- * refuse strings longer than a collection can hold, and entries with more fields than fit into a
- * command of the journal. */
+ * must be a struct rdb_object, or begin with one; the caller provides key_begin and key_end. The
+ * callbacks refuse strings longer than a collection can hold, and entries with more fields than fit
+ * into a command of the journal. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 /* Hands over the complete value, which may be an empty dehydrator. */
@@ -31,8 +31,8 @@ void rdb_object_drop(struct rdb_object *value);
  */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis hold the value? It can't hold a dehydrator, members with deadlines, a soft deadline, or
- * released pending entries (of a stream). A stream's retention comes from a policy and does not
+/* Can Redis hold the value? Redis can't hold a dehydrator, members with deadlines, a soft deadline,
+ * or released pending entries (of a stream). A stream's retention comes from a policy and does not
  * count. */
 bool rdb_object_is_plain(const struct object *object);
 /* Would rdb_object_write with this version leave out a part of the value, or fail to write the

@@ -8,8 +8,9 @@
 /* Sets the callbacks for streams. Their ctx must begin with a struct rdb_object. */
 void rdb_stream_listen(struct rdb_visitor *visitor);
 
-/* Can Redis' format hold the whole stream? It can't hold pending entries that belong to no
- * consumer, nor what producers sent once the stream has remembered any of it. O(groups) */
+/* Can Redis' format hold the whole stream? The format has no place for pending entries that belong
+ * to no consumer, nor for what producers sent once the stream has remembered any of it.
+ * O(groups) */
 bool rdb_stream_is_plain(const struct stream *stream);
 /* Writes the stream; rdb_writer_begin was called for it. */
 void rdb_stream_write(const struct stream *stream, struct rdb_writer *writer);

@@ -11,7 +11,7 @@ enum {
     COUNTS = 4, /* allows a first argument, and no later rule has ended that */
 };
 
-/* The rules about parts of a command. Those with COUNTS come first, so that ending them does not
+/* The rules about parts of a command. Rules with COUNTS come first, so that ending them does not
  * visit the others. */
 struct acl_subrules {
     const struct command *command;

@@ -1,5 +1,5 @@
 /* watch: the keys that sessions watch (WATCH), for EXEC. A change marks every session that watches
- * the key. It costs one table look-up if the key is unwatched, and nothing while no key is
+ * the key. A change of an unwatched key costs one table look-up, and nothing while no key is
  * watched. */
 #ifndef SERVER_ENGINE_REACT_WATCH_H
 #define SERVER_ENGINE_REACT_WATCH_H

@@ -1,5 +1,5 @@
-/* canonical: see canonical.h. The host runs one command at a time, so a single collection is
- * enough. It is empty between two commands, and its memory is reused. */
+/* canonical: see canonical.h. The host runs one command at a time, so a single collection of
+ * effects is enough. The collection is empty between two commands, and its memory is reused. */
 #include "server/module/values/canonical.h"
 
 #include <string.h>

@@ -10,8 +10,9 @@
 /* For encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
 enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
 
-/* Limit for one call of encode, which can't be stopped: this many values take up to 2 s. It is
- * necessary because 30 tables that each contain the next one twice are 2^30 values. */
+/* Limit for one call of encode, which can't be stopped: this many values take up to 2 s. Small
+ * tables can stand for many values: 30 tables that each contain the next one twice are 2^30
+ * values. */
 enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
 
 /* Functions of a cjson module that return its limits for encode if called without arguments. */

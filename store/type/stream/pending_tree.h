@@ -55,8 +55,9 @@ struct pending_query {
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 
-/* Removes all records of query->consumer, which is not 0. They must be between query->from, which
- * changes, and query->to; by_time must be false. O(leaves with such records * log n) */
+/* Removes all records of query->consumer, which is not 0. All of these records must be between
+ * query->from, which changes, and query->to; by_time must be false. O(leaves with such records *
+ * log n) */
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
 
 /* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank
