@@ -200,15 +200,15 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * next word that begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
-/* Number of options: first the options with an effect, then the rows of accepted.c. */
+/* Returns the number of options: first the options with an effect, then the rows of accepted.c. */
 size_t conf_option_count(void);
 const struct conf_option *conf_option_at(size_t index);
 const struct conf_option *
 conf_find(const char *name); /* ignores case; NULL without such an option */
-/* The known name closest to a misspelt one; NULL if none is close. */
+/* Returns the known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
-/* The ignored options that a file or the command line has set, separated by ", "; "" if there are
- * none. The caller frees it. */
+/* Returns the ignored options that a file or the command line has set, separated by ", "; "" if
+ * there are none. The caller frees it. */
 char *conf_accepted_names(const struct conf *conf);
 bool conf_bits_has(const struct conf_bits *bits, const struct conf_option *option);
 void conf_bits_add(struct conf_bits *bits, const struct conf_option *option);
@@ -229,7 +229,7 @@ bool conf_add_line(struct conf *conf, const struct conf_option *option,
 /* Does a line of this CONF_LINES option begin with this word? Works for lines that conf_add_line
  * has added, or that are quoted in the same way. */
 bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
-/* The value as CONFIG GET shows it; the caller frees it. */
+/* Returns the value as CONFIG GET shows it; the caller frees it. */
 char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);

@@ -72,7 +72,7 @@ struct conf_option {
     OPTION(shown, text, __VA_ARGS__),                                                              \
         OPTION(other, "The same as " shown ".", .alias_of = (shown), __VA_ARGS__)
 
-/* The option that an alias stands for; for any other option the option itself. */
+/* Returns the option that an alias stands for; for any other option the option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);
 
 /* The rows of options*.c and accepted.c. Only for this folder: elsewhere use conf_option_at and

@@ -37,7 +37,7 @@ struct usage {
     int wrong;                            /* exit status after an invalid command line */
 };
 
-/* The option at this index; --help and --version come last, then NULL. */
+/* Returns the option at this index; --help and --version come last, then NULL. */
 const struct usage_option *usage_option_at(const struct usage *usage, size_t index);
 
 /* "-h, --help" or "--count N". Truncated to fit. */

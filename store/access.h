@@ -20,9 +20,9 @@ void access_note(struct store *store, struct entry *entry, msec now);
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 
-/* Seconds since the last use; only if accesses are not counted (LRU). */
+/* Returns the seconds since the last use; only if accesses are not counted (LRU). */
 int64_t access_idle_seconds(const struct entry *entry, msec now);
-/* The counter after decay, 0 to 255; only if accesses are counted (LFU). */
+/* Returns the counter after decay, 0 to 255; only if accesses are counted (LFU). */
 unsigned access_frequency(const struct store *store, const struct entry *entry, msec now);
 
 #endif

@@ -20,11 +20,11 @@ size_t delivery_count(const struct store *store, const struct entry *entry, msec
  * earlier if one may be delivered already, NEVER if there are no elements, INSTANT_MAX during a
  * pause without an end. */
 msec delivery_next_at(const struct store *store, const struct entry *entry, msec now, bool claims);
-/* The earliest microsecond of the next delivery after `count` deliveries, for a dehydrator with a
- * RATE. Returns false if there is no RATE. */
+/* Computes the earliest microsecond of the next delivery after `count` deliveries, for a dehydrator
+ * with a RATE. Returns false if there is no RATE. */
 bool delivery_rate_after(const struct store *store, const struct entry *entry, msec now,
                          size_t count, int64_t *next);
-/* How many more elements may be claimed under the key's CLAIMED. */
+/* Returns how many more elements may be claimed under the key's CLAIMED. */
 uint64_t delivery_claims_left(const struct store *store, const struct entry *entry, msec now);
 
 #endif

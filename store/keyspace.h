@@ -84,7 +84,7 @@ struct keyspace {
 void keyspace_init(struct keyspace *ks, unsigned db);
 void keyspace_drop(struct keyspace *ks); /* frees all entries and tables at once. O(n) */
 
-/* The entry, or NULL. It may have expired. O(1) */
+/* Returns the entry, or NULL. It may have expired. O(1) */
 struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
 /* As keyspace_find, given the key's hash from siphash(). */
 struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash);
@@ -105,7 +105,7 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
  * one. Keeps the deadline. Returns the entry's address, which changes if only one of the two types
  * may have deadlines inside. O(log n) */
 struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object);
-/* The key's own deadline, or NEVER. O(1) */
+/* Returns the key's own deadline, or NEVER. O(1) */
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
 /* NEVER makes it persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
@@ -138,26 +138,27 @@ struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes k
 size_t keyspace_hide(struct keyspace *ks, msec now, size_t most);
 /* Moves at most `most` nodes of hidden keys back; returns how many. O(log n) for each node */
 size_t keyspace_reveal(struct keyspace *ks, size_t most);
-/* The number of nodes that keyspace_hide would move, and that the counts below visit; stops at
- * `most`. O(found) */
+/* Returns the number of nodes that keyspace_hide would move, and that the counts below visit; stops
+ * at `most`. O(found) */
 size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most);
-/* The first instant at which keyspace_hide has work, unless the clock is set back. O(1) */
+/* Returns the first instant at which keyspace_hide has work, unless the clock is set back. O(1) */
 struct due_at keyspace_next_to_hide(const struct keyspace *ks);
 
-/* Number of keys due by now, by any deadline; stops counting at `most`. O(found) */
+/* Returns the number of keys due by now, by any deadline; stops counting at `most`. O(found) */
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
 /* Count the keys that have not expired; _volatile_alive counts only keys with deadlines of their
  * own. O(1 + due keys that are not hidden) */
 size_t keyspace_count_alive(const struct keyspace *ks, msec now);
 size_t keyspace_count_volatile_alive(const struct keyspace *ks, msec now);
-/* Number of keys with a deadline of their own, including expired ones. O(1) */
+/* Returns the number of keys with a deadline of their own, including expired ones. O(1) */
 static inline size_t keyspace_count_volatile(const struct keyspace *ks)
 {
     return (size_t)agenda_count(&ks->agendas[KEY_OWN_FIRST]) +
            agenda_count(&ks->agendas[KEY_INNER_FIRST]) + agenda_count(&ks->agendas[KEY_PARTLY]) +
            agenda_count(&ks->agendas[KEY_GONE]);
 }
-/* Number of keys with a deadline of their own or inside, including expired ones. O(1) */
+/* Returns the number of keys with a deadline of their own or inside, including expired ones.
+ * O(1) */
 static inline size_t keyspace_count_expiring(const struct keyspace *ks)
 {
     return keyspace_count_volatile(ks) + agenda_count(&ks->agendas[KEY_INNER_ONLY]) +
@@ -174,20 +175,20 @@ static inline bool keyspace_is_blank(const struct keyspace *ks)
 {
     return keyspace_count(ks) == 0 && ks->refreshers == NULL && ks->drained == NULL;
 }
-/* Memory of the table and of the agendas, without keys and values. */
+/* Returns the memory of the table and of the agendas, without keys and values. */
 size_t keyspace_table_bytes(const struct keyspace *ks);
 size_t keyspace_agenda_bytes(const struct keyspace *ks);
-/* A uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
+/* Returns a uniformly random entry, or NULL if there is none; see dict_random. Expected O(1) */
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
 /* Returns a nearly uniformly random entry that has not expired, or NULL if there is none. For
  * databases in which most keys have expired. O(1) if no key is alive, or only keys with deadlines
  * are; otherwise O(expired keys / other keys). Call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
-/* The entry with the earliest own deadline, or NULL. Approximate: of the keys that have an earlier
- * deadline inside, it considers only the 64 that are due first. O(1) */
+/* Returns the entry with the earliest own deadline, or NULL. Approximate: of the keys that have an
+ * earlier deadline inside, it considers only the 64 that are due first. O(1) */
 struct entry *keyspace_first_volatile(const struct keyspace *ks);
-/* A random entry with a deadline of its own, or NULL. O(1) */
+/* Returns a random entry with a deadline of its own, or NULL. O(1) */
 struct entry *keyspace_random_volatile(const struct keyspace *ks, uint64_t (*next)(void *ctx),
                                        void *ctx);
 /* Visits the entries due by `until`, in no particular order. Return false to stop. O(visited), plus

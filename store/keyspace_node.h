@@ -9,7 +9,7 @@ static inline struct entry *entry_of(struct deadline *d)
     return (struct entry *)((char *)d - offsetof(struct entry, deadline));
 }
 
-/* The first instant at which the key or something inside is due. */
+/* Returns the first instant at which the key or something inside is due. */
 struct due_at entry_next_due(const struct keyspace *ks, const struct entry *entry);
 
 /* The kinds of keys that have a deadline of their own. */

@@ -25,7 +25,7 @@ struct leases {
     void *ctx;
 };
 
-/* Milliseconds until leases are granted; 0 if they are granted now. */
+/* Returns the milliseconds until leases are granted; 0 if they are granted now. */
 static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;

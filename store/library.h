@@ -27,14 +27,14 @@ bool library_name_ok(struct bytes name);
 /* Borrowed until the library is replaced or removed. O(1) */
 struct bytes library_name(const struct library *library);
 struct bytes library_code(const struct library *library);
-/* A new number each time the library is set, even to the same code. */
+/* Returns a number that is new each time the library is set, even to the same code. */
 uint64_t library_stamp(const struct library *library);
 
 static inline size_t libraries_count(const struct libraries *libraries)
 {
     return dict_count(&libraries->dict);
 }
-/* The library of this name, or NULL. Borrowed until it is replaced or removed. O(1) */
+/* Returns the library of this name, or NULL. Borrowed until it is replaced or removed. O(1) */
 const struct library *libraries_find(const struct libraries *libraries, struct bytes name);
 /* Adds a library or replaces its code. The name must satisfy library_name_ok. Both texts are copied
  * and may point into the old library. O(length) */

@@ -19,7 +19,7 @@ msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
 bool refresher_end(struct keyspace *ks, struct bytes key); /* false if no client held it */
 
-/* The first end of a right in any database, or NEVER. O(databases) */
+/* Returns the first end of a right in any database, or NEVER. O(databases) */
 msec refreshers_next(const struct store *store);
 /* Removes at most `most` rights that have ended by now; returns how many. O(databases + removed) */
 size_t refreshers_run(struct store *store, msec now, size_t most);

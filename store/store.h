@@ -106,7 +106,7 @@ void store_discard(struct store *store, struct store *other);
  * listener. */
 void store_listen(struct store *store, unsigned mask, const struct effect_listener *listener);
 
-/* A database, for reading. Changes go through txn.h. */
+/* Returns a database, for reading. Changes go through txn.h. */
 static inline const struct keyspace *store_database(const struct store *store, unsigned db)
 {
     return &store->databases[db];
@@ -122,10 +122,11 @@ size_t store_count_due(const struct store *store, msec now, size_t most);
 size_t store_hide(struct store *store, msec now, size_t most);
 /* Counts the nodes that store_hide would move, up to `most`. O(databases + found) */
 size_t store_count_to_hide(const struct store *store, msec now, size_t most);
-/* The first instant at which store_hide has work, unless the clock is set back. O(databases) */
+/* Returns the first instant at which store_hide has work, unless the clock is set back.
+ * O(databases) */
 msec store_next_to_hide(const struct store *store);
 
-/* The first instant at which expiry_run has work, or NEVER. O(databases) */
+/* Returns the first instant at which expiry_run has work, or NEVER. O(databases) */
 msec store_next_due(const struct store *store);
 
 /* Checks every invariant of every structure; aborts if one is broken. O(n) */

@@ -17,11 +17,11 @@ void walk_object(const struct object *object, void (*visit)(void *ctx, struct ef
  * false and leaves the value unchanged. */
 bool walk_put(struct object *to, const struct effect *effect);
 
-/* The operands of the effect that adds this member of a set, hash, sorted set or lease, with its
- * value, score or token and the deadline `at`. Borrowed from the object. O(1) */
+/* Returns the operands of the effect that adds this member of a set, hash, sorted set or lease,
+ * with its value, score or token and the deadline `at`. Borrowed from the object. O(1) */
 struct effect walk_member(const struct object *object, struct bytes member, msec at);
 
-/* A deep copy with the same encoding. O(n) */
+/* Returns a deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
 
 #endif

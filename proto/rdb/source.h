@@ -39,13 +39,13 @@ void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t le
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);
 
-/* The number of bytes taken so far. A source with a read function may have read further. */
+/* Returns the number of bytes taken so far. A source with a read function may have read further. */
 static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);
 }
 
-/* The checksum of all bytes taken so far. */
+/* Returns the checksum of all bytes taken so far. */
 uint64_t rdb_source_crc(struct rdb_source *source);
 
 /* Returns the next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. Returns

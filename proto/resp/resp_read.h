@@ -54,7 +54,7 @@ void resp_reader_drop(struct resp_reader *reader);
 enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t len,
                            const struct resp_limits *limits);
 
-/* The text of argument i; `input` as passed to the last resp_read. */
+/* Returns the text of argument i; `input` as passed to the last resp_read. */
 static inline const char *resp_reader_arg(const struct resp_reader *reader, const char *input,
                                           int i)
 {
@@ -62,8 +62,8 @@ static inline const char *resp_reader_arg(const struct resp_reader *reader, cons
     return base + reader->args[i].offset;
 }
 
-/* The number of bytes that the argument being read still lacks, or 0 if unknown: it allows a large
- * argument's buffer to be allocated at once. */
+/* Returns the number of bytes that the argument being read still lacks, or 0 if unknown: it allows
+ * a large argument's buffer to be allocated at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
 /* A large argument that the caller reads into its own block. */

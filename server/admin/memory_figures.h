@@ -32,7 +32,7 @@ struct memory_figures {
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
-/* The memory of these parts before the first key and client. Call once, at the start. */
+/* Returns the memory of these parts before the first key and client. Call once, at the start. */
 size_t memory_figures_at_start(const struct memory_context *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */

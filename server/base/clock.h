@@ -52,8 +52,8 @@ void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* The monotonic time, computed from the counter since the last clock_mark: cheaper than reading the
- * clock, and exact enough for spans of a few milliseconds. */
+/* Returns the monotonic time, computed from the counter since the last clock_mark: cheaper than
+ * reading the clock, and exact enough for spans of a few milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */
 int64_t clock_mark(struct clock *clock);

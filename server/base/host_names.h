@@ -36,7 +36,7 @@ const struct host_name *host_names_find(const struct host_names *names, const ch
 /* Forgets the addresses: a later search may find others. */
 void host_names_forget(struct host_names *names);
 
-/* The address at this index with a port. */
+/* Returns the address at this index with a port. */
 struct sockaddr_storage host_name_at(const struct host_name *name, unsigned index, uint16_t port);
 
 #endif

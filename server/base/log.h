@@ -22,7 +22,7 @@ void log_set_format(enum log_format format);
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
-/* The plural ending of a noun after this number: "1 key", "2 keys". */
+/* Returns the plural ending of a noun after this number: "1 key", "2 keys". */
 static inline const char *log_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

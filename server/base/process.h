@@ -11,7 +11,7 @@
  * fit. Returns how many clients fit, at least 1. */
 int64_t process_raise_files(int64_t clients, int64_t more);
 
-/* The number of cores on which the process may run, at least 1. */
+/* Returns the number of cores on which the process may run, at least 1. */
 unsigned process_cores(void);
 
 /* Continues in a child, detached from the terminal. The parent waits until the child calls

@@ -18,7 +18,7 @@ struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clo
 void defrag_timer_free(struct defrag_timer *timer);
 /* Starts defragmentation if it would gain enough memory. Call it about once a second. */
 void defrag_timer_second(struct defrag_timer *timer);
-/* The work to add to the background. */
+/* Returns the work to add to the background. */
 struct background_work defrag_timer_work(struct defrag_timer *timer);
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
 

@@ -8,7 +8,7 @@
 
 #include "server/engine/engine.h"
 
-/* Bytes in use that do not count towards maxmemory. */
+/* Returns the bytes in use that do not count towards maxmemory. */
 size_t memory_limit_uncounted(const struct engine *engine);
 
 /* Does memory use exceed maxmemory, or lack the system memory? */

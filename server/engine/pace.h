@@ -57,8 +57,8 @@ void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */
 bool pace_holds(struct pace *pace, msec now);
-/* The last instant at which that work must wait if no client reads anything, or INT64_MIN if it
- * need not wait. O(lags) */
+/* Returns the last instant at which that work must wait if no client reads anything, or INT64_MIN
+ * if it need not wait. O(lags) */
 msec pace_until(const struct pace *pace);
 /* Call when the system clock was set: moves the ends, so that waits keep their lengths. */
 void pace_clock_set(struct pace *pace, msec by);

@@ -20,8 +20,8 @@ void store_work_free(struct store_work *work);
 /* Moves a held clock forward to its goal, from one due instant to the next, and does all work that
  * is due at each. Call between requests. */
 void store_work_advance(struct store_work *work);
-/* The next deadline as an instant of the wall clock, or NEVER if there is none or the clock is
- * held. */
+/* Returns the next deadline as an instant of the wall clock, or NEVER if there is none or the clock
+ * is held. */
 msec store_work_next(const struct store_work *work);
 /* Call at the end of each turn: the next turn starts at `due`, or earlier for another reason.
  * AT_ONCE starts it without sleeping. */

@@ -32,7 +32,7 @@ void history_free(struct history *history);
 /* Call once a second. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
-/* The number of values in each array, and the position of value `index`, of which 0 is the
+/* Return the number of values in each array, and the position of value `index`, of which 0 is the
  * oldest. */
 size_t history_length(const struct history *history);
 size_t history_slot(const struct history *history, size_t index);

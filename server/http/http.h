@@ -36,7 +36,7 @@ struct http *http_open(struct loop *loop, const struct server_context *context, 
  * reason in `why`, if it can't listen on all addresses. */
 bool http_update(struct http *http, const struct host_names *names, char *why, size_t why_size);
 void http_close(struct http *http);
-/* The background work that counts keys for the port. */
+/* Returns the background work that counts keys for the port. */
 struct background_work http_work(struct http *http);
 
 #endif

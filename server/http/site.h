@@ -42,7 +42,7 @@ struct site_header {
     const char *name, *value;
 };
 extern const struct site_header site_headers[];
-/* An additional header for replies with this status, or NULL. */
+/* Returns an additional header for replies with this status, or NULL. */
 const struct site_header *site_status_header(int status);
 
 #endif

@@ -32,7 +32,7 @@ void survey_took(void *survey, int64_t usec);
 
 /* Is a survey complete? Before the first there is no result. */
 bool survey_ready(const struct survey *survey);
-/* When the result's survey began, on the wall clock. */
+/* Returns when the result's survey began, on the wall clock. */
 msec survey_began(const struct survey *survey);
 /* Computes the forecast of a database as of now. Returns false if it had no keys. */
 bool survey_forecast(const struct survey *survey, unsigned db, msec now,
@@ -75,8 +75,8 @@ enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
-/* The number of dehydrators that match the pattern but are left out: those beyond the maximum, and
- * those whose name is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
+/* Returns the number of dehydrators that match the pattern but are left out: those beyond the
+ * maximum, and those whose name is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
 size_t survey_omitted(const struct survey *survey);
 enum { SURVEY_NAME_MAX = 400 };
 

@@ -78,13 +78,13 @@ void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients);         /* NULL while TLS is off */
 void clients_use_tls(struct clients *clients, struct tls *tls); /* when it was off */
-/* An id for a connection that is not a client, from the sequence of client ids. */
+/* Returns an id for a connection that is not a client, from the sequence of client ids. */
 uint64_t clients_new_id(struct clients *clients);
 size_t clients_count(const struct clients *clients);
-/* Number of clients whose next request is delayed: by a pause, settle or preparing. */
+/* Returns the number of clients whose next request is delayed: by a pause, settle or preparing. */
 size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
-/* Memory of unauthenticated connections, which never causes keys to be evicted. */
+/* Returns the memory of unauthenticated connections, which never causes keys to be evicted. */
 size_t clients_uncounted(const struct clients *clients);
 
 /* For CLIENT and INFO. */

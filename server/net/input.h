@@ -27,7 +27,7 @@ struct input {
 
 void input_drop(struct input *input); /* zeros are an empty input */
 
-/* The bytes, not counting a big argument. */
+/* Returns the bytes, not counting a big argument. */
 static inline char *input_data(const struct input *input)
 {
     return input->data + input->start;
@@ -36,7 +36,7 @@ static inline size_t input_len(const struct input *input)
 {
     return input->len;
 }
-/* Number of bytes that have arrived, including a big argument. */
+/* Returns the number of bytes that have arrived, including a big argument. */
 static inline size_t input_total(const struct input *input)
 {
     return input->len + input->big_len;
@@ -61,8 +61,8 @@ void input_consume(struct input *input, size_t used);
 /* Moves the argument that the reader is reading, which lacks `wants` bytes, into its own block once
  * enough of it has arrived. Returns false if memory runs out. */
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants);
-/* The number of bytes that the big argument lacks, and where they belong; 0 if there is none, or it
- * is complete. */
+/* Return the number of bytes that the big argument lacks, and where they belong; 0 if there is
+ * none, or it is complete. */
 static inline size_t input_big_wants(const struct input *input)
 {
     return input->big != NULL ? input->big->len - input->big_len : 0;

@@ -69,8 +69,8 @@ void io_socket_read(struct io_socket *socket, size_t len);
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
 /* Could its handshake continue, except that it must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);
-/* The memory of a socket, not counting the TLS state and unsent bytes of an anonymous owner:
- * shared.h counts these, because threads allocate them without telling the owner. */
+/* Returns the memory of a socket, not counting the TLS state and unsent bytes of an anonymous
+ * owner: shared.h counts these, because threads allocate them without telling the owner. */
 size_t io_socket_bytes(const struct io_socket *socket);
 
 #endif

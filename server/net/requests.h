@@ -138,7 +138,7 @@ struct session *all_requests_suspend(struct all_requests *all);
 struct session *all_requests_resume(struct all_requests *all);
 bool all_requests_are_suspended(const struct all_requests *all);
 struct session *all_requests_running(const struct all_requests *all); /* NULL if there is none */
-/* The number of the running request, or of the last one. */
+/* Returns the number of the running request, or of the last one. */
 uint64_t all_requests_number(const struct all_requests *all);
 
 /* ---- time and memory ------------------------------------------------------------------------- */

@@ -46,8 +46,8 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
                              size_t *used);
 const char *follower_error(const struct follower *follower);
 
-/* Number of commands that were skipped, as in Redis, because they failed or do not exist here.
- * Their names are logged. */
+/* Returns the number of commands that were skipped, as in Redis, because they failed or do not
+ * exist here. Their names are logged. */
 uint64_t follower_failed(const struct follower *follower);
 
 #endif

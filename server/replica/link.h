@@ -57,15 +57,15 @@ bool link_take_lost_copy(struct link *link);
 enum link_state link_state(const struct link *link);
 const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
-/* The time since the link went down, or -1 if it is up, or never was. */
+/* Returns the time since the link went down, or -1 if it is up, or never was. */
 int64_t link_down_usec(const struct link *link);
 
-/* The socket, or -1, and its own address in `local`. */
+/* Returns the socket, or -1, and its own address in `local`. */
 int link_socket(const struct link *link, char *local, size_t size);
 
 #define LINK_NO_EFFECTS UINT64_MAX
-/* The offset from which the master's stream consists of effects (follower.h), or LINK_NO_EFFECTS if
- * it consists of commands of Redis or Valkey. Known after the handshake. */
+/* Returns the offset from which the master's stream consists of effects (follower.h), or
+ * LINK_NO_EFFECTS if it consists of commands of Redis or Valkey. Known after the handshake. */
 uint64_t link_effects_from(const struct link *link);
 
 /* ---- a full copy ---- */
@@ -81,7 +81,7 @@ struct link_copy {
 const struct link_copy *link_copy(const struct link *link);
 /* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
-/* Bytes of the copy that have arrived and were not read. */
+/* Returns the bytes of the copy that have arrived and were not read. */
 size_t link_copy_ready(const struct link *link);
 /* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; link_copy_ended tells
  * whether that is the end. */

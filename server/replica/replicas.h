@@ -46,7 +46,7 @@ void replicas_free(struct replicas *replicas);                       /* after th
 
 /* ---- what a replica reports ---- */
 
-/* The replica of this session, created at its first REPLCONF or PSYNC. */
+/* Returns the replica of this session, created at its first REPLCONF or PSYNC. */
 struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
 enum replica_can {
@@ -85,8 +85,8 @@ void replica_sync_old(struct replica *replica);
 /* Call at the end of each turn, before output is sent: begins full copies, schedules the sending of
  * the stream, closes replicas that lag too far behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
-/* Memory that is used only because replicas are slow: full copies that are being sent, and the
- * bytes beyond repl-backlog-size by which replicas lag. */
+/* Returns the memory that is used only because replicas are slow: full copies that are being sent,
+ * and the bytes beyond repl-backlog-size by which replicas lag. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
@@ -101,8 +101,8 @@ size_t replicas_count(const struct replicas *replicas);
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
 /* Counts the replicas that have applied all bytes before `offset`, or synced them to their disk. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Seconds since the last replica left, or since replicas_close_all; -1 while a replica is
- * connected, and if neither has happened. */
+/* Returns the seconds since the last replica left, or since replicas_close_all; -1 while a replica
+ * is connected, and if neither has happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* For INFO and ROLE. */

@@ -40,8 +40,8 @@ void replication_start(struct replication *replication);
 /* Call at a clean stop, when nothing changes data any more: saves the backlog for replicas that
  * have not received all of it. */
 void replication_stop(struct replication *replication);
-/* The position of the data in its stream after all transactions so far, or NULL if unknown. Valid
- * until the next call. */
+/* Returns the position of the data in its stream after all transactions so far, or NULL if unknown.
+ * Valid until the next call. */
 const struct stream_position *replication_position(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
@@ -67,10 +67,10 @@ const struct history *replication_history(const struct replication *replication)
  * next restart, which changes the server's own id again. */
 bool replication_took_over(const struct replication *replication, const char *id, uint64_t offset);
 const struct backlog *replication_backlog(const struct replication *replication);
-/* The offset of the last byte of the stream, as Redis counts. */
+/* Returns the offset of the last byte of the stream, as Redis counts. */
 uint64_t replication_offset(const struct replication *replication);
-/* The offset from which the stream consists of effects, or LINK_NO_EFFECTS if it consists of the
- * commands of a Redis server. */
+/* Returns the offset from which the stream consists of effects, or LINK_NO_EFFECTS if it consists
+ * of the commands of a Redis server. */
 uint64_t replication_effects_from(const struct replication *replication);
 /* Call when a replica asks for the stream (PSYNC, SYNC): begins one if there is none. */
 void replication_begin_stream(struct replication *replication);

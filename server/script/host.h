@@ -33,7 +33,8 @@ struct host {
  * read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) runs it with SCRIPT_NO_WRITES. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
-/* The monotonic time at which the last command ended or, before the first, the script began. */
+/* Returns the monotonic time at which the last command ended or, before the first, the script
+ * began. */
 int64_t host_usec(const struct host *host);
 
 /* May the script's user run this command with these keys and channels? True while no script runs.

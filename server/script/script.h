@@ -85,8 +85,8 @@ bool script_read_keys(struct call *call, struct script_run *run);
  * any. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
-/* The compiled functions of the store's libraries. While a script runs, they stay as they were when
- * it began. */
+/* Returns the compiled functions of the store's libraries. While a script runs, they stay as they
+ * were when it began. */
 struct functions *scripting_functions(struct scripting *scripting);
 
 /* MONITOR shows the call before the commands that the script calls. */

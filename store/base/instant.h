@@ -46,7 +46,7 @@ static inline bool instant_past(msec at, msec now)
     return at <= now;
 }
 
-/* The earliest deadline in the future. */
+/* Returns the earliest deadline in the future. */
 static inline msec instant_next(msec now)
 {
     return now + 1;
@@ -60,8 +60,8 @@ struct due_at {
 
 #define DUE_AT_NEVER ((struct due_at){ NEVER })
 
-/* The first instant at which a key or member with this deadline has expired. This conversion and
- * its reverse are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
+/* Returns the first instant at which a key or member with this deadline has expired. This
+ * conversion and its reverse are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
 static inline struct due_at due_at_expiry(msec deadline)
 {
     return (struct due_at){ deadline == NEVER ? NEVER : deadline + 1 };
@@ -127,7 +127,7 @@ static inline bool instant_from_seconds(int64_t seconds, msec *at)
     return !__builtin_mul_overflow(seconds, (int64_t)1000, at);
 }
 
-/* Milliseconds to seconds, rounded up. */
+/* Converts milliseconds to seconds, rounded up. */
 static inline int64_t instant_to_seconds(msec at)
 {
     return at / 1000 + (at % 1000 > 0);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The unsigned integer of `size` bytes at `at`. */
+/* Returns the unsigned integer of `size` bytes at `at`. */
 static inline uint64_t little_unsigned(const unsigned char *at, size_t size)
 {
     uint64_t value = 0;

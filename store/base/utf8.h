@@ -7,7 +7,7 @@
 
 #include "store/base/bytes.h"
 
-/* The length of the first character, or 0 if it is invalid, cut off or missing. */
+/* Returns the length of the first character, or 0 if it is invalid, cut off or missing. */
 size_t utf8_length(struct bytes text);
 bool utf8_valid(struct bytes text);
 

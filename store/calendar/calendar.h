@@ -39,9 +39,9 @@ void calendar_set_reader(struct calendar *calendar, zone_reader *read);
  * known; otherwise the text is parsed, and the zone perhaps read. */
 const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
                                      struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
-/* The name of its zone, a space, and its text; borrowed as the schedule is. */
+/* Returns the name of its zone, a space, and its text; borrowed as the schedule is. */
 struct bytes calendar_text(const struct schedule *schedule);
-/* The first instant after `after` at which the schedule runs; NEVER as in schedule.h. */
+/* Returns the first instant after `after` at which the schedule runs; NEVER as in schedule.h. */
 msec calendar_next(const struct schedule *schedule, msec after);
 
 /* Forgets all zones and schedules, so that newer files are read. */

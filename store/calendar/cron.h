@@ -34,8 +34,8 @@ struct cron {
 /* Returns false, and the reason in `fault`, if the text is no schedule or no date ever matches. */
 bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]);
 
-/* The first local time after `local` that matches, or LOCAL_NEVER beyond the year of an int64_t.
- * Jumps from field to field and examines at most 41 years of months, which takes about a
+/* Returns the first local time after `local` that matches, or LOCAL_NEVER beyond the year of an
+ * int64_t. Jumps from field to field and examines at most 41 years of months, which takes about a
  * microsecond. */
 int64_t cron_next_local(const struct cron *cron, int64_t local);
 

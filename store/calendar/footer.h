@@ -22,7 +22,7 @@ struct footer {
 };
 
 bool footer_parse(struct bytes text, struct footer *footer);
-/* The instants of a year at which daylight saving time begins and ends. */
+/* Return the instants of a year at which daylight saving time begins and ends. */
 int64_t footer_dst_begin(const struct footer *footer, int64_t year);
 int64_t footer_dst_end(const struct footer *footer, int64_t year);
 

@@ -15,8 +15,8 @@
 #include "store/calendar/cron.h"
 #include "store/calendar/zone.h"
 
-/* The first instant after `after` at which the schedule runs; NEVER if it is later than INSTANT_MAX
- * or does not occur within ZONE_YEARS_AHEAD. A few microseconds at most. */
+/* Returns the first instant after `after` at which the schedule runs; NEVER if it is later than
+ * INSTANT_MAX or does not occur within ZONE_YEARS_AHEAD. A few microseconds at most. */
 msec schedule_next(const struct cron *cron, const struct zone *zone, msec after);
 
 #endif

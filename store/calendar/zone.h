@@ -41,9 +41,9 @@ size_t zone_bytes(const struct zone *zone);
 
 /* Moves the instant back by whole cycles, into the spans. Returns by how much. O(1) */
 int64_t zone_fold(const struct zone *zone, int64_t *at);
-/* The index of the span that contains the instant. O(log n) */
+/* Returns the index of the span that contains the instant. O(log n) */
 size_t zone_span_at(const struct zone *zone, int64_t at);
-/* The first instant at which a clock shows this local time or a later one. O(log n) */
+/* Returns the first instant at which a clock shows this local time or a later one. O(log n) */
 int64_t zone_first_at(const struct zone *zone, int64_t local);
 /* Returns the latest local time that a clock has shown until this instant. That is the local time
  * at the instant, unless clocks were set back shortly before. O(log n) */

@@ -66,7 +66,7 @@ size_t mem_used(void);          /* including shared.h */
  * 64 KiB unused per size class and a few MiB in total. mem_sparse() is O(1), except that once per 2
  * MiB it looks at 32 slabs. */
 bool mem_sparse(const void *p);
-/* A new block with the size and alignment of p, or NULL if memory runs out. */
+/* Returns a new block with the size and alignment of p, or NULL if memory runs out. */
 void *mem_alloc_like(const void *p);
 /* For tests: makes mem_sparse true for all blocks. */
 void mem_all_sparse(bool on);

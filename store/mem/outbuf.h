@@ -54,7 +54,7 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 /* Fills at most `max` iovecs with the first bytes; returns how many. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 
-/* The first chunk's unsent bytes, and that chunk's memory; 0 when empty. */
+/* Return the first chunk's unsent bytes, and that chunk's memory; 0 when empty. */
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 

@@ -76,13 +76,13 @@ static inline size_t pool_tight_class(size_t size)
     return (size + POOL_WORD - 1) / POOL_WORD;
 }
 
-/* The class for tables of exactly this many bytes, or 0. */
+/* Returns the class for tables of exactly this many bytes, or 0. */
 size_t pool_table_class(size_t size);
 
 void *pool_alloc_slab(size_t class);
 void pool_free_slab(struct slab *slab, void *block);
 
-/* A recently freed block of the class, or NULL. */
+/* Returns a recently freed block of the class, or NULL. */
 static inline void *pool_reuse(size_t class)
 {
     struct pool_recent *recent = &pool_recent[class];

@@ -73,7 +73,7 @@ static inline uint32_t agenda_count(const struct agenda *ag)
 }
 msec agenda_next(const struct agenda *ag); /* the earliest deadline; NEVER if empty. O(1) */
 struct deadline *agenda_first(const struct agenda *ag); /* or NULL. O(1) */
-/* The deadline in slot i < count, for a random choice. Slots are in heap order. O(1) */
+/* Returns the deadline in slot i < count, for a random choice. Slots are in heap order. O(1) */
 struct deadline *agenda_nth(const struct agenda *ag, uint32_t i);
 msec agenda_nth_at(const struct agenda *ag, uint32_t i);           /* the instant of slot i. O(1) */
 msec agenda_at(const struct agenda *ag, const struct deadline *d); /* d must be armed. O(1) */

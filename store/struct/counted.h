@@ -82,8 +82,8 @@ static inline void counted_change(struct counted_node *node, size_t by)
         node->total += by;
 }
 
-/* The leaf that contains the item of this rank, which must exist; *rank becomes the item's index in
- * the leaf. */
+/* Returns the leaf that contains the item of this rank, which must exist; *rank becomes the item's
+ * index in the leaf. */
 struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
 unsigned counted_index(const struct counted_node *node); /* of its branch; not for the root */

@@ -36,13 +36,14 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); 
 void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d);
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at); /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
-/* The latest deadline, or INT64_MIN. O(1), but O(n) once after it was cancelled or moved. */
+/* Returns the latest deadline, or INT64_MIN. O(1), but O(n) once after it was cancelled or
+ * moved. */
 msec deadlines_last(struct deadlines *deadlines);
 /* Have all deadlines passed by now? O(1), but O(n) once after the latest was cancelled or moved. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
-/* The agenda, for visiting in parts, or NULL. */
+/* Returns the agenda, for visiting in parts, or NULL. */
 static inline const struct agenda *deadlines_agenda(const struct deadlines *deadlines)
 {
     return deadlines == NULL ? NULL : &deadlines->agenda;

@@ -73,9 +73,9 @@ void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
  * already: only its address is used. */
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
-/* A uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit numbers
- * and is called as often as needed. Expected O(1). At most O(buckets): if elements were removed in
- * the order of a scan, the buckets that it has passed are empty. */
+/* Returns a uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit
+ * numbers and is called as often as needed. Expected O(1). At most O(buckets): if elements were
+ * removed in the order of a scan, the buckets that it has passed are empty. */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
 /* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor;

@@ -56,7 +56,7 @@ struct overflow {
     } slots[];
 };
 
-/* The highest bits of the hash, because the lowest are equal within a bucket. Never 0. */
+/* Returns the highest bits of the hash, because the lowest are equal within a bucket. Never 0. */
 static inline uint8_t tag_of(uint64_t hash)
 {
     uint8_t tag = (uint8_t)(hash >> TAG_SHIFT);

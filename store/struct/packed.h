@@ -123,7 +123,7 @@ static inline uint32_t packed_get(const struct packed *packed, uint32_t offset,
     return offset + packed_size_of_head(head);
 }
 
-/* The member's offset, or len if it is absent. O(bytes) */
+/* Returns the member's offset, or len if it is absent. O(bytes) */
 uint32_t packed_find(const struct packed *packed, struct bytes member);
 /* Finds and reads a record; returns false if it is absent. */
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record);

@@ -39,8 +39,8 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
 size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
 struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */
 
-/* The number of members with a score below `score` (or equal, if or_equal), which is the rank at
- * which a range begins or ends. O(log n) */
+/* Returns the number of members with a score below `score` (or equal, if or_equal), which is the
+ * rank at which a range begins or ends. O(log n) */
 size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
 /* The number of members whose bytes sort below `member`, for BYLEX ranges; all scores must be
  * equal. O(log n) */

@@ -60,7 +60,7 @@ static inline struct bytes ranked_bytes(const struct ranked_member *m)
     return bytes_of(wide->data + sizeof(len), len);
 }
 
-/* Bytes to allocate for a member. */
+/* Returns the bytes to allocate for a member. */
 static inline size_t ranked_size(size_t len, bool has_expiry)
 {
     if (len < RANKED_LONG && !has_expiry) {

@@ -46,14 +46,14 @@ static inline unsigned ranked_node_max(const struct ranked_node *node)
     return node->height == 0 ? RANKED_LEAF_MAX : RANKED_INNER_MAX;
 }
 
-/* The fewest items, except on the right edge. */
+/* Returns the fewest items, except on the right edge. */
 static inline unsigned ranked_node_min(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4;
 }
 
-/* The largest size of a merged node, which leaves room for insertions. A node of at most this size
- * can take items from a full neighbour. */
+/* Returns the largest size of a merged node, which leaves room for insertions. A node of at most
+ * this size can take items from a full neighbour. */
 static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;
@@ -113,7 +113,7 @@ static inline struct ranked_node *ranked_node_child(const struct ranked_node *in
     return pointer48_load(&ranked_node_children(inner)[i]);
 }
 
-/* The score of all members with this key, if the leaf is exact. */
+/* Returns the score of all members with this key, if the leaf is exact. */
 static inline double ranked_node_score(const struct ranked_node *leaf, float key)
 {
     return *leaf->numbers + (double)key;
@@ -158,7 +158,7 @@ void ranked_node_close_gap(struct ranked_node *node, unsigned i);
 
 /* ---- nodes; the tree counts their bytes ------------------------------------------------------ */
 
-/* An empty node with room for `count` items; the caller sets a leaf's base. */
+/* Returns an empty node with room for `count` items; the caller sets a leaf's base. */
 struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count);
 void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
 /* Reallocates the node with room for `count` items if needed; returns its address. */

@@ -78,7 +78,7 @@ static inline uint32_t timeline_count(const struct timeline *tl)
 }
 msec timeline_next(const struct timeline *tl); /* the earliest instant; NEVER if empty. O(1) */
 struct timeline_node *timeline_first(const struct timeline *tl); /* or NULL. O(1) */
-/* The i-th in order, i < count. O(log n) */
+/* Returns the i-th in order, i < count. O(log n) */
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i);
 msec timeline_at(const struct timeline *tl,
                  const struct timeline_node *node);                 /* node must be armed. O(1) */

@@ -168,7 +168,7 @@ static inline uint64_t trail_member_hash(uint64_t hash_of_key, uint64_t member_h
 {
     return (hash_of_key ^ member_hash >> 7) * UINT64_C(0x9e3779b97f4a7c15) + member_hash;
 }
-/* The part of a hash that an event's `extra` keeps. */
+/* Returns the part of a hash that an event's `extra` keeps. */
 static inline uint64_t trail_extra(uint64_t hash)
 {
     return hash >> 16;
@@ -179,7 +179,7 @@ static inline uint64_t trail_extra(uint64_t hash)
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);
-/* The author of an event, or NULL if that is no longer known. */
+/* Returns the author of an event, or NULL if that is no longer known. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
 
 /* Records that a deadline was set. If the event's earlier deadline is TRAIL_UNKNOWN, looks it up in

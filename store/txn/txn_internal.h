@@ -73,7 +73,8 @@ static inline bool txn_life_matters(const struct txn *txn, const struct entry *e
         return entry->object.has_expiry || txn->store->policies.count > 0;
     return life.rule != LIFE_CLEAR || entry->object.has_expiry;
 }
-/* The member's deadline after the put; `old` is its deadline before the put, if `present`. */
+/* Returns the member's deadline after the put; `old` is its deadline before the put, if
+ * `present`. */
 msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
                  msec old);
 
@@ -130,7 +131,7 @@ static inline void txn_begin_value(struct txn *txn, struct entry *entry)
     entry->object.was_read = false;
     if (txn_has_policies(txn) && txn->origin == FROM_CLIENT) txn_policy_count_set(txn, entry);
 }
-/* The policy of the entry's key, or NULL. Remembers the last one. */
+/* Returns the policy of the entry's key, or NULL. Remembers the last one. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 /* Call before freeing the entry, or with NULL before freeing all of them. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
@@ -139,7 +140,7 @@ void txn_policy_end(struct txn *txn);
 /* Sets the deadlines of a new value's members by the policy of key, as if they were added now.
  * O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
-/* The policy's deadline for a member that is added now, or NEVER. */
+/* Returns the policy's deadline for a member that is added now, or NEVER. */
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
 /* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL

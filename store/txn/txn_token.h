@@ -8,8 +8,8 @@
  * later changes wait until the record is synced, whatever appendfsync says. For clients' calls,
  * before the first mutator. */
 bool txn_token_reserve(struct txn *txn, int64_t count);
-/* The next token, which must be reserved. The effect of the grant must contain it, and the effect's
- * applier call txn_token_raise. */
+/* Returns the next token, which must be reserved. The effect of the grant must contain it, and the
+ * effect's applier call txn_token_raise. */
 int64_t txn_token_next(struct txn *txn);
 /* Notes a token granted elsewhere, by a recorded effect or in a value made elsewhere; between 0 and
  * TOKEN_MAX. Records nothing. */

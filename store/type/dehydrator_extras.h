@@ -52,8 +52,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* The instant from which on, without elements, nothing is kept any more; NEVER with a successor, or
- * a pause without an end. O(log n) */
+/* Returns the instant from which on, without elements, nothing is kept any more; NEVER with a
+ * successor, or a pause without an end. O(log n) */
 msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -65,7 +65,7 @@ bool extras_unfollow(struct extras *extras, struct bytes id); /* false if there 
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
 
-/* The texts of its elements' schedules. The second function never returns NULL. */
+/* Return the texts of its elements' schedules. The second function never returns NULL. */
 struct schedules *extras_schedules(const struct extras *extras);
 struct schedules *extras_schedules_made(struct extras *extras);
 
@@ -78,7 +78,8 @@ msec extras_paused(const struct extras *extras);
  * first. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
-/* The instant from which that microsecond delays nothing and need not be kept; NEVER if it is 0. */
+/* Returns the instant from which that microsecond delays nothing and need not be kept; NEVER if it
+ * is 0. */
 msec extras_rate_end(const struct extras *extras);
 
 /* The id counts as present until just before this instant, even if an element of this id is added
@@ -86,12 +87,12 @@ msec extras_rate_end(const struct extras *extras);
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
 bool extras_forget(struct extras *extras, struct bytes id); /* false if it is not remembered */
-/* The first instant at which a remembered id, the pause or, without elements, the rate ends;
- * otherwise NEVER. */
+/* Returns the first instant at which a remembered id, the pause or, without elements, the rate
+ * ends; otherwise NEVER. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
-/* The first such instant later than now. O(log n) */
+/* Returns the first such instant later than now. O(log n) */
 msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now);
-/* The first instant at which a remembered id ends, and the id, or NEVER. */
+/* Returns the first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* Visits them in the order of their ends. */
 void extras_each_remembered(const struct extras *extras,

@@ -38,7 +38,7 @@ size_t delivery_counts_bytes(const struct delivery_counts *counts); /* 0 for NUL
 /* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
  * use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);
-/* How late the deliveries were, as a histogram. `counts` is NULL if there were none. */
+/* Returns how late the deliveries were, as a histogram. `counts` is NULL if there were none. */
 struct histogram delivery_lateness(const struct delivery_counts *counts);
 
 #endif

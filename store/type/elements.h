@@ -61,7 +61,8 @@ struct element *elements_first(const struct elements *elements);                
 msec elements_next(const struct elements *elements); /* or NEVER. O(1) */
 msec elements_at(const struct elements *elements, const struct element *element); /* O(1) */
 size_t elements_count_until(const struct elements *elements, msec until);         /* O(log n) */
-/* The first deadline, or the first end of a lease, after `at`; NEVER if there is none. O(log n) */
+/* Return the first deadline, or the first end of a lease, after `at`; NEVER if there is none. O(log
+ * n) */
 msec elements_after(const struct elements *elements, msec at);
 msec elements_lease_after(const struct elements *elements, msec at);
 /* Elements whose lease ends after now. O(log n) */

@@ -102,7 +102,7 @@ static inline uint32_t list_node_used(const struct list_node *node)
     return node->end - node->begin;
 }
 
-/* A new node, not linked. */
+/* Returns a new node, not linked. */
 struct list_node *list_node_new(struct list *list, uint32_t cap);
 void list_node_link(struct list *list, struct list_node *node);   /* between node's prev and next */
 void list_node_unlink(struct list *list, struct list_node *node); /* and frees it */
@@ -110,7 +110,7 @@ void list_node_unlink(struct list *list, struct list_node *node); /* and frees i
 /* Reallocates the node with this cap and this much room in front; returns its address. */
 struct list_node *list_node_arrange(struct list *list, struct list_node *node, uint32_t cap,
                                     uint32_t front);
-/* The cap of the smallest regular block that holds `size` bytes. */
+/* Returns the cap of the smallest regular block that holds `size` bytes. */
 uint32_t list_node_cap_for(uint32_t size);
 /* Returns the node's address. */
 struct list_node *list_node_relocate(struct list *list, struct list_node *node,

@@ -70,7 +70,8 @@ struct soft_string {
     struct object text;
 };
 
-/* A string's bytes. Borrowed: valid until it changes, and if small, while this object exists. */
+/* Returns a string's bytes. Borrowed: valid until it changes, and if small, while this object
+ * exists. */
 static inline struct bytes object_text(const struct object *object)
 {
     if (object->is_soft) object = &object->soft->text;
@@ -134,16 +135,16 @@ bool object_member_remove(const struct object *object, struct bytes member);
 /* Finds the member with the earliest deadline. Returns false if none has a deadline. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);
 size_t object_count_expiring(const struct object *object); /* members with a deadline. O(1) */
-/* The agenda of a large collection, for visiting it in parts; NULL if it is small or has no
+/* Returns the agenda of a large collection, for visiting it in parts; NULL if it is small or has no
  * deadlines. */
 const struct agenda *object_agenda(const struct object *object);
 /* Visits members with a deadline <= until, in no particular order. Return false to stop.
  * O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* The deadline of the member that expires last, or NEVER if a member has none. A dehydrator without
- * elements expires with the last thing for which it is kept. O(1), but O(n) once after that member
- * was removed or its deadline changed. */
+/* Returns the deadline of the member that expires last, or NEVER if a member has none. A dehydrator
+ * without elements expires with the last thing for which it is kept. O(1), but O(n) once after that
+ * member was removed or its deadline changed. */
 msec object_all_expire_at(const struct object *object);
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
  * was removed or its deadline changed. */
@@ -169,11 +170,11 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 {
     return type_rows[type].name;
 }
-/* The number of groups of a stream, each of which may refer to an entry; 0 for other types.
+/* Returns the number of groups of a stream, each of which may refer to an entry; 0 for other types.
  * Removing an entry also removes these references. O(1) */
 size_t object_references(const struct object *object);
-/* The number of things that the value keeps in addition to its elements: groups and producers of a
- * stream, successors and remembered ids of a dehydrator. O(1) */
+/* Returns the number of things that the value keeps in addition to its elements: groups and
+ * producers of a stream, successors and remembered ids of a dehydrator. O(1) */
 size_t object_notes(const struct object *object);
 void object_check(const struct object *object);
 

@@ -30,7 +30,7 @@ bool set_has(const struct set *set, struct bytes member);
 bool set_add(struct set *set, struct bytes member, msec at);
 /* Removes the member; returns false if there is none. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
-/* A random member; the set must not be empty. */
+/* Returns a random member; the set must not be empty. */
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);
 /* As dict_scan; a small set or an intset is visited as a whole, whatever the cursor. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,

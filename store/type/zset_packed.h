@@ -46,7 +46,7 @@ static inline double zset_packed_score(const struct packed_record *record, int64
                             (unsigned char)p[len / 2] << 8 * (len / 2) | (unsigned char)p[0]));
 }
 
-/* The member that a record stores; a view of the record, or of `text`. */
+/* Returns the member that a record stores; a view of the record, or of `text`. */
 static inline struct bytes zset_packed_member(const struct packed *packed,
                                               const struct zset_front *front, struct bytes stored,
                                               char text[ZSET_TEXT_SIZE])
@@ -65,7 +65,7 @@ struct zset_member {
  * (zset_front_of). */
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
                          uint32_t offset, char text[ZSET_TEXT_SIZE], struct zset_member *found);
-/* The member's offset, or len if it is absent. O(bytes) */
+/* Returns the member's offset, or len if it is absent. O(bytes) */
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 
 /* As zset_put, zset_expire, zset_rank and zset_below_score or _member. Put, add and expire return

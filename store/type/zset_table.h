@@ -27,7 +27,7 @@ static inline struct ranked_member *zset_table_find(const struct zset_table *tab
 {
     return dict_find(&table->members, member);
 }
-/* A member's deadline, or NEVER. O(1) */
+/* Returns a member's deadline, or NEVER. O(1) */
 static inline msec zset_table_at(const struct zset_table *table, const struct ranked_member *m)
 {
     return ranked_has_expiry(m) ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;

@@ -35,7 +35,7 @@ struct syntax {
 /* A malformed line is a bug: the process aborts with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
-/* An argument's type as in COMMAND DOCS: "key", "integer", "oneof", ... */
+/* Returns an argument's type as in COMMAND DOCS: "key", "integer", "oneof", ... */
 const char *syntax_type(const struct syntax_node *node);
 
 /* Replies with an array of one map for each argument. `key_specs` is the number of the row's key

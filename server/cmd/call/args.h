@@ -12,7 +12,7 @@
 
 /* Does argument i equal this word, ignoring case? False past the end. Replies nothing. */
 bool arg_is(const struct call *call, int i, const char *word);
-/* The index of the word that argument i equals, ignoring case, or -1. */
+/* Returns the index of the word that argument i equals, ignoring case, or -1. */
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
@@ -22,7 +22,7 @@ enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
  * argument follows. */
 bool arg_refuse_option(struct call *call, int i, enum error error);
 bool arg_has_value(struct call *call, int i);
-/* The precision to pass to failf if its format prints this argument with "%.*s". */
+/* Returns the precision to pass to failf if its format prints this argument with "%.*s". */
 int arg_width(const struct call *call, int i);
 
 bool arg_int64(struct call *call, int i, int64_t *value); /* ERR_NOT_INTEGER */

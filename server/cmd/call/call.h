@@ -92,8 +92,8 @@ void call_run(struct call *call);
  * checked for the values at all their keys. */
 bool call_has_room(size_t bytes);
 
-/* The flags that count before the call runs: those of its row, or those that its script declares.
- */
+/* Returns the flags that count before the call runs: those of its row, or those that its script
+ * declares. */
 static inline unsigned call_flags(const struct call *call)
 {
     const struct command *row = call->command.row;

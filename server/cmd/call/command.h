@@ -259,7 +259,7 @@ struct command_ref commands_find(const struct commands *commands, struct bytes n
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
-/* The i-th subcommand of a row; its row is NULL if there are fewer. */
+/* Returns the i-th subcommand of a row; its row is NULL if there are fewer. */
 struct command_ref commands_subcommand(struct command_ref ref, size_t i);
 struct command_ref commands_at(const struct commands *commands,
                                size_t index); /* in the order of adding, without disabled ones */
@@ -270,9 +270,9 @@ void commands_each_stats(struct commands *commands,
 
 /* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* The value of a numkeys argument, at most argc, or 0 if it is invalid. Stops at the first byte
- * that is not a digit, as Redis does with atoi(). The command itself refuses such a number, but the
- * ACL check, which needs the keys, runs first. */
+/* Returns the value of a numkeys argument, at most argc, or 0 if it is invalid. Stops at the first
+ * byte that is not a digit, as Redis does with atoi(). The command itself refuses such a number,
+ * but the ACL check, which needs the keys, runs first. */
 int command_count_keys(struct bytes arg, int argc);
 /* Stores the positions of the keys in a call (room for argc). Returns their number, or -1 if the
  * arguments are invalid or their number does not fit the arity. */

@@ -108,7 +108,8 @@ static inline struct outbuf *session_push_out(const struct session *session)
 /* Asserts that the state, the reason and the owners of waits agree. */
 void session_check(const struct session *session);
 
-/* Number of channels, patterns and shard channels; 0 without a subscriber. In pubsub.c. */
+/* Returns the number of channels, patterns and shard channels; 0 without a subscriber. In
+ * pubsub.c. */
 unsigned session_subscriptions(const struct session *session);
 
 #endif

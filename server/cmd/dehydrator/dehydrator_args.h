@@ -28,7 +28,7 @@ struct element *find_element(const struct entry *entry, struct bytes id);
  * or later by the policy's back-off (NULL for none) after `deliveries` claims. */
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries);
-/* The policy with a BACKOFF that applies to the key, or NULL. */
+/* Returns the policy with a BACKOFF that applies to the key, or NULL. */
 const struct policy *find_backoff(const struct call *call, struct bytes key);
 /* Would this many more elements exceed the MAXLEN of the key of argument 1? `entry` may be NULL. */
 bool is_full(const struct call *call, const struct entry *entry, size_t added);

@@ -5,8 +5,9 @@
 
 #include "server/cmd/call/args.h"
 
-/* The latest deadline of a member that this call may set. Clients are limited to 46 bits, as in
- * Redis. Valkey 9 has no such limit, so commands from its stream and files have none either. */
+/* Returns the latest deadline of a member that this call may set. Clients are limited to 46 bits,
+ * as in Redis. Valkey 9 has no such limit, so commands from its stream and files have none
+ * either. */
 msec member_deadline_max(const struct call *call);
 
 /* The words for members in arguments and errors: FIELDS for hashes, MEMBERS for other types. */
@@ -28,8 +29,8 @@ bool arg_looks_like_number(const struct call *call, int i);
  * below 1. */
 bool arg_member_block(struct call *call, int i, const struct member_words *words,
                       enum error bad_count);
-/* The number of members if "FIELDS numfields" is at i and i + 1 and at least that many arguments
- * follow; otherwise 0. Replies nothing. */
+/* Returns the number of members if "FIELDS numfields" is at i and i + 1 and at least that many
+ * arguments follow; otherwise 0. Replies nothing. */
 int arg_member_count(const struct call *call, int i, const struct member_words *words);
 
 /* The options EX, PX, EXAT, PXAT and KEEPTTL. */

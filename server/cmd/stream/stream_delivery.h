@@ -24,11 +24,11 @@ size_t take_history(const struct delivery *delivery, struct stream_id after, siz
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 
-/* A filter for pending entries that were idle for this span, or are released and due. */
+/* Returns a filter for pending entries that were idle for this span, or are released and due. */
 struct pending_filter claim_filter(const struct call *call, msec idle);
 /* Could an entry of the group be claimed now? O(1) */
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
-/* The instant at which an entry can next be claimed, or NEVER if none is pending. O(1) */
+/* Returns the instant at which an entry can next be claimed, or NEVER if none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
 /* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
  * On the way it removes pending IDs without an entry and moves entries that were delivered too
@@ -41,9 +41,9 @@ size_t deliver_claims(struct call *call, const struct delivery *delivery, struct
 bool became_dead_letter(struct call *call, const struct group_target *target,
                         const struct pending *pending);
 
-/* The count after one more delivery, without overflow. */
+/* Returns the count after one more delivery, without overflow. */
 uint64_t count_delivery(uint64_t deliveries);
-/* Milliseconds since the entry was delivered, or -1 if it is released. */
+/* Returns the milliseconds since the entry was delivered, or -1 if it is released. */
 int64_t pending_idle(const struct call *call, const struct pending *pending);
 /* May the entry be claimed by a command that asks for entries idle for this span? */
 bool is_claimable(const struct call *call, const struct pending *pending, msec idle);

@@ -4,7 +4,8 @@
 
 #include "server/cmd/call/call.h"
 
-/* The maximum length of a string, by default 512 MiB: the context of the command's group. */
+/* Returns the maximum length of a string, by default 512 MiB: the context of the command's
+ * group. */
 size_t string_limit(const struct call *call);
 
 /* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits.

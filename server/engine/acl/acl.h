@@ -84,8 +84,8 @@ bool acl_start(struct acl *acl, struct outbuf *why);
 /* ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
-/* The users as lines of the option `user`, for CONFIG REWRITE; free() the result. "" if requirepass
- * alone defines them. */
+/* Returns the users as lines of the option `user`, for CONFIG REWRITE; free() the result. "" if
+ * requirepass alone defines them. */
 char *acl_option_lines(const struct acl *acl);
 /* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
 bool acl_uses_requirepass(const struct acl *acl);

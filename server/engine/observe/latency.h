@@ -38,7 +38,7 @@ enum latency_event latency_find(struct bytes name);
 
 /* Adds a sample; of several within one second, keeps the worst. */
 void latency_note(struct latency *latency, enum latency_event event, int64_t at_sec, int64_t msec);
-/* The i-th sample, from the oldest. */
+/* Returns the i-th sample, from the oldest. */
 const struct latency_sample *latency_sample(const struct latency_series *series, unsigned i);
 
 #endif

@@ -68,7 +68,7 @@ void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
 /* The period that has not ended, or 0. */
 int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec);
-/* The sum of all periods, including the current one. */
+/* Returns the sum of all periods, including the current one. */
 int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec);
 
 #endif

@@ -69,7 +69,7 @@ size_t blocked_waiting(const struct blocked *blocked, unsigned db, struct bytes 
                        size_t most);
 /* Makes the key ready at this time (not 0), or earlier. */
 void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, msec at);
-/* The earliest time at which a key becomes ready by itself, or NEVER. */
+/* Returns the earliest time at which a key becomes ready by itself, or NEVER. */
 msec blocked_next_wake(const struct blocked *blocked);
 /* Makes the key with the earliest time ready. Returns false if none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
@@ -114,9 +114,10 @@ msec blocked_next_due(
 /* Call when the system clock was set: moves all timeouts, so that their spans stay the same.
  * O(n log n) */
 void blocked_clock_set(struct blocked *blocked, msec by);
-/* The client with the earliest timeout that has passed (until <= now), or NULL. */
+/* Returns the client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
-/* Memory of the wait and of its copy of the command; 0 for a session that is not blocked. O(1) */
+/* Returns the memory of the wait and of its copy of the command; 0 for a session that is not
+ * blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
 /* The reply at the client's timeout. */
 enum no_answer blocked_no_answer(const struct session *session);

@@ -115,16 +115,16 @@ static inline struct dict *blocked_table_of(const struct blocked *blocked,
 /* blocked_ready.c */
 struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db,
                                       struct bytes prefix); /* or NULL */
-/* The clients of a key, or NULL if none waits for it. */
+/* Returns the clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
 /* Makes the queue ready for its clients from this arrival on. */
 void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival);
 void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue);
 /* Call when a client has joined a ready queue. */
 void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue);
-/* The ready queue to serve next, or NULL. */
+/* Returns the ready queue to serve next, or NULL. */
 struct key_queue *blocked_first_ready(struct blocked *blocked);
-/* The first client of a ready queue that has not been tried, or NULL. */
+/* Returns the first client of a ready queue that has not been tried, or NULL. */
 struct queued_client *blocked_first_untried(const struct key_queue *queue);
 /* Does a ready queue have an untried client of a dehydrator that arrived before this arrival? */
 bool blocked_has_earlier(struct blocked *blocked, uint64_t arrival);

@@ -26,8 +26,8 @@ void notify_free(struct notify *notify);
  * check rejects others. */
 void notify_set_flags(struct notify *notify, const char *text);
 
-/* The effects that notify needs from the store: LISTEN_EVENTS, LISTEN_MEMBERS (only while there are
- * subscriptions), both, or 0. */
+/* Returns the effects that notify needs from the store: LISTEN_EVENTS, LISTEN_MEMBERS (only while
+ * there are subscriptions), both, or 0. */
 unsigned notify_wants(const struct notify *notify);
 /* Queues the messages for an effect with an event. O(1) */
 void notify_effect(struct notify *notify, const struct effect *effect);

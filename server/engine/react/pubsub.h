@@ -32,7 +32,7 @@ size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes 
 /* Publishes on a shard channel, whose messages only its own subscribers receive. */
 size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message);
 
-/* Number of subscribers, for NUMSUB and SHARDNUMSUB. */
+/* Returns the number of subscribers, for NUMSUB and SHARDNUMSUB. */
 size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name);
 size_t pubsub_channel_count(const struct pubsub *pubsub);
 size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns, for NUMPAT */
@@ -43,12 +43,12 @@ void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
                  void (*visit)(void *ctx, struct bytes name), void *ctx);
 void session_each_subscription(const struct session *session, enum pubsub_kind kind,
                                void (*visit)(void *ctx, struct bytes name), void *ctx);
-/* The session's oldest subscription, borrowed until it is unsubscribed. Returns false if there is
- * none. */
+/* Finds the session's oldest subscription, borrowed until it is unsubscribed. Returns false if
+ * there is none. */
 bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
                                 struct bytes *name);
-/* Memory of the session's subscriptions, of all kinds. Names that several sessions share count for
- * each of them. O(1) */
+/* Returns the memory of the session's subscriptions, of all kinds. Names that several sessions
+ * share count for each of them. O(1) */
 size_t session_subscription_bytes(const struct session *session);
 unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind);
 

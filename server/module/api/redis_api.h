@@ -363,7 +363,7 @@ bool api_load(RedisModuleCtx *ctx, const char *name, int version);
 
 bool api_host_is_valkey(void);
 
-/* The database of a keyspace event, during that event. */
+/* Returns the database of a keyspace event, during that event. */
 unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
 
 #endif

@@ -64,14 +64,14 @@ void due_keys_set(struct due_keys *keys, unsigned db, struct due_key *key, struc
 void due_keys_advance(struct due_keys *keys, unsigned db, struct due_key *key, struct due_at due);
 void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /* O(log n) */
 
-/* The instant of an entry, or DUE_AT_NEVER if unknown. O(1) */
+/* Returns the instant of an entry, or DUE_AT_NEVER if unknown. O(1) */
 struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key);
 /* The entry that is due first, if it is due by now; or NULL. O(databases) */
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
 
-/* The number of a database's contents. A flush assigns a new number; a swap moves the number with
- * the data. O(1) */
+/* Returns the number of a database's contents. A flush assigns a new number; a swap moves the
+ * number with the data. O(1) */
 uint32_t due_keys_database(struct due_keys *keys, unsigned db);
 /* Finds the database that now holds the contents with this number. Returns false if they were
  * flushed. O(databases) */

@@ -27,7 +27,7 @@ void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
 
 size_t key_policies_waiting(void); /* keys that wait for their policy */
-/* The instant at which a policy is to be applied next. */
+/* Returns the instant at which a policy is to be applied next. */
 struct due_at key_policies_next(void);
 /* Applies the policy of one key, on a master. Returns false if none is to be applied now. */
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);

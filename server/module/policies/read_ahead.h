@@ -24,11 +24,11 @@ void read_ahead_init(void);
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
 /* Call when the key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);
-/* The copy of a key that has expired, or NULL. The caller frees it. */
+/* Returns the copy of a key that has expired, or NULL. The caller frees it. */
 struct last_value *read_ahead_take(unsigned db, struct bytes name);
 void read_ahead_free(struct last_value *value); /* may be NULL */
 
-/* The instant at which a value is to be copied next. */
+/* Returns the instant at which a value is to be copied next. */
 struct due_at read_ahead_next(void);
 /* Copies one value, on a master. Returns false if none is to be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);

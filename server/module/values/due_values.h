@@ -12,7 +12,7 @@
 
 void due_values_init(void);
 
-/* The names, each with the next instant at which something in its value is due. */
+/* Returns the names, each with the next instant at which something in its value is due. */
 struct due_keys *due_values_keys(void);
 /* Notes when the next thing in the value of an open key is due, if the value is of our types. */
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);

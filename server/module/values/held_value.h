@@ -18,7 +18,7 @@ typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *valu
 bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);
 
 struct held_value *held_value_new(struct object object);
-/* The value of an open key, or NULL if it is not of our types. */
+/* Returns the value of an open key, or NULL if it is not of our types. */
 struct held_value *held_value_of(RedisModuleKey *key);
 /* Sets this value in a key that is open for writing; removes the key's deadline. */
 void held_value_put(RedisModuleKey *key, struct held_value *value);

@@ -22,7 +22,7 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);
 
-/* The cause of OpenSSL's last failure, a constant text. Empties its queue of errors. */
+/* Returns the cause of OpenSSL's last failure, a constant text. Empties its queue of errors. */
 const char *tls_reason(void);
 
 #endif

@@ -28,8 +28,8 @@ struct tls {
     _Atomic uint64_t handshakes, resumed, failed;
 };
 
-/* Bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo 2^N. The
- * difference between two results is the memory taken in between. */
+/* Returns the bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo
+ * 2^N. The difference between two results is the memory taken in between. */
 size_t tls_memory_balance(void);
 
 #endif

@@ -29,8 +29,8 @@ void backlog_trim(struct backlog *backlog, uint64_t before);
 
 uint64_t backlog_begin(const struct backlog *backlog); /* offset of the first byte kept */
 uint64_t backlog_end(const struct backlog *backlog);   /* offset of the next byte */
-/* The bytes from this offset (begin <= offset <= end) to the end of its chunk, borrowed until the
- * next trim or restart; empty at the end. O(1) */
+/* Returns the bytes from this offset (begin <= offset <= end) to the end of its chunk, borrowed
+ * until the next trim or restart; empty at the end. O(1) */
 struct bytes backlog_view(const struct backlog *backlog, uint64_t offset);
 size_t backlog_bytes(const struct backlog *backlog); /* memory */
 

@@ -87,7 +87,7 @@ bool interpreter_collect(void *interpreter, size_t amount);
 /* All bytes in use now count as live. */
 void interpreter_note_live(struct interpreter *interpreter);
 
-/* Bytes in use beyond the live ones: garbage, unless a script runs. */
+/* Returns the bytes in use beyond the live ones: garbage, unless a script runs. */
 size_t interpreter_garbage(const void *interpreter);
 
 #endif

@@ -64,7 +64,7 @@ struct pending_leaf {
 /* Functions that may reallocate the leaf return its address, and update *bytes, a sum of the sizes
  * of leaves. `node` stays unchanged. */
 
-/* A leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
+/* Returns a leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
 struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
                                       size_t *bytes);
 void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
@@ -73,7 +73,7 @@ void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
 unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
 void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
 struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);
-/* The first record of the consumer, from the i-th on, or count. */
+/* Returns the first record of the consumer, from the i-th on, or count. */
 unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer);
 /* Reads all records into an array with room for PENDING_LEAF_MAX. */
 void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records);

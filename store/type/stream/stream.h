@@ -123,9 +123,9 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* 
  * member is until its deadline; forever if the span is 0. Removes nothing. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
-/* The deadline of the first entry; NEVER without entries or retention. O(1) */
+/* Returns the deadline of the first entry; NEVER without entries or retention. O(1) */
 msec stream_next_deadline(const struct stream *stream);
-/* The deadline of the first entry that has not expired by now, or NEVER. O(log n) */
+/* Returns the deadline of the first entry that has not expired by now, or NEVER. O(log n) */
 msec stream_next_deadline_after(const struct stream *stream, msec now);
 /* The number of entries that have expired by now. O(log n) */
 size_t stream_count_expired(const struct stream *stream, msec now);

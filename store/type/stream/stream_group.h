@@ -69,8 +69,8 @@ struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* When the consumer last called a command. Not part of the data: neither effects nor snapshots
- * record it. */
+/* Returns when the consumer last called a command. Not part of the data: neither effects nor
+ * snapshots record it. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
 void consumer_saw(struct stream_consumer *consumer, msec now);
 
@@ -103,7 +103,7 @@ struct pending_filter {
  * set filter->from to the next ID: the group may change between calls. O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
-/* The earliest `at` of delivered and of released ones, or NEVER. O(1) */
+/* Return the earliest `at` of delivered and of released ones, or NEVER. O(1) */
 msec group_first_delivered(const struct stream_group *group);
 msec group_first_released(const struct stream_group *group);
 

@@ -44,7 +44,7 @@ static inline bool stream_id_down(struct stream_id *id)
     return true;
 }
 
-/* The ID's time as an instant: a time after INSTANT_MAX counts as INSTANT_MAX. */
+/* Returns the ID's time as an instant: a time after INSTANT_MAX counts as INSTANT_MAX. */
 static inline msec stream_id_instant(struct stream_id id)
 {
     return id.ms > (uint64_t)INSTANT_MAX ? INSTANT_MAX : (msec)id.ms;

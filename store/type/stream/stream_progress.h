@@ -11,8 +11,9 @@
 void stream_progress_to(const struct stream *stream, struct group_position *position,
                         struct stream_id id);
 #define STREAM_LAG_UNKNOWN INT64_MIN
-/* The number of entries after the group's position that are left, or STREAM_LAG_UNKNOWN. Negative
- * if ENTRIESREAD of XGROUP claimed that more entries were read than were ever added. O(1) */
+/* Returns the number of entries after the group's position that are left, or STREAM_LAG_UNKNOWN.
+ * Negative if ENTRIESREAD of XGROUP claimed that more entries were read than were ever added.
+ * O(1) */
 int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
 
 #endif
