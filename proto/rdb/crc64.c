@@ -1,4 +1,5 @@
-/* crc64: eight bytes at a time, by eight tables ("slicing by 8", Kounavis and Berry 2005).
+/* crc64: see crc64.h. Processes eight bytes at a time, by eight tables ("slicing by 8", Kounavis
+ * and Berry 2005).
  *
  * A CRC is linear: the checksum of a byte is the XOR of the checksums of its bits. The compiler can
  * therefore compute the tables from 64 constants: BITS_n lists, for each bit, the checksum of a

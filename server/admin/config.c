@@ -53,8 +53,7 @@ static void cmd_config_get(struct call *call)
     }
 }
 
-/* ---- SET: sets all options or none ------------------------------------------------------------
- */
+/* ---- SET: sets all options or none ----------------------------------------------------------- */
 
 enum { PAIRS_MAX = 256 };
 
@@ -256,8 +255,7 @@ static void cmd_config_set(struct call *call)
     reply_ok(call);
 }
 
-/* ---- RESETSTAT, REWRITE and HELP --------------------------------------------------------------
- */
+/* ---- RESETSTAT, REWRITE and HELP ------------------------------------------------------------- */
 
 static void cmd_config_resetstat(struct call *call)
 {

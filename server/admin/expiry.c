@@ -95,8 +95,7 @@ static void cmd_expiry_next(struct call *call)
     upcoming_free(question.upcoming);
 }
 
-/* ---- FORECAST ----------------------------------------------------------------------------------
- */
+/* ---- FORECAST -------------------------------------------------------------------------------- */
 
 static void reply_forecast(struct resp_writer *out, const struct outlook *outlook, msec now)
 {
@@ -141,8 +140,7 @@ static void cmd_expiry_forecast(struct call *call)
     outlook_free(outlook);
 }
 
-/* ---- LAG and HELP ------------------------------------------------------------------------------
- */
+/* ---- LAG and HELP ---------------------------------------------------------------------------- */
 
 static void cmd_expiry_lag(struct call *call)
 {

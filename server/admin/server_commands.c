@@ -25,8 +25,8 @@ static void cmd_module_list(struct call *call)
     resp_array(call->out, 0);
 }
 
-/* Draws nothing. Redis' pictures of versions 5 and 6 accept up to three and two sizes, whose errors
- * come first. */
+/* Draws nothing. As in Redis, numbers for a picture are checked first: up to three for version 5,
+ * two for version 6. */
 static void cmd_lolwut(struct call *call)
 {
     const struct server_context *context = call->context;

@@ -312,8 +312,8 @@ bool persist_has_synced(const struct persist *persist, uint64_t position)
 static void update_write_error(struct persist *persist)
 {
     static char text[160];
-    /* What prevents changes from being stored; nothing does while the first base is being
-     * written. */
+    /* The error that prevents changes from being stored. While the first base is being written
+     * there is none. */
     int error = persist->base_error;
     if (persist->opened) {
         error = journal_error(persist->journal);

@@ -1,5 +1,5 @@
-/* progress: how far a long task has come, and an estimate of the time left. For INFO, the log and
- * the service manager. Depends on the log. */
+/* progress: measures how far a long task has come, and estimates the time left, for INFO, the log
+ * and the service manager. Depends on the log. */
 #ifndef SERVER_DISK_PROGRESS_H
 #define SERVER_DISK_PROGRESS_H
 

@@ -288,9 +288,9 @@ static void rotate(struct rewrite *rewrite)
     struct journal *journal = rewrite->journal;
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
-    /* Only the current and the new segment are listed: the base has replaced all earlier ones. The
-     * current segment must therefore not name a predecessor, whose end the next start could not
-     * check. */
+    /* Only the current and the new segment are listed, because the base has replaced all earlier
+     * ones. The current segment must therefore name no predecessor: the next start could not check
+     * the end of that. */
     if (manifest_segments(&rewrite->manifest) == 2)
         journal_follow(journal, &(struct journal_end){ 0 });
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);

@@ -237,8 +237,9 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* The next change of data in the background. While it waits for a subscriber (is_paced), it begins
- * when that client has read enough, which starts a turn, or when it has waited for long enough. */
+/* Returns when the background changes data next. If expiry waits for a subscriber (is_paced), that
+ * is at the end of the wait at the latest; a subscriber that has read enough starts a turn
+ * earlier. */
 static msec next_change(const struct store_work *work)
 {
     const struct store *store = work->engine->store;
@@ -297,8 +298,8 @@ void store_work_advance(struct store_work *work)
     on_step(work);
 }
 
-/* Converts an instant to the kernel's time, from which CLOCK RUN may have moved the clock away. A
- * time of zero would disarm the timer; such an old instant is due at once anyway. */
+/* Converts an instant to the kernel's time, which differs from the clock's after CLOCK RUN. A time
+ * of zero would disarm the timer; such an old instant is due at once anyway. */
 static struct timespec kernel_time(const struct clock *clock, msec at)
 {
     int64_t usec = at % 1000 * 1000 - clock->ahead_of_real_usec % 1000000;

@@ -178,8 +178,7 @@ void figures_read(struct figures *figures, const struct server_context *context,
     figures->fork = of_usec(forks.last_usec);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* A name consists of the thing counted, then its unit; counters end in _total
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test

@@ -85,8 +85,7 @@ static void on_request(struct evhttp_request *request, void *ctx)
         evhttp_send_reply(request, reply.status, reply.reason, NULL);
 }
 
-/* ---- the server -------------------------------------------------------------------------------
- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 static void on_second(void *ctx)
 {

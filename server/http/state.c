@@ -284,8 +284,7 @@ static void list_slow_calls(struct state *state)
     json_close(json, ']');
 }
 
-/* ---- figures and history -----------------------------------------------------------------------
- */
+/* ---- figures and history --------------------------------------------------------------------- */
 
 static void write_server(struct state *state, const struct figures *figures)
 {

@@ -159,8 +159,7 @@ void visitors_serve(struct visitors *visitors, struct evhttp *server)
     evhttp_set_bevcb(server, admit, visitors);
 }
 
-/* ---- delayed replies ---------------------------------------------------------------------------
- */
+/* ---- delayed replies ------------------------------------------------------------------------- */
 
 /* A request stays here even if its connection ends; libevent frees it when it is answered. */
 

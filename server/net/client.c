@@ -163,8 +163,8 @@ static struct client *client_of(struct session *session)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A client that waits is still read, so that the end of file is noticed, unless it waits for its
- * peer to read replies. Its requests run later. */
+/* May the client be read? Yes while it waits, too, so that the end of its input is noticed; its
+ * requests run later. No while it waits for the peer to read replies. */
 static bool may_read(const struct client *client)
 {
     switch (client->session.state) {

@@ -39,8 +39,8 @@ struct handshake {
     bool begun;                  /* it counts towards the lane's limit */
 };
 
-/* The peer is "ip:port" or "[ip6]:port". Call in the main thread, the only one that computes
- * hashes. */
+/* Prepares the handshake of a peer, "ip:port" or "[ip6]:port". Call in the main thread, the only
+ * one that computes hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
 /* At most this many handshakes of a lane are in progress. */

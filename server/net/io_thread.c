@@ -39,8 +39,8 @@ struct io_thread {
 static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;
-    /* Delete it, because without events epoll would still report again and again that the peer has
-     * gone. */
+    /* Delete a socket without events from epoll, which would otherwise report again and again that
+     * the peer has gone. */
     int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     struct epoll_event event = { .events = events, .data.ptr = socket };
     if (epoll_ctl(socket->thread->epoll, action, socket->fd, &event) != 0) return false;
@@ -377,8 +377,8 @@ static bool has_work(struct io_thread *thread)
            any_shakes(thread);
 }
 
-/* Returns true if there is nothing to do until epoll reports something. Before it looks, it stores
- * that the thread sleeps or waits for room: see io_threads_turn. */
+/* Returns true if there is nothing to do until epoll reports something. Stores that the thread
+ * sleeps or waits for room, and looks for work only after that: see io_threads_turn. */
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;

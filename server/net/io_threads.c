@@ -233,8 +233,8 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
     }
     byte_ring_put(orders, sizeof(*order) + len);
     socket->written += len;
-    /* Store this before the order is published, so that the thread knows it when it has sent
-     * everything. */
+    /* Store this before the order is published, so that the thread knows of the question when it
+     * has sent everything. */
     if (len < wanted) atomic_store(&socket->served.asked.asks_for_flush, true);
     return (ssize_t)len;
 }

@@ -64,8 +64,8 @@ void replica_add_ability(struct replica *replica, enum replica_can can);
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
 /* Call when the replica was sent the offset at which effects begin. */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Has this offset, at which effects begin, been sent to the replica? Always true for replicas that
- * are not servers like this one, which are never sent it. */
+/* Has the replica been sent this offset, at which effects begin? Always true for replicas that are
+ * not servers like this one, because they are never sent it. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* The replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);

@@ -15,8 +15,8 @@ struct random {
 void random_fill(void *to, size_t len);
 
 void random_init(struct random *random);
-/* The next number. `random` is a struct random, passed as void * so that this can be dict_random's
- * `next`. */
+/* Returns the next number. `random` is a struct random, passed as void * so that the function can
+ * be dict_random's `next`. */
 uint64_t random_next(void *random);
 
 #endif

@@ -47,8 +47,8 @@ struct trail *trail_new(size_t bytes, msec now)
     size_t records = (lasts + rings * TRAIL_RING) * sizeof(struct trail_record);
     fixed += rings * sizeof(msec);
 
-    /* Written once, here: 256 MiB, the most that the option allows, take about a tenth of a
-     * second. */
+    /* Write all of the memory now, so that no later record waits for the kernel. 256 MiB, the most
+     * that the option allows, take about a tenth of a second. */
     struct trail_record *last = mem_try_alloc(records + fixed + rings);
     if (last == NULL) return NULL;
     memset(last, 0, records + fixed + rings);

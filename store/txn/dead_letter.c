@@ -73,8 +73,8 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
 /* ---- elements of dehydrators ----------------------------------------------------------------- */
 
-/* How many elements the dehydrator `key`, which contains `count`, can take; SIZE_MAX for any
- * number. */
+/* Returns how many more elements the dehydrator `key`, which contains `count`, can take; SIZE_MAX
+ * if any number. */
 static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)
 {
     const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
@@ -82,8 +82,8 @@ static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count
     return count < policy->max_len ? (size_t)policy->max_len - count : 0;
 }
 
-/* How many elements the target of the entry's policy can take. An element of an existing id needs
- * no room, but stays until there is some. */
+/* Returns how many elements the target of the entry's policy can take. An element of an existing id
+ * needs no room there, but is not moved while there is none. */
 static size_t room_at_target(struct txn *txn, const struct entry *entry)
 {
     struct stream_id id;

@@ -157,8 +157,7 @@ void extras_check(const struct extras *extras)
            timeline_count(&extras->ends));
 }
 
-/* ---- successors -------------------------------------------------------------------------------
- */
+/* ---- successors ------------------------------------------------------------------------------ */
 
 static struct successor show(const struct note *note)
 {

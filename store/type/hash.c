@@ -22,9 +22,14 @@ enum {
 };
 #define NOT_BRIEF FIELD_LEN_MAX
 
-/* A pair with expiry has its deadline in place of the value's length, and both lengths in the word
- * before it, so a deadline costs a short pair no extra word. In a longer pair the word is
- * NOT_BRIEF, and the lengths are two uint32_t before the field. */
+/* A field and its value:
+ *
+ *     bytes  without expiry              short, with expiry     longer, with expiry
+ *     0-3    word: the field's length    word: both lengths     word: NOT_BRIEF
+ *     4-7    value_len                   deadline               deadline
+ *     8-     field, value                field, value           both lengths, field, value
+ *
+ * A deadline thus costs a short pair no extra word. */
 struct pair {
     uint32_t word : 31;      /* the field's length, or both lengths */
     uint32_t has_expiry : 1; /* there is a deadline, which may be idle */

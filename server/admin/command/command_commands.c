@@ -13,8 +13,7 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* ---- COUNT, INFO and DOCS ---------------------------------------------------------------------
- */
+/* ---- COUNT, INFO and DOCS -------------------------------------------------------------------- */
 
 /* Finds the row with a full name: "get", "config|get". */
 static struct command_ref find_full(const struct commands *commands, struct bytes name)
@@ -107,8 +106,7 @@ static void cmd_command_docs(struct call *call)
     }
 }
 
-/* ---- LIST and GETKEYS --------------------------------------------------------------------------
- */
+/* ---- LIST and GETKEYS ------------------------------------------------------------------------ */
 
 struct list_filter {
     struct bytes pattern, category; /* data NULL: any */

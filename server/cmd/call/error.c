@@ -26,8 +26,8 @@ static void reply_error(struct call *call, const char *line, size_t len)
     const char *space = memchr(line, ' ', len);
     size_t code = space != NULL ? (size_t)(space - line) : len;
     if (code >= sizeof(call->error_code)) code = 0;
-    /* A script chooses the first word of its errors. It is a name in INFO, so separators become
-     * '_'. */
+    /* A script chooses the first word of its errors. This word is a name in INFO, so separators
+     * become '_'. */
     for (size_t i = 0; i < code; i++) {
         bool plain = line[i] > ' ' && line[i] < 0x7f && strchr("#:=,", line[i]) == NULL;
         call->error_code[i] = plain ? line[i] : '_';

@@ -74,9 +74,8 @@ static void cmd_restore(struct call *call)
         return;
     }
 
-    /* If the deadline has passed, the key is not created, but the key that it replaces is deleted;
-     * on a replica the new key is created, and ends at once. During a replay nothing counts as
-     * expired. */
+    /* If the deadline has passed, delete the key that would be replaced, and create none. A replica
+     * creates the key, which ends at once. During a replay nothing counts as expired. */
     struct txn *txn = call->txn;
     bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
     if (is_over && !txn->on_replica) {

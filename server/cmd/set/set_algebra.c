@@ -1,7 +1,7 @@
 /* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
- * Sets are ordered so that few look-ups are needed. The reply is written as members are found.
- * Members are copied only to be stored, or if look-ups would far outnumber them. */
+ * Operations order the sets so that few look-ups are needed, and reply with members as they find
+ * them. They copy members only to store them, or if look-ups would far outnumber the copies. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
@@ -18,8 +18,8 @@ struct operands {
     bool has_first; /* the first key exists */
 };
 
-/* Members of the result are counted; unless only the count is wanted, they are also replied or
- * added to a set. */
+/* Where the members of the result go. All are counted; unless only the count is wanted, they are
+ * also replied or added to a set. */
 struct result {
     struct call *call;
     struct resp_writer *reply; /* into a buffer; NULL: none */

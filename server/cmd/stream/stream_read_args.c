@@ -114,9 +114,10 @@ static int option_length(struct bytes word)
     return 0;
 }
 
-/* Finds the keys after the argument STREAMS that the command uses; a group or consumer may be
- * called STREAMS, too. In a call that the command refuses, it is the first one from `from` on, as
- * in Redis' key specification. DIFFERS: Redis uses that one in any call. (doc/differs.md) */
+/* Finds the keys after the word STREAMS, which may also be the name of a group or consumer. Uses
+ * the STREAMS behind the options, as the command does. If no STREAMS is there, the command will
+ * refuse the call; then uses the first STREAMS from `from` on, as in Redis' key specification.
+ * DIFFERS: Redis uses the first one in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
     int at = 1, length;

@@ -194,8 +194,8 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
     /* Make the string as long as the steps need, even if they all fail, as in Redis. */
     bool grown = needed > (entry != NULL ? object_text(&entry->object).len : 0);
     if (grown) {
-        /* Growing is part of a write if the value of any step fits into its field. The check uses
-         * the old values, because nothing is written before the first step that fits. */
+        /* Growing the string is part of a write if the value of any step fits into its field. The
+         * check uses the old values, because nothing is written before the first step that fits. */
         bool is_part = false;
         for (int s = 0; s < count && !is_part; s++) {
             uint64_t value = base_value(&steps[s], load_field(entry, &steps[s].field));

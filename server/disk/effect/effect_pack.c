@@ -117,8 +117,8 @@ void effect_packer_init(struct effect_packer *packer, struct buffer *out)
 
 void effect_packer_put(struct effect_packer *packer, const struct effect *effect)
 {
-    /* One effect for each command: a run would not be shorter, and its first word and its count are
-     * known only at its end. */
+    /* Each effect is a command of its own: a run would not be shorter, and its first word and its
+     * count are known only at its end. */
     effect_args_put(&packer->args, effect);
     effect_args_end(&packer->args);
 }

@@ -235,8 +235,8 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
                          "its first line and its checksum");
 }
 
-/* What the next segment's line names as the file that it continues: the header of a base, or the ID
- * of a segment. 0 if unknown. */
+/* Returns what the next segment's line names as the file that it continues: the header of a base,
+ * or the ID of a segment. 0 if unknown. */
 static uint32_t mark_of(const struct manifest_file *file)
 {
     return file->type == MANIFEST_BASE ? file->header : file->id;

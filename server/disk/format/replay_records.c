@@ -555,8 +555,8 @@ static bool replay_ahead(struct reading *in)
         }
     }
     if (ahead != NULL) ahead_stop(ahead);
-    /* Read no more ahead if little was read up to a record that is too large: others will be,
-     * too. */
+    /* Stop reading ahead if little was read before a record that is too large, because further
+     * records will be too large as well. */
     in->is_ahead = in->file->good - place.good >= replay->ahead_from;
     return good;
 }

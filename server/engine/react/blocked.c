@@ -241,8 +241,8 @@ static bool overlaps(const struct key_queue *prefix, const struct key_queue *oth
     return bytes_begin_with(b, a) || (other->is_prefix && bytes_begin_with(a, b));
 }
 
-/* The first client that blocked earlier on another prefix that overlaps with the key or prefix of
- * the next client; or NULL. */
+/* Returns the first client that blocked earlier on another prefix that overlaps with the key or
+ * prefix of the next client; or NULL. */
 static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
 {
     const struct queued_client *next = blocked->next, *first = NULL;

@@ -166,8 +166,8 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
     if (watched != NULL) touch_watchers(watched);
 }
 
-/* Does not mark sessions for a key that was missing at WATCH: if it was created later, that has
- * marked them. */
+/* Marks only sessions whose key existed at WATCH. If another key was created later, its creation
+ * has marked its sessions already. */
 static void touch_existing(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);

@@ -147,8 +147,8 @@ static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, st
     return found;
 }
 
-/* A deadline that moves later does not move its node: otherwise each write that renews a key's TTL
- * would move the node through the heap. At the old instant one check finds the new deadline. */
+/* A deadline that moves later leaves its node where it is: otherwise each write that renews a key's
+ * TTL would move the node through the heap. One check at the old instant finds the new deadline. */
 static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
 {
     due_keys_advance(&known->keys, db, key, due_at_expiry(at));

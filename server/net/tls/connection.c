@@ -178,8 +178,8 @@ static void skip(struct rest *rest, size_t len)
     }
 }
 
-/* The next record, always as long as possible, because after a record could not be sent, OpenSSL
- * requires the same bytes, or more, again. */
+/* Returns the next record. It is always as long as possible, because OpenSSL requires the same
+ * bytes, or more, after a record that could not be sent. */
 static struct iovec next_record(const struct rest *rest, char *room)
 {
     struct rest at = *rest;

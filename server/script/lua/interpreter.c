@@ -43,8 +43,9 @@ static void count_block(struct interpreter *interpreter, size_t old_size, size_t
     interpreter->large += if_large(size) - if_large(old_size);
     if (size < LARGE_BLOCK || interpreter->lua == NULL || interpreter_hurries(interpreter->lua))
         return;
-    /* May happen while Lua runs: LuaJIT checks for a changed hook at each instruction. Setting the
-     * hook restarts its count, so only the hook itself may make it less frequent. */
+    /* The hook may be changed while Lua runs, because LuaJIT checks for that at each instruction.
+     * But setting the hook restarts its count, so only the hook itself may make itself less
+     * frequent. */
     if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
 }
 

@@ -1,7 +1,7 @@
 /* stream: see stream.h. Packing is in stream_block.h.
  *
- * The blocks are a chain. The last block grows; when an entry does not fit into it, it is added to
- * the tree and never grows again. The tree's keys are IDs (counted.h). */
+ * The blocks are a chain. The last block grows; when an entry does not fit into that block, the
+ * block is added to the tree and never grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
 #include "store/base/encoding_limits.h"
