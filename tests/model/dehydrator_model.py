@@ -667,7 +667,11 @@ class Model:
         return element.claimed and element.at <= self.now and self.claims_left(db, name) == 0
 
     def rede_retry(self, db, name, delay, *words):
-        at = self.instant(delay, "delay")
+        if delay == "FIRST":
+            first = min((e.at for e in self.elements(db, name).values()), default=self.now)
+            at = self.now if first > self.now else max(first - 1, 0)
+        else:
+            at = self.instant(delay, "delay")
         given_back = 0
         for _, element in self.held(db, name, words[len(words) % 2:]):
             element.give_back()

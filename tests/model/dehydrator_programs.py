@@ -352,7 +352,7 @@ class Author:
             return ["REDE.ACK", name, *pairs]
         if kind == "EXTEND":
             return ["REDE.EXTEND", name, rng.choice([1, 5, 30, 100, 0]), *pairs]
-        return ["REDE.RETRY", name, self.ttl(), *rng.choice([[], ["NOCOUNT"]]), *pairs]
+        return ["REDE.RETRY", name, rng.choice([self.ttl(), self.ttl(), "FIRST"]), *rng.choice([[], ["NOCOUNT"]]), *pairs]
 
     def look(self):
         rng, name = self.rng, self.rng.choice(NAMES)

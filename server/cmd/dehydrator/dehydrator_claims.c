@@ -72,7 +72,16 @@ static void acknowledge(struct call *call, enum naming naming)
     if (naming == BY_TOKEN) resp_integer(call->out, removed);
 }
 
-/* By ids, leases that have ended are left unchanged. AUTO and NOCOUNT go with tokens. */
+/* The deadline that puts an element before all that are due. It is close to that of the first of
+ * them, so that the lateness of the delivery stays true to how long they have waited. */
+static msec before_due(const struct entry *entry, msec now)
+{
+    msec first = dehydrator_next(entry->object.dehydrator);
+    if (first > now) return now;
+    return first > 0 ? first - 1 : 0;
+}
+
+/* By ids, leases that have ended are left unchanged. AUTO, FIRST and NOCOUNT go with tokens. */
 static void give_back(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -80,6 +89,7 @@ static void give_back(struct call *call, enum naming naming)
     msec at = call->txn->now;
     int64_t given_back = 0;
     const struct policy *backoff = NULL;
+    bool goes_first = naming == BY_TOKEN && arg_is(call, 2, "FIRST");
     /* An odd number of words can't be pairs alone; this way an id may be "NOCOUNT". */
     bool uncounted =
         naming == BY_TOKEN && (call->argc - 3) % BY_TOKEN != 0 && arg_is(call, 3, "NOCOUNT");
@@ -90,10 +100,15 @@ static void give_back(struct call *call, enum naming naming)
             fail(call, ERR_NO_BACKOFF);
             return;
         }
-    } else if (!arg_from_now(call, 2, "delay", &at)) {
+    } else if (!goes_first && !arg_from_now(call, 2, "delay", &at)) {
         return;
     }
     if (!find_key(call, first, naming, &entry)) return;
+    if (entry == NULL) {
+        resp_integer(call->out, 0);
+        return;
+    }
+    if (goes_first) at = before_due(entry, call->txn->now);
 
     for (int i = first; i < call->argc; i += (int)naming) {
         struct element *element = find_named(call, entry, i, naming, &stage);
@@ -247,10 +262,10 @@ static const struct command by_token[] = {
           REPLIES("integer: the number of claims that still had their token, now given back"),
       .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_NO_BACKOFF),
       .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key <delay | AUTO> [NOCOUNT] id token [id token ...]",
+      .syntax = "key <delay | AUTO | FIRST> [NOCOUNT] id token [id token ...]",
       .summary = "Ends the claims that still have the given tokens. The elements are due again in "
-                 "delay milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the "
-                 "delivery does not count." },
+                 "delay milliseconds, after the BACKOFF of the key's policy, or now, before all "
+                 "that are due; with NOCOUNT the delivery does not count." },
 };
 
 const struct command_group dehydrator_claim_commands = COMMAND_GROUP("dehydrator", by_id);

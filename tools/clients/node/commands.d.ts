@@ -1005,10 +1005,10 @@ export interface Commands<T> {
     redeResume(key: Key): Promise<'OK'>;
     /**
      * Ends the claims that still have the given tokens. The elements are due again in delay
-     * milliseconds, or after the BACKOFF of the key's policy; with NOCOUNT the delivery does not
-     * count.
+     * milliseconds, after the BACKOFF of the key's policy, or now, before all that are due; with
+     * NOCOUNT the delivery does not count.
      *
-     *     REDE.RETRY key <delay | AUTO> [NOCOUNT] id token [id token ...]
+     *     REDE.RETRY key <delay | AUTO | FIRST> [NOCOUNT] id token [id token ...]
      *
      * - `integer`: the number of claims that still had their token, now given back
      */

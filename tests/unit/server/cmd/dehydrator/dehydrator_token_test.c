@@ -99,6 +99,32 @@ START_TEST(retry_counts_the_delivery_unless_told_otherwise)
 }
 END_TEST
 
+START_TEST(retry_first_puts_elements_before_those_that_are_due)
+{
+    static const struct step steps[] = {
+        { "REDE.MPUSH d 0 p a 0 p b 5 p c 100 p d", ":4|" },
+        { "REDE.CLAIM d 50 COUNT 2 TOKENS", "*2|*4|$1|a|$1|p|:1|:101|*4|$1|b|$1|p|:1|:102|" },
+        { "", "20" },
+        { "REDE.RETRY d first NOCOUNT a 101 b 102", ":2|" },
+        { "REDE.XPOLL d", "*3|$1|a|$1|b|$1|c|" },
+        { "REDE.POLL d COUNT 3", "*3|$1|p|$1|p|$1|p|" },
+        { "REDE.PUSH d 0 p e", OK },
+        { "REDE.CLAIM d 50 TOKENS", "*1|*4|$1|e|$1|p|:1|:103|" },
+        { "REDE.RETRY d FIRST e 103", ":1|" },
+        { "REDE.TTN d", ":0|" },
+        { "REDE.CLAIM d 50 TOKENS", "*1|*4|$1|e|$1|p|:2|:104|" },
+        { "REDE.NACK d FIRST e", "-ERR delay is not an integer or out of range|" },
+        { "REDE.RETRY missing FIRST e 104", ":0|" },
+        { "REDE.PUSHAT d 0 p f", OK },
+        { "REDE.RETRY d FIRST e 104", ":1|" },
+        { "REDE.RANGE d - 0", "*2|*2|$1|f|:0|*2|$1|e|:0|" },
+    };
+    begin_tokens();
+    RUN(steps);
+    finish();
+}
+END_TEST
+
 START_TEST(a_blocked_client_gets_a_token_at_the_deadline)
 {
     begin_tokens();
@@ -162,6 +188,7 @@ Suite *test_suite(void)
         a_late_worker_harms_nobody,
         a_claim_is_held_after_its_lease_until_the_next_claim,
         retry_counts_the_delivery_unless_told_otherwise,
+        retry_first_puts_elements_before_those_that_are_due,
         a_blocked_client_gets_a_token_at_the_deadline,
         wrong_pairs_change_nothing,
         a_claim_fails_without_change_if_the_tokens_are_used_up,
