@@ -445,6 +445,27 @@ def closed_consumer_gives_back_at_once(broker, client):
 
 
 @with_broker
+def messages_given_back_come_before_those_that_wait(broker, _client):
+    publish(broker.connect(), *range(6))
+    inbox = Inbox(broker.connect(), prefetch=4)
+    inbox.drain(4)
+    inbox.connection.release()
+    other = Inbox(broker.connect())
+    other.drain(6)
+    equal(other.bodies, list(range(6)))
+
+
+@with_broker
+def requeued_message_goes_behind_those_that_wait(broker, _client):
+    publish(broker.connect(), *range(3))
+    inbox = Inbox(broker.connect(), prefetch=1)
+    inbox.drain().requeue()
+    inbox.ack = True
+    inbox.drain(3)
+    equal(inbox.bodies, [0, 1, 2, 0])
+
+
+@with_broker
 def cancelled_consumer_takes_nothing(broker, client):
     inbox = Inbox(broker.connect())
     assert inbox.is_idle()

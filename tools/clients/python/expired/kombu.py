@@ -227,12 +227,13 @@ def acknowledge(client, claim):
 
 
 def put_back(client, claim):
+    """Behind those that wait, so that a message that is requeued again and again does not keep them waiting."""
     return client.rede_retry(claim.key, 0, claim.pair)
 
 
 def give_back(client, claim):
-    """Does not count as a delivery."""
-    return client.rede_retry(claim.key, 0, claim.pair, nocount=True)
+    """Where the consumer took it: before those that wait, and not counted as a delivery."""
+    return client.rede_retry(claim.key, "FIRST", claim.pair, nocount=True)
 
 
 class Claims:
@@ -286,7 +287,7 @@ class Claims:
         with self.lock:
             held = dict(self.held)
         by_key = {}
-        for tag, claim in held.items():
+        for tag, claim in reversed(list(held.items())):  # each that goes back goes before the last one
             ending = give_back if gives_back and not claim.is_in_use() and claim.ending is None else claim.ending
             if ending is None:
                 by_key.setdefault(claim.key, []).append((tag, claim))
@@ -636,7 +637,7 @@ class QoS(virtual.QoS):
         told to end at once, has begun some."""
         self._flush()
         try:
-            for tag, message in list(self._delivered.items()):
+            for tag, message in reversed(list(self._delivered.items())):  # each goes before the last one
                 ending = put_back if was_begun_by_celery(message) else give_back
                 claim = self.channel.transport.claims.settle(tag, ending)
                 if claim is not None and pushes_again:
@@ -889,12 +890,8 @@ class Channel(virtual.Channel):
         """Delivers claimed elements; gives back those that come too late. Returns how many it delivered."""
         delivered, entries = 0, list(entries)
         try:
-            while entries:
-                entry = entries.pop(0)
-                if self.closed or queue not in self._active_queues or self.room() <= 0:
-                    self.give_back(key, [entry])
-                    continue
-                message = self.accept(key, entry)
+            while entries and not self.closed and queue in self._active_queues and self.room() > 0:
+                message = self.accept(key, entries.pop(0))
                 if message is None:
                     continue
                 if queue in self.without_ack:
@@ -903,8 +900,7 @@ class Channel(virtual.Channel):
                 self.transport.deliver(message, queue)
                 delivered += 1
         finally:
-            if entries:  # an exception
-                self.give_back(key, entries)
+            self.give_back(key, entries)
         return delivered
 
     def check(self, message):
@@ -937,7 +933,7 @@ class Channel(virtual.Channel):
 
     def give_back(self, key, entries):
         if entries:
-            self.client.rede_retry(key, 0, *((id_, token) for id_, _, _, token in entries), nocount=True)
+            self.client.rede_retry(key, "FIRST", *((id_, token) for id_, _, _, token in entries), nocount=True)
 
     def made_room(self):
         if self.lacks_room:
