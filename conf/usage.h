@@ -40,7 +40,7 @@ struct usage {
 /* Returns the option at this index; --help and --version come last, then NULL. */
 const struct usage_option *usage_option_at(const struct usage *usage, size_t index);
 
-/* "-h, --help" or "--count N". Truncated to fit. */
+/* Writes the option as --help shows it, "-h, --help" or "--count N", cut to fit. */
 void usage_write_term(const struct usage_option *option, char *term, size_t size);
 
 /* Writes lines of fewer than 80 characters. */

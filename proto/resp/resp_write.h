@@ -32,7 +32,7 @@ bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
 void resp_status(struct resp_writer *w, const char *text); /* +PONG */
-/* A status of any bytes: replaces CR, LF and other control bytes with spaces. */
+/* Writes a status of any bytes: replaces CR, LF and other control bytes with spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 /* Writes "-line", a code and a text. Replaces CR, LF and other control bytes with spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
@@ -50,7 +50,7 @@ void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 0 or 1 in RESP2, #t or #f in RESP3 */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
 void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
-/* A bulk string in RESP2, `(` in RESP3. Replaces control bytes with spaces. */
+/* Writes a bulk string in RESP2, `(` in RESP3. Replaces control bytes with spaces. */
 void resp_big_number(struct resp_writer *w, const char *digits, size_t len);
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 

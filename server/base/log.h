@@ -18,7 +18,7 @@ bool log_open(const char *path);
 bool log_is_read_by_program(void);
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
-/* From now on each line is sent to syslog too. The facility is a LOG_* constant of <syslog.h>. */
+/* Sends each further line to syslog too. The facility is a LOG_* constant of <syslog.h>. */
 void log_to_syslog(const char *ident, int facility);
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 

@@ -11,7 +11,8 @@ struct parts;
 /* Makes all parts except the configuration, opens the ports and loads the data. Clients that
  * connect meanwhile receive LOADING errors. Returns false after reporting the reason. */
 bool wiring_make(struct parts *parts);
-/* All commands, for their names and rules only: they must not be run. Free with commands_free. */
+/* Returns all commands, for their names and rules only: they must not be run. Free with
+ * commands_free. */
 struct commands *wiring_commands(void);
 /* For conf.renames_fault: applies the lines of rename-command to a table from wiring_commands, to
  * find errors. */

@@ -113,7 +113,7 @@ uint64_t journal_safe_position(const struct journal *journal);
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
-/* Between journal_restart_begin and its end. */
+/* Returns true between journal_restart_begin and its end. */
 bool journal_is_restarting(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);

@@ -60,7 +60,7 @@ bool persist_start(struct persist *persist, char *why, size_t size);
  * `why`. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
-/* The position in a replication stream that the loaded data has, or NULL if unknown. */
+/* Returns the position in a replication stream that the loaded data has, or NULL if unknown. */
 const struct stream_position *persist_loaded_position(const struct persist *persist);
 
 /* ---- every turn ---- */
@@ -99,9 +99,10 @@ bool persist_configure(struct persist *persist);
  * written. */
 int persist_move(struct persist *persist, const char *folder);
 
-/* The reason for refusing writes, as an error text; NULL while they are accepted. */
+/* Returns the reason for refusing writes, as an error text; NULL while they are accepted. */
 const char *persist_refusal(const struct persist *persist);
-/* The position after the last change: the journal is written or synced up to the safe position. */
+/* Returns the position after the last change; the journal is written or synced up to the safe
+ * position. */
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 

@@ -99,7 +99,7 @@ struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir
 void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
 
 enum rewrite_state rewrite_state(const struct rewrite *rewrite);
-/* From its begin until the journal uses the new base. */
+/* Returns true from the begin of a rewrite until the journal uses the new base. */
 bool rewrite_runs(const struct rewrite *rewrite);
 /* Does the journal need the base of this rewrite or, if none runs, of the last one? */
 bool rewrite_restarts(const struct rewrite *rewrite);
@@ -108,7 +108,7 @@ bool rewrite_restarts(const struct rewrite *rewrite);
 
 bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
 void rewrite_await(struct rewrite *rewrite);            /* waits until the step has ended */
-/* The manifest. While the thread works, only the thread may use it. */
+/* Returns the manifest. While the thread works, only the thread may use it. */
 struct manifest *rewrite_manifest(struct rewrite *rewrite);
 
 /* ---- a rewrite ---- */
@@ -144,7 +144,7 @@ struct rewrite_now {
 /* Opens the journal with them. */
 int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
                       const struct rewrite_now *now);
-/* After the journal was closed without a base. */
+/* Call after the journal was closed without a base. */
 int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now);
 /* Removes files of an old journal at once. */
 void rewrite_sweep_now(struct rewrite *rewrite);

@@ -29,7 +29,7 @@ struct saver_wiring {
 struct saver *saver_new(const struct saver_wiring *wiring); /* NULL with errno */
 void saver_free(struct saver *saver);
 
-/* The rewrite, for other work in the journal's folder. */
+/* Returns the rewrite, for other work in the journal's folder. */
 struct rewrite *saver_rewrite(struct saver *saver);
 
 /* Call when the store was loaded: its changes count as saved. */
@@ -53,7 +53,7 @@ void saver_save_flushed(struct saver *saver);
 enum persist_outcome saver_save(struct saver *saver);
 enum persist_outcome saver_save_at_end(struct saver *saver);
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule);
-/* The counts of snapshots; the pointer stays valid. */
+/* Returns the counts of snapshots; the pointer stays valid. */
 const struct persist_counts *saver_saves(const struct saver *saver);
 /* Does a child work, or is a snapshot scheduled? */
 bool saver_is_busy(const struct saver *saver);
@@ -61,7 +61,7 @@ bool saver_is_busy(const struct saver *saver);
 /* ---- the rewrite ---- */
 
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on);
-/* Even while another one runs. */
+/* Schedules a rewrite, even while another one runs. */
 void saver_schedule_rewrite(struct saver *saver);
 /* Makes a failed rewrite be tried again now, not at its time. */
 void saver_hurry_rewrite(struct saver *saver);

@@ -69,7 +69,7 @@ bool policy_has(const struct policy *policy, enum policy_option option);
 bool policy_has_part(const struct policy *policy, const struct policy_row *row, unsigned part);
 void policy_clear(struct policy *policy, enum policy_option option); /* removes the option */
 
-/* The bytes of all its keys together. */
+/* Returns the bytes of all its keys together. */
 size_t policy_names_len(const struct policy *policy);
 /* Copies the keys to `to`, which has room for policy_names_len bytes. */
 void policy_move_names(struct policy *policy, char *to);

@@ -65,7 +65,8 @@ void packed_drop(struct packed *packed); /* frees records and front, and leaves 
 /* Begins an empty packed with a front, and reserves this many bytes for records. The next call must
  * insert a record. Removing the last record frees the front too. */
 void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
-/* The caller's bytes of the front. Call only if has_front. Valid as long as views into records. */
+/* Returns the caller's bytes of the front. Call only if has_front. Valid as long as views into
+ * records. */
 static inline struct bytes packed_front(const struct packed *packed)
 {
     size_t len = (unsigned char)packed->data[-1];
@@ -128,7 +129,7 @@ uint32_t packed_find(const struct packed *packed, struct bytes member);
 /* Finds and reads a record; returns false if it is absent. */
 bool packed_lookup(const struct packed *packed, struct bytes member, struct packed_record *record);
 uint32_t packed_nth(const struct packed *packed, unsigned n); /* the n-th offset; n < count */
-/* All `count` offsets in order, for random access and going backwards. */
+/* Writes all `count` offsets in order, for random access and going backwards. */
 void packed_offsets(const struct packed *packed, uint16_t offsets[PACKED_MAX_COUNT]);
 /* Prefetches the records. */
 void packed_hint(const struct packed *packed);

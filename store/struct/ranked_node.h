@@ -68,7 +68,7 @@ static inline size_t ranked_node_size(unsigned height, unsigned cap)
 
 /* ---- items ---------------------------------------------------------------------------------- */
 
-/* Of a leaf. */
+/* Returns the base of a leaf. */
 static inline double *ranked_node_base(const struct ranked_node *leaf)
 {
     return (double *)(uintptr_t)leaf->numbers;
@@ -77,7 +77,7 @@ static inline float *ranked_node_keys(const struct ranked_node *leaf)
 {
     return (float *)(uintptr_t)(leaf->numbers + 1);
 }
-/* Infinity if the difference is too large; that keeps the order, too. */
+/* Computes a key; a difference that is too large becomes infinity, which keeps the order too. */
 static inline float ranked_node_key(const struct ranked_node *leaf, double score)
 {
     return (float)(score - *leaf->numbers);
@@ -89,7 +89,8 @@ static inline struct pointer48 *ranked_node_members(const struct ranked_node *no
                              : (struct pointer48 *)(uintptr_t)(node->numbers + node->cap);
 }
 
-/* Of an inner node, like the counts, which are the numbers of members in each subtree. */
+/* Return the scores and the counts of an inner node; a count is the number of members in a
+ * subtree. */
 static inline double *ranked_node_scores(const struct ranked_node *inner)
 {
     return (double *)(uintptr_t)inner->numbers;
@@ -181,7 +182,8 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 
 /* Moves items so that both have about equally many. */
 void ranked_node_balance(struct ranked *ranked, struct ranked_node *parent, unsigned i);
-/* Child i keeps `keep` items; the rest go to a new child after it. The parent has room for it. */
+/* Splits child i, which keeps `keep` items; the rest go to a new child after it. The parent has
+ * room. */
 void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i,
                        unsigned keep);
 /* Moves all items to child i, which must be able to hold them, and frees child i + 1. */

@@ -159,7 +159,7 @@ struct trail {
 struct trail *trail_new(size_t bytes, msec now);
 void trail_free(struct trail *trail); /* may be NULL. Clears the authors of all sessions */
 
-/* The hash that identifies a key of a database, or a member of such a key. */
+/* Computes the hash that identifies a key of a database; trail_member_hash does so for a member. */
 static inline uint64_t trail_hash(uint64_t key_hash, unsigned db)
 {
     return key_hash ^ db * UINT64_C(0x9e3779b97f4a7c15);

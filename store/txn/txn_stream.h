@@ -20,14 +20,14 @@ void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id
 bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id);
 /* Removes the first `count` entries; event "xtrim". Pending entries stay. */
 void txn_stream_trim(struct txn *txn, struct entry *entry, size_t count);
-/* Event "xsetid". */
+/* Sets the marks, with event "xsetid". */
 void txn_stream_set_marks(struct txn *txn, struct entry *entry, const struct stream_marks *marks);
-/* Without an event. */
+/* Sets the stream's retention, without an event. */
 void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span);
 
 /* ---- groups ---- */
 
-/* Event "xgroup-create". The name must be absent. */
+/* Adds a group, with event "xgroup-create". The name must be absent. */
 struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
                                    const struct group_position *position);
 /* `event`: EVENT_XGROUP_SETID, or EVENT_NONE after a delivery. */
@@ -35,7 +35,7 @@ void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_
                             const struct group_position *position, enum event event);
 void txn_group_remove(struct txn *txn, struct entry *entry,
                       struct stream_group *group); /* event "xgroup-destroy" */
-/* Event "xgroup-createconsumer". The name must be absent. */
+/* Adds a consumer, with event "xgroup-createconsumer". The name must be absent. */
 struct stream_consumer *txn_consumer_add(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, struct bytes name);
 /* Removes its pending entries too; event "xgroup-delconsumer". */

@@ -34,25 +34,25 @@ bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as li
 size_t dehydrator_count(const struct dehydrator *dehydrator);
 /* Enlarges the tables for `count` elements, which are about to be added. O(count) */
 void dehydrator_expect(struct dehydrator *dehydrator, size_t count);
-/* Number of elements due by now, including those whose lease has ended. O(log n) */
+/* Counts the elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
 /* Number of elements with a deadline after `after` and not later than `until`, due or not. O(log
  * n) */
 size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until);
-/* Number of elements whose lease has not ended. O(log n) */
+/* Counts the elements whose lease has not ended. O(log n) */
 size_t dehydrator_count_claimed(const struct dehydrator *dehydrator, msec now);
-/* The first end of a lease after now, or NEVER. O(log n) */
+/* Returns the first end of a lease after now, or NEVER. O(log n) */
 msec dehydrator_next_lease_end(const struct dehydrator *dehydrator, msec now);
-/* Number of elements that were claimed more than once. O(1) */
+/* Counts the elements that were claimed more than once. O(1) */
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
-/* The largest token of a claim since the dehydrator was created or loaded, or 0. O(1) */
+/* Returns the largest token of a claim since the dehydrator was created or loaded, or 0. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Number of distinct deadlines: exact for up to 1000 elements, otherwise estimated from the first
  * ones. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
-/* The earliest deadline; NEVER if empty. O(1) */
+/* Returns the earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
-/* The earliest deadline after `at`, or NEVER. O(log n) */
+/* Returns the earliest deadline after `at`, or NEVER. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
 /* For prefetching: returns the table of elements; or, if there are only a few, prefetches their
  * array and returns NULL. Later, dehydrator_hint_first prefetches the first of a few elements, and
@@ -70,7 +70,8 @@ struct stage {
     int64_t token;       /* of the claim; 0 without a claim or a token */
 };
 
-/* The options of the element's push. The text of a schedule is borrowed until they are set. */
+/* Returns the options of the element's push. The text of a schedule is borrowed until they are
+ * set. */
 struct push_options dehydrator_options(const struct dehydrator *dehydrator,
                                        const struct element *element);
 /* Sets the options. Returns the element, which may have moved in memory. O(1) */
@@ -80,9 +81,9 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
  * there is no such element, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
 bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
                              struct bytes text, msec phase);
-/* Number of elements whose options were ever set. O(1) */
+/* Counts the elements whose options were ever set. O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
-/* Number of different schedules of elements. O(1) */
+/* Counts the different schedules of elements. O(1) */
 size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
 /* See dehydrator_extras.h. NULL if none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
@@ -119,7 +120,7 @@ void dehydrator_remove(struct dehydrator *dehydrator, struct element *element);
 
 struct bytes element_id(const struct element *element); /* both borrowed */
 struct bytes element_payload(const struct element *element);
-/* The stored stage. `claimed` may be true although the lease has ended. */
+/* Returns the stored stage. `claimed` may be true although the lease has ended. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);
 static inline bool stage_is_due(const struct stage *stage, msec now)
 {
@@ -132,7 +133,7 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 
 /* ---- announcing due elements ("rede.due") ---- */
 
-/* The first deadline that has not been announced, or NEVER. O(log n) */
+/* Returns the first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_next_due(const struct dehydrator *dehydrator);
 /* Marks all elements due by now as announced. If a deadline before now is set later (by pushing an
  * element that is due at once), that element will be announced again. */

@@ -29,7 +29,7 @@ bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value);
  * may be (part of) the old value. */
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at);
 bool hash_remove(struct hash *hash, struct bytes field);
-/* A random field and its value, borrowed; the hash must not be empty. */
+/* Draws a random field and its value, borrowed; the hash must not be empty. */
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value);
 /* As dict_scan; a small hash or a listpack is visited as a whole, whatever the cursor. */
@@ -47,7 +47,7 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
 
 /* ---- deadlines ---- */
 
-/* hash_get and hash_deadline at once. O(1) */
+/* Does the work of hash_get and hash_deadline at once. O(1) */
 bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at);
 /* Finds the field's deadline, which may be NEVER. Returns false if there is no such field. O(1) */
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);

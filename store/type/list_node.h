@@ -51,7 +51,7 @@ static inline uint32_t list_packed_size(size_t len)
     return (uint32_t)len + 2 * list_length_size((uint32_t)len);
 }
 
-/* Seven bits per byte, lowest first; step is 1 to write forwards, -1 backwards. */
+/* Writes seven bits per byte, lowest first; step is 1 to write forwards, -1 backwards. */
 static inline void list_length_write(char *at, int step, uint32_t len)
 {
     for (; len >= 0x80; len >>= 7, at += step)
@@ -77,13 +77,13 @@ static inline void list_pack(char *at, uint32_t size, struct bytes element)
     list_length_write(at + size - 1, -1, len);
 }
 
-/* Packed size of the element that begins at `offset`. */
+/* Returns the packed size of the element that begins at `offset`. */
 static inline uint32_t list_size_at(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset, 1));
 }
 
-/* Packed size of the element that ends at `offset`. */
+/* Returns the packed size of the element that ends at `offset`. */
 static inline uint32_t list_size_before(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset - 1, -1));

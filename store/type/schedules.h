@@ -17,7 +17,7 @@ void schedules_free(struct schedules *schedules); /* may be NULL; no text may be
 uint32_t schedules_hold(struct schedules *schedules, struct bytes text);
 /* Call when an element no longer holds the text; the last one frees it. O(1) */
 void schedules_release(struct schedules *schedules, uint32_t number);
-/* Borrowed until it is released. O(1) */
+/* Returns the text, borrowed until it is released. O(1) */
 struct bytes schedules_text(const struct schedules *schedules, uint32_t number);
 
 size_t schedules_count(const struct schedules *schedules); /* of texts; 0 for NULL */

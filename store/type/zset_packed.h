@@ -71,7 +71,7 @@ uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 /* As zset_put, zset_expire, zset_rank and zset_below_score or _member. Put, add and expire return
  * false and change nothing if the result does not fit. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
-/* For a member that is there. */
+/* The member must be there. */
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at);
 bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *rank);
 size_t zset_packed_below_score(const struct packed *packed, double score, bool or_equal);

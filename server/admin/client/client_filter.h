@@ -55,7 +55,7 @@ bool client_filter_matches(const struct client_filter *filter, const struct clie
 enum { CLIENT_FLAGS_MAX = 24 };
 /* Writes the flags of CLIENT LIST, NUL-terminated. */
 const char *client_flags(const struct client_info *info, char to[CLIENT_FLAGS_MAX]);
-/* "r" if the client follows redirections (CLIENT CAPA), else "". */
+/* Returns "r" if the client follows redirections (CLIENT CAPA), else "". */
 const char *client_capa(const struct session *session);
 
 #endif

@@ -124,7 +124,7 @@ static inline void reply_bytes(struct call *call, struct bytes text)
     else
         resp_bulk(call->out, text.data, text.len);
 }
-/* A field of a map: its name and an integer. */
+/* Replies with a field of a map: its name and an integer. */
 static inline void reply_named_integer(struct call *call, const char *name, int64_t value)
 {
     resp_bulk_text(call->out, name);

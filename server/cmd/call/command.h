@@ -268,7 +268,8 @@ struct command_ref commands_at(const struct commands *commands,
 void commands_each_stats(struct commands *commands,
                          void (*visit)(void *ctx, struct command_ref ref), void *ctx);
 
-/* "get", "config|get", as in errors, COMMAND and ACL; returns its length, < size. */
+/* Writes the name as errors, COMMAND and ACL show it, "get" or "config|get"; returns its length, <
+ * size. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
 /* Returns the value of a numkeys argument, at most argc, or 0 if it is invalid. Stops at the first
  * byte that is not a digit, as Redis does with atoi(). The command itself refuses such a number,

@@ -11,7 +11,7 @@ struct read_budget {
     bool is_used;          /* an entry was taken; the first one may have any size */
 };
 
-/* 0 for no limit. */
+/* Returns a budget of this many entries and bytes; 0 means no limit. */
 struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
 /* Call before taking the entries of this key. */

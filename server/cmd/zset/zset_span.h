@@ -21,7 +21,7 @@ static inline size_t span_count(const struct span *span)
     return span->to - span->from;
 }
 
-/* All members, lowest first. */
+/* Returns the span of all members, lowest first. */
 struct span span_all(const struct zset *zset);
 /* Leaves out the first `skip` members, in the order of the reply, and keeps at most `limit` of the
  * rest. There is no limit if limit < 0, and no result if skip < 0. */

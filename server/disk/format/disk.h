@@ -42,7 +42,7 @@ int disk_cut(int fd, uint64_t length);
 int disk_allocate(int fd, uint64_t from, uint64_t len);
 int disk_free_allocated(int fd); /* frees blocks after the file's end; the error may be ignored */
 
-/* The free space, for this process, of the file system that contains the path. */
+/* Measures the space that this process can use on the file system that contains the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
 
 /* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
@@ -57,7 +57,7 @@ int disk_rename(const char *from, const char *to);
 int disk_lock_dir(const char *path, int *fd);
 
 int disk_remove(const char *path); /* 0 even if it does not exist */
-/* 0 even if it exists. Syncs the folder that contains it. */
+/* Creates a folder and syncs the one that contains it. Returns 0 if the folder exists already. */
 int disk_make_dir(const char *path);
 void disk_close(int fd); /* ignores errors: important bytes were synced before */
 

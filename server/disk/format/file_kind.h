@@ -30,9 +30,10 @@ enum {
     FILE_HEAD = 32,    /* bytes that are enough to recognize any kind */
     FILE_RDB_HEAD = 6, /* enough to recognize an RDB */
 };
-/* The kind of a file that begins with these bytes: the whole file, if `len` is below FILE_HEAD. */
+/* Returns the kind of a file that begins with these bytes: the whole file, if `len` is below
+ * FILE_HEAD. */
 enum file_kind file_kind_of_head(const char *head, size_t len);
-/* For messages: "an RDB file of Redis". */
+/* Returns the kind as messages name it: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);
 
 #define FILE_SET(kind) (1U << (kind))
@@ -45,7 +46,7 @@ const char *file_kind_text(enum file_kind kind);
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);
-/* Advice for the operator, to append to a log line: ". Free space", or "". */
+/* Returns advice for the operator, to append to a log line: ". Free space", or "". */
 const char *file_error_advice(int error);
 
 #endif

@@ -119,7 +119,7 @@ int manifest_file_path(const struct manifest *manifest, const struct manifest_fi
  * header is missing or damaged, which its reader reports. */
 bool manifest_is_listed_base(const struct manifest_file *file, const char *path);
 
-/* The path of the next base, and its number. */
+/* Stores the path of the next base, and its number. Returns 0 or an errno. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
 /* Creates a segment with its header and syncs it: journal_create. */
 typedef int manifest_create(const char *path, int *fd);

@@ -18,7 +18,7 @@ bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX]);
 /* Does the text end with a checksum, as ours does? */
 bool manifest_has_sum(const char *text, size_t len);
-/* The text of the manifest, with its checksum; freed with free. */
+/* Returns the text of the manifest, with its checksum; free() it. */
 char *manifest_format(const struct manifest *manifest, size_t *len);
 
 #endif

@@ -105,7 +105,8 @@ struct snapshot_fault {
  * the creation time, so the checksum differs from file to file. Any thread may call this. */
 uint32_t snapshot_header_sum(const char *path);
 
-/* The creation time in the file's header, or -1 if it can't be read. Any thread may call this. */
+/* Returns the creation time in the file's header, or -1 if it can't be read. Any thread may call
+ * this. */
 int64_t snapshot_made_at(const char *path);
 
 /* On failure, returns NULL with the error in `fault`. */

@@ -40,7 +40,8 @@ void acl_free(struct acl *acl); /* NULL is allowed */
 struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL if there is none */
 struct acl_context acl_context(const struct acl *acl);
 size_t acl_count(const struct acl *acl);
-/* All users in the order of their names. Borrowed; mem_free() the array. O(n log n) */
+/* Returns all users in the order of their names. The users are borrowed; mem_free() the array. O(n
+ * log n) */
 struct acl_user **acl_sorted(const struct acl *acl);
 
 /* Words, with each "( ... )" joined into one word. */
@@ -81,7 +82,7 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
 void acl_adopt(struct acl *acl, struct acl_users *users);
 /* At start: reads `aclfile` or `user`. On failure, returns false with all errors in `why`. */
 bool acl_start(struct acl *acl, struct outbuf *why);
-/* ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
+/* Implement ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
 /* Returns the users as lines of the option `user`, for CONFIG REWRITE; free() the result. "" if

@@ -69,7 +69,7 @@ struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsi
                                       size_t *bytes);
 void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
 
-/* The first record whose ID is not below `id`, or count. */
+/* Returns the first record whose ID is not below `id`, or count. */
 unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
 void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
 struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);

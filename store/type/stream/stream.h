@@ -111,9 +111,9 @@ struct stream_walk {
         noted; /* downwards: entries of the block that are left; notes of the last ones */
     struct stream_note notes[STREAM_WALK_WINDOW];
 };
-/* From the first entry whose ID is not below `id` upwards. O(log n) */
+/* Begins a walk upwards, from the first entry whose ID is not below `id`. O(log n) */
 void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
-/* From the last entry whose ID is not above `id` downwards. O(log n) */
+/* Begins a walk downwards, from the last entry whose ID is not above `id`. O(log n) */
 void stream_walk_down(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
 bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* false at the end */
 
@@ -127,7 +127,7 @@ void stream_set_retention(struct stream *stream, msec span);
 msec stream_next_deadline(const struct stream *stream);
 /* Returns the deadline of the first entry that has not expired by now, or NEVER. O(log n) */
 msec stream_next_deadline_after(const struct stream *stream, msec now);
-/* The number of entries that have expired by now. O(log n) */
+/* Counts the entries that have expired by now. O(log n) */
 size_t stream_count_expired(const struct stream *stream, msec now);
 
 /* Withholds the first `count` entries from all functions that count, find or walk, until
@@ -139,13 +139,13 @@ void stream_give_back(struct stream *stream);
 /* ---- consumer groups: for their functions see stream_group.h ---- */
 
 struct stream_groups;
-/* Borrowed; never NULL, so that a group can be sought in any stream. */
+/* Returns the groups, borrowed; never NULL, so that a group can be sought in any stream. */
 struct stream_groups *stream_groups(const struct stream *stream);
 
 /* ---- entries sent twice: for the functions see stream_repeats.h ---- */
 
 struct stream_repeats;
-/* Borrowed. NULL if no producer ever sent an entry that must be remembered. */
+/* Returns what producers sent, borrowed. NULL if nothing ever had to be remembered. */
 struct stream_repeats *stream_repeats(const struct stream *stream);
 struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
 

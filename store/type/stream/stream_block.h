@@ -74,7 +74,7 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id);
 
 /* ---- reading ---- */
 
-/* Before the first entry. */
+/* Puts the cursor before the first entry. */
 void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block *block);
 /* Reads the next entry. Returns false if there is none in this block. */
 bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry);
