@@ -54,6 +54,8 @@ enum {
     /* Allocate blocks ahead for as many bytes as the segment contains, within these limits. */
     AHEAD_LEAST = 1 << 20,
     AHEAD_MOST = 32 << 20,
+    PAGE = 4096,
+    WRITE_BACK = 2 << 20, /* bytes that are written back at once, at least */
 };
 
 #define NO_LIMIT SIZE_MAX
@@ -79,6 +81,7 @@ struct journal {
     int fd; /* -1: no file */
     uint64_t length;
     uint64_t allocated; /* blocks were ordered up to here */
+    uint64_t begun;     /* the kernel was asked to write back everything up to here */
     size_t partial;     /* bytes of `waiting` that are written, while the rest is not */
     size_t late;        /* complete bytes that the last flush did not write */
     size_t fresh;       /* bytes that came behind unsummed ones since the last flush: of each record
@@ -177,6 +180,7 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
     journal->uncut = false;
     journal->partial = 0;
     journal->allocated = 0;
+    journal->begun = end->length;
 }
 
 struct journal_end journal_begun(void)
@@ -432,12 +436,23 @@ static void allocate_ahead(struct journal *journal)
     syncer_allocate(journal->syncer, journal->fd, end, ahead);
 }
 
+/* Has the kernel begin to write full pages to the medium long before the sync of each second, which
+ * then finds little to do (journal.h). The last page is not full, and would be written twice. */
+static void begin_write_back(struct journal *journal)
+{
+    uint64_t end = (journal->length + journal->partial) / PAGE * PAGE;
+    if (journal->mode != JOURNAL_SYNC_EVERY_SECOND || end < journal->begun + WRITE_BACK) return;
+    syncer_write_back(journal->syncer, journal->fd, journal->begun, end - journal->begun);
+    journal->begun = end;
+}
+
 /* ---- syncing ---- */
 
 static void order_sync(struct journal *journal, int64_t now)
 {
     journal->asked = journal->written;
     journal->asked_at = now;
+    journal->begun = journal->length;
     journal->counted_late = false;
     syncer_ask(journal->syncer, journal->fd, journal->written);
 }
@@ -485,7 +500,10 @@ int64_t journal_flush(struct journal *journal, int64_t now)
          * waiting: 2 MiB of 512 MiB, 32 MiB of 2 GiB. */
         size_t bytes = journal->whole_len - journal->partial;
         if (has_unsummed(journal)) most = SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
-        if (write_some(journal, now, most) == 0) allocate_ahead(journal);
+        if (write_some(journal, now, most) == 0) {
+            allocate_ahead(journal);
+            begin_write_back(journal);
+        }
     }
     /* Drop records that are not needed, because the next base will contain their changes. */
     if (journal->phase == NEEDS_BASE) empty_buffer(journal);

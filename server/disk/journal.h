@@ -28,7 +28,14 @@
  * ext4 makes a write wait for a sync if both must find blocks for the same file, which takes
  * longest while large files are removed. The thread that syncs therefore allocates blocks ahead of
  * the segment's end: as many as the segment uses, at least 1 MiB and at most 32 MiB. Unused blocks
- * are freed when a segment is closed, and by journal_open after a crash. */
+ * are freed when a segment is closed, and by journal_open after a crash.
+ *
+ * With JOURNAL_SYNC_EVERY_SECOND, the thread also has the kernel begin to write back each 2 MiB once
+ * they are written. The sync of a second in which 40 MB were written would otherwise submit all of
+ * their pages at once. The thread and the kernel's workers need 6 to 8 ms of CPU time for that, and
+ * if they share the main thread's core, requests wait: for 4 ms at a time. In pieces it takes a
+ * tenth more CPU time, but less than a millisecond at a time. The main thread's own writes do not
+ * wait for a sync: at most 0.05 ms (measured on ext4). */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 

@@ -19,7 +19,7 @@ struct order {
     uint64_t position;
 };
 
-struct allocation {
+struct range {
     bool waits;
     int fd;
     uint64_t from, len;
@@ -31,7 +31,7 @@ struct syncer {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct order sync, retire;
-    struct allocation blocks;
+    struct range blocks, write_back;
     enum syncer_last last; /* of `retire` */
     bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
     bool ignored;          /* ignore the result of the running sync */
@@ -94,13 +94,20 @@ static void *syncer_main(void *ctx)
         } else if (syncer->stop) {
             break;
         } else if (syncer->blocks.waits) {
-            struct allocation blocks = syncer->blocks;
+            struct range blocks = syncer->blocks;
             syncer->blocks.waits = false;
             pthread_mutex_unlock(&syncer->lock);
             disk_allocate(blocks.fd, blocks.from, blocks.len);
             pthread_mutex_lock(&syncer->lock);
         } else if (syncer->sync.waits) {
+            syncer->write_back.waits = false; /* the sync writes these bytes, too */
             run_sync(syncer);
+        } else if (syncer->write_back.waits) {
+            struct range range = syncer->write_back;
+            syncer->write_back.waits = false;
+            pthread_mutex_unlock(&syncer->lock);
+            disk_write_back(range.fd, range.from, range.len);
+            pthread_mutex_lock(&syncer->lock);
         } else {
             pthread_cond_wait(&syncer->wake, &syncer->lock);
         }
@@ -161,7 +168,19 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
 void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
 {
     pthread_mutex_lock(&syncer->lock);
-    syncer->blocks = (struct allocation){ .waits = true, .fd = fd, .from = from, .len = len };
+    syncer->blocks = (struct range){ .waits = true, .fd = fd, .from = from, .len = len };
+    pthread_cond_signal(&syncer->wake);
+    pthread_mutex_unlock(&syncer->lock);
+}
+
+void syncer_write_back(struct syncer *syncer, int fd, uint64_t from, uint64_t len)
+{
+    pthread_mutex_lock(&syncer->lock);
+    struct range *range = &syncer->write_back;
+    if (range->waits)
+        range->len = from + len - range->from;
+    else
+        *range = (struct range){ .waits = true, .fd = fd, .from = from, .len = len };
     pthread_cond_signal(&syncer->wake);
     pthread_mutex_unlock(&syncer->lock);
 }
@@ -174,7 +193,8 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        syncer->sync.waits = syncer->blocks.waits = false; /* they were for the retired file */
+        /* They were for the retired file. */
+        syncer->sync.waits = syncer->blocks.waits = syncer->write_back.waits = false;
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;
             syncer->report = (struct syncer_report){ 0 };

@@ -1,10 +1,11 @@
-/* syncer: a thread that syncs files and allocates their blocks ahead, so that the loop never waits
- * for the medium. Depends on disk.h and pthreads. The caller defines what positions count.
+/* syncer: a thread that syncs files, allocates their blocks ahead and begins to write them back, so
+ * that the loop never waits for the medium. Depends on disk.h and pthreads. The caller defines what
+ * positions count.
  *
  * The thread does one thing at a time. While it is busy, an order waits, and a later order of the
- * same kind replaces it, because a sync covers everything written before it begins. The thread
- * neither allocates nor frees memory, and blocks all signals. Call all functions from the loop's
- * thread. */
+ * same kind replaces or extends it, because a sync covers everything written before it begins. The
+ * thread neither allocates nor frees memory, and blocks all signals. Call all functions from the
+ * loop's thread. */
 #ifndef SERVER_DISK_SYNCER_H
 #define SERVER_DISK_SYNCER_H
 
@@ -27,6 +28,11 @@ void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 /* Requests blocks for `len` bytes at `from`, to be allocated before any sync that waits. Reports
  * neither success nor failure. */
 void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
+
+/* Requests that the kernel begins to write back `len` bytes at `from`, which is behind an earlier
+ * request that still waits; that one is extended. A sync replaces the request. Reports neither
+ * success nor failure. */
+void syncer_write_back(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
 /* Hands over a file: drops the orders that wait; the thread reports the file once, then closes it.
  * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise it no longer reports the results of

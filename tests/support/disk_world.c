@@ -102,8 +102,9 @@ static int decide_failure(struct disk_step *step)
 {
     const struct disk_failure *failure = &world.failure;
     if (failure->nth == 0) return 0;
-    /* Whether room is made changes nothing else, and a thread makes it at any time. */
-    unsigned calls = failure->calls != 0 ? failure->calls : ~(1u << DISK_ALLOCATE);
+    /* These calls change nothing else, and a thread makes them at any time. */
+    unsigned hints = 1u << DISK_ALLOCATE | 1u << DISK_WRITE_BACK;
+    unsigned calls = failure->calls != 0 ? failure->calls : ~hints;
     if ((calls & 1u << step->call) == 0) return 0;
     if (world.kept > 0) return fail_call(step);
     world.seen++;

@@ -13,7 +13,7 @@
 /* Makes the n-th call of some kinds fail. */
 struct disk_failure {
     unsigned nth;   /* 1: the next one; 0: none fails */
-    unsigned calls; /* a bit for each enum disk_call; 0: any but DISK_ALLOCATE */
+    unsigned calls; /* a bit for each enum disk_call; 0: any but requests to the thread */
     int error;      /* 0: ENOSPC */
     bool forever;   /* all later ones fail too */
     size_t keep;    /* bytes that a failing write writes before it fails */

@@ -207,6 +207,14 @@ int disk_free_allocated(int fd)
     return fstat(fd, &file) < 0 || ftruncate(fd, file.st_size) < 0 ? errno : 0;
 }
 
+int disk_write_back(int fd, uint64_t from, uint64_t len)
+{
+    struct disk_step step = { .call = DISK_WRITE_BACK, .fd = fd, .len = len };
+    int error = call_hook(&step);
+    if (error != 0) return error;
+    return sync_file_range(fd, (off_t)from, (off_t)len, SYNC_FILE_RANGE_WRITE) < 0 ? errno : 0;
+}
+
 int disk_sync_parent(const char *path)
 {
     char dir[DISK_PATH_MAX];

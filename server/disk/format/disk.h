@@ -3,7 +3,8 @@
  * Each function but disk_close returns 0 or an errno, which the caller must check. Nothing else
  * under server/disk/ writes, syncs, cuts, renames or removes files: here, tests can make every such
  * operation fail. Files are changed by open, pwritev, fdatasync (for files), fsync (for
- * directories), ftruncate, fallocate, rename, unlink and mkdir. May be called from any thread. */
+ * directories), ftruncate, fallocate, sync_file_range, rename, unlink and mkdir. May be called from
+ * any thread. */
 #ifndef SERVER_DISK_FORMAT_DISK_H
 #define SERVER_DISK_FORMAT_DISK_H
 
@@ -41,6 +42,10 @@ int disk_cut(int fd, uint64_t length);
  * as much is free, and with EOPNOTSUPP where it is not supported. The error may be ignored. */
 int disk_allocate(int fd, uint64_t from, uint64_t len);
 int disk_free_allocated(int fd); /* frees blocks after the file's end; the error may be ignored */
+/* Has the kernel begin to write these bytes to the medium, so that a later sync finds less to do.
+ * Promises nothing: only disk_sync does, and it also returns the errors of these writes. The error
+ * may be ignored. */
+int disk_write_back(int fd, uint64_t from, uint64_t len);
 
 /* Measures the space that this process can use on the file system that contains the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
@@ -74,6 +79,7 @@ enum disk_call {
     DISK_SYNC_DIR,
     DISK_CUT,
     DISK_ALLOCATE, /* blocks ahead, or frees them */
+    DISK_WRITE_BACK,
     DISK_RENAME,
     DISK_REMOVE,
     DISK_MAKE_DIR,
@@ -83,7 +89,7 @@ struct disk_step {
     int fd;           /* or -1 */
     const char *path; /* or NULL */
     const char *from; /* of a rename; `path` is the new name */
-    size_t len;       /* of a write, or of blocks ahead */
+    size_t len;       /* of a write, of blocks ahead, or of bytes to write back */
 };
 typedef int disk_hook(void *ctx, struct disk_step *step);
 void disk_set_hook(disk_hook *hook, void *ctx);

@@ -196,6 +196,14 @@ int fallocate64(int fd, int mode, off_t at, off_t len)
     return fallocate(fd, mode, at, len);
 }
 
+/* The call begins to write bytes back and promises nothing: a loss of power may still undo them. */
+int sync_file_range(int fd, off_t at, off_t len, unsigned flags)
+{
+    if (!in_world() || disk_file_of(fd) == NONE) return REAL(sync_file_range)(fd, at, len, flags);
+    before_call("write back");
+    return 0;
+}
+
 static int sync_file(int fd)
 {
     struct stat stat;

@@ -3,6 +3,7 @@
 #include "tests/unit/server/disk/journal_world.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 START_TEST(records_are_written_with_the_running_checksum)
@@ -351,6 +352,29 @@ START_TEST(everysec_syncs_once_a_second_and_only_new_bytes)
 }
 END_TEST
 
+START_TEST(everysec_begins_to_write_back_each_two_mebibytes)
+{
+    enum { RECORD = 900 * 1024, EACH = 3 };
+    char *text = big_text(RECORD);
+    struct journal *journal = begin_journal(JOURNAL_SYNC_EVERY_SECOND);
+    sync_record(journal, RECORD);
+    ck_assert_uint_eq(disk_world_calls(DISK_WRITE_BACK), 0);
+    for (unsigned count = 1; count <= 3 * EACH; count++) {
+        add_record(journal, text);
+        journal_flush(journal, count);
+        while (disk_world_calls(DISK_WRITE_BACK) < count / EACH)
+            sched_yield();
+        ck_assert_uint_eq(disk_world_calls(DISK_WRITE_BACK), count / EACH);
+    }
+    journal_set_sync_mode(journal, JOURNAL_SYNC_ALWAYS);
+    for (int i = 0; i < 2 * EACH; i++)
+        sync_record(journal, RECORD);
+    ck_assert_uint_eq(disk_world_calls(DISK_WRITE_BACK), 3);
+    end_journal(journal);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_EVERY_SECOND);
@@ -605,6 +629,7 @@ Suite *test_suite(void)
         shared_bytes_are_released_when_their_record_is_written,
         close_writes_the_rest_of_a_big_record,
         everysec_syncs_once_a_second_and_only_new_bytes,
+        everysec_begins_to_write_back_each_two_mebibytes,
         a_sync_that_is_late_is_not_ordered_twice_and_is_counted_once,
         never_syncs_never,
         a_required_sync_holds_later_replies_in_any_mode,
