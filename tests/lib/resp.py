@@ -5,6 +5,7 @@ A value is (type character, payload): bytes, None, or a list of values (a map's 
 import re
 
 LINES = frozenset(b"+-:_#,(")
+SHORT = frozenset(bytes((kind,)) for kind in LINES)
 BULKS = frozenset(b"$=!")
 LISTS = {ord("*"): 1, ord("~"): 1, ord(">"): 1, ord("%"): 2}
 
@@ -63,6 +64,9 @@ def value_of(data, at=0):
 
 def read_reply(data, at=0):
     """(value, end) of the reply that begins at `at`, or None if it is incomplete."""
+    if data[at:at + 1] in SHORT:
+        line = data.find(b"\r\n", at)
+        return None if line < 0 else ((data[at:at + 1], data[at + 1:line]), line + 2)
     return value_of(data, at) if end_of(data, at) >= 0 else None
 
 

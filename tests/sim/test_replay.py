@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import shrink  # noqa: E402
 from program_check import readers, refuse_readers  # noqa: E402
 from testing import equal, main, random_seed, test  # noqa: E402
-from world import BUILD, Broken, World, library  # noqa: E402
+from world import BUILD, Broken, World, library, end_starter  # noqa: E402
 
 PLANTED = """
 #include <unistd.h>
@@ -120,6 +120,35 @@ CHILDREN_END = 400001390  # its trace changed whenever the driver took an ended 
 def thread_outside_the_world_is_refused():
     complaint = complaint_about(STRANGER, 1)
     assert "1 threads run outside the world" in complaint, complaint
+
+
+PRINTS_ITS_ADDRESS = """
+#include <stdio.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    printf("%p %d %s\\n", (void *)main, dup(1), words[count - 1]);
+    return fflush(stdout);
+}
+"""
+
+
+@test
+def programs_of_another_starter_have_other_addresses():
+    with tempfile.TemporaryDirectory() as folder, World(1) as world:
+        world.program = compiled(folder, PRINTS_ITS_ADDRESS)
+        said = []
+        for number in (1, 2, 3):
+            if number == 3:
+                end_starter()
+            node = world.node(number)
+            node.may_end = True
+            node.start("--last", f"word {number}")
+            world.pass_time(1)
+            said.append(node.log().rstrip("\n").split(" ", 1))
+        equal([text for _, text in said], [f"3 word {number}" for number in (1, 2, 3)])
+        equal(said[0][0], said[1][0])
+        assert said[1][0] != said[2][0], said
 
 
 def traces(folder, name, seed, seeds, more_files=0, **environment):

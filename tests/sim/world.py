@@ -34,6 +34,7 @@ BUILD = pathlib.Path(os.environ.get("BUILD") or HERE.parents[1] / "build")
 RUNNER = os.environ.get("SIM_RUNNER", "").split()  # a command in front of the daemon's, such as an emulator
 PORT = 6379
 SECOND, MSEC = 1_000_000_000, 1_000_000
+ARRIVED, ENDED = 1, 2  # flags of sim_run
 NOON = 1_700_000_000_000  # a wall clock, in milliseconds
 
 
@@ -43,10 +44,11 @@ def library():
     found = ctypes.CDLL(str(path))
     found.path = str(path)
     wide, unsigned = ctypes.c_int64, ctypes.c_uint64
-    for name in ("now", "wall", "send", "receive", "get"):
+    for name in ("wall", "send", "receive", "get"):
         getattr(found, f"sim_{name}").restype = wide
     for name in ("events", "trace"):
         getattr(found, f"sim_{name}").restype = unsigned
+    found.sim_clock.restype = ctypes.POINTER(wide)
     found.sim_begin.argtypes = [unsigned, wide]
     found.sim_run.argtypes = [wide]
     found.sim_send.argtypes = [ctypes.c_int, ctypes.c_char_p, unsigned]
@@ -58,6 +60,17 @@ def library():
     found.sim_kill_in.argtypes = [ctypes.c_int, unsigned]
     found.sim_note.argtypes = [ctypes.c_char_p, wide]
     return found
+
+
+def end_starter():
+    """The next start begins another one, whose programs have other addresses. Counts the CPU time of all that this one
+    has started as that of a child."""
+    library().sim_end_starter()
+
+
+def words(texts):
+    """An array of strings for C, with a NULL at its end."""
+    return (ctypes.c_char_p * (len(texts) + 1))(*[text.encode() for text in texts], None)
 
 
 class Lost(Exception):
@@ -107,12 +120,10 @@ class Node:
 
     def start(self, *more):
         self.wanted = True
-        arguments = [*RUNNER, self.world.program, "--dir", str(self.dir), "--port", str(PORT),
-                     "--bind", self.address, "--protected-mode", "no",
+        arguments = ["--dir", str(self.dir), "--port", str(PORT), "--bind", self.address, "--protected-mode", "no",
                      "--enable-debug-command", "yes", *self.options, *more]
-        array = (ctypes.c_char_p * (len(arguments) + 1))(*[text.encode() for text in arguments], None)
-        error = self.world.lib.sim_start(self.number, self.world.lib.path.encode(),
-                                         str(self.log_path).encode(), array)
+        error = self.world.lib.sim_start(self.number, self.world.lib.path.encode(), str(self.log_path).encode(),
+                                         words([*RUNNER, self.world.program]), words(arguments))
         if error:
             raise OSError(error, os.strerror(error))
         if not RUNNER:  # an emulator has threads of its own
@@ -234,7 +245,7 @@ class Client:
             if got <= 0:
                 self.lose()
                 return
-            self.data += room.raw[:got]
+            self.data += room[:got]
         at = 0
         while at < len(self.data):
             try:
@@ -295,7 +306,7 @@ class World:
         refuse_readers(self.program, bool(self.lib.sim_traps_counter()))
         where = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sim", dir=where))
-        self.room = ctypes.create_string_buffer(1 << 16)
+        self.room = (ctypes.c_char * (1 << 16))()
         self.nodes, self.clients, self.tasks = {}, {}, {}
         self.timers, self.order = [], 0
         self.history = []
@@ -304,6 +315,7 @@ class World:
         error = self.lib.sim_begin(seed & (2 ** 64 - 1), wall)
         if error:
             raise OSError(error, os.strerror(error))
+        self.clock = self.lib.sim_clock().contents
         self.began = self.now
 
     def __enter__(self):
@@ -321,7 +333,7 @@ class World:
     @property
     def now(self):
         """Nanoseconds."""
-        return self.lib.sim_now()
+        return self.clock.value
 
     @property
     def seconds(self):
@@ -379,9 +391,10 @@ class World:
     def turn(self, limit):
         """Moves to the next event, at most to the limit."""
         first = min(limit, self.timers[0][0]) if self.timers else limit
-        arrived = self.lib.sim_run(max(first, self.now))
-        self.look_at_nodes()
-        while arrived == 1:
+        news = self.lib.sim_run(max(first, self.now))
+        if news & ENDED:
+            self.look_at_nodes()
+        while news & ARRIVED:
             socket = self.lib.sim_ready_socket()
             if socket < 0:
                 break

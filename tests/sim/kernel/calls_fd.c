@@ -116,13 +116,10 @@ static void forget_fd(int fd)
     int object = fd_object(fd);
     if (object == NONE) return;
     own_process()->fd[fd] = NONE;
-    for (int i = 0; i < kernel->objects_end; i++) {
-        struct object *set = object_at(i);
-        for (int w = 0; set->kind == OBJECT_EPOLL && w < WATCHED_MAX; w++)
-            if (set->watched[w].object == object && set->watched[w].fd == fd &&
-                object_at(object)->refs == 1)
-                set->watched[w].object = NONE;
-    }
+    for (int set = 0; set < 64 && object_at(object)->refs == 1; set++)
+        for (int w = 0; kernel->watched_used[set] && w < kernel->watched_end[set]; w++)
+            if (kernel->watched[set][w].object == object && kernel->watched[set][w].fd == fd)
+                kernel->watched[set][w].object = NONE;
     object_drop(object);
     call_done("close", fd, 0);
 }
@@ -380,11 +377,14 @@ int epoll_ctl(int set_fd, int what, int fd, struct epoll_event *event)
         errno = EPERM;
         return -1;
     }
-    struct watched *all = object_at(set)->watched, *found = NULL, *room = NULL;
-    for (int i = 0; i < WATCHED_MAX; i++) {
+    int *end = &kernel->watched_end[object_at(set)->set];
+    struct watched *all = kernel->watched[object_at(set)->set], *found = NULL, *room = NULL;
+    for (int i = 0; i < *end; i++) {
         if (all[i].object == object && all[i].fd == fd) found = &all[i];
         if (all[i].object == NONE && room == NULL) room = &all[i];
     }
+    if (what == EPOLL_CTL_ADD && found == NULL && room == NULL && *end < WATCHED_MAX)
+        room = &all[(*end)++];
     if (what == EPOLL_CTL_ADD && (found != NULL || room == NULL)) {
         errno = found != NULL ? EEXIST : ENOSPC;
         return -1;

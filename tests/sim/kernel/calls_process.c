@@ -29,23 +29,16 @@ static void on_end(int status, void *ctx)
     end_of_world(status);
 }
 
-/* SIM_FD is a descriptor of the world's memory, SIM_PROCESS this process's number in it. */
-__attribute__((constructor)) static void begin(void)
+void enter_world(int memory, int process)
 {
-    const char *fd = getenv("SIM_FD"), *process = getenv("SIM_PROCESS");
-    if (fd == NULL || process == NULL) return;
     void *at = mmap(KERNEL_AT, sizeof(struct kernel), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_FIXED_NOREPLACE, atoi(fd), 0);
+                    MAP_SHARED | MAP_FIXED_NOREPLACE, memory, 0);
     if (at != KERNEL_AT) abort();
-    REAL(close)(atoi(fd));
+    close_from(3, ~0U); /* the program begins with three descriptors */
     kernel = at;
-    int number = atoi(process);
-    unsetenv("SIM_FD");
-    unsetenv("SIM_PROCESS");
-    unsetenv("LD_PRELOAD");
     on_exit(on_end, NULL);
     trap_counter();
-    kernel_join_world(kernel->processes[number].main_actor);
+    kernel_join_world(kernel->processes[process].main_actor);
 }
 
 pid_t getpid(void)

@@ -55,7 +55,7 @@ static void note_unlocked(const void *mutex)
 static void wake_waiting(enum wait wait, const void *address, bool all)
 {
     int found[ACTORS_MAX], count = 0, process = kernel->actors[self].process;
-    for (int i = 0; i < ACTORS_MAX; i++) {
+    for (int i = 0; i < kernel->actors_end; i++) {
         const struct actor *actor = &kernel->actors[i];
         if (actor->state == ACTOR_WAITING && actor->process == process && actor->wait == wait &&
             actor->address == address && !actor->woken)

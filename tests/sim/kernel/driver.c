@@ -21,8 +21,7 @@
 #include "tests/sim/kernel/disk.h"
 #include "tests/sim/kernel/kernel.h"
 #include "tests/sim/kernel/objects.h"
-
-enum { MEMORY_FD = 3 }; /* in a program that starts */
+#include "tests/sim/kernel/starter.h"
 
 static int memory = NONE;
 
@@ -80,7 +79,8 @@ void sim_node(int number, const char *dir)
     REAL(mkdir)(hidden, 0700);
 }
 
-int sim_start(int number, const char *library, const char *log, char *const arguments[])
+int sim_start(int number, const char *library, const char *log, char *const command[],
+              char *const arguments[])
 {
     struct node *node = &kernel->nodes[number];
     if (node->process != NONE) return EBUSY;
@@ -93,46 +93,16 @@ int sim_start(int number, const char *library, const char *log, char *const argu
     int process = kernel_process_new(number, NONE);
     node->process = process;
     node->off = false;
-    pid_t pid = REAL(fork)();
+    pid_t pid = starter_start(library, command, arguments, log, process, memory);
     if (pid < 0) return errno;
-    if (pid == 0) {
-        char preload[PATH_MAX], fd[32], own[32], trace[PATH_MAX];
-        snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", library);
-        snprintf(fd, sizeof(fd), "SIM_FD=%d", MEMORY_FD);
-        snprintf(own, sizeof(own), "SIM_PROCESS=%d", process);
-        const char *path = getenv("SIM_TRACE");
-        snprintf(trace, sizeof(trace), "SIM_TRACE=%s", path == NULL ? "" : path);
-        char *environment[] = { preload,
-                                fd,
-                                own,
-                                "MALLOC_CONF=narenas:1,background_thread:false,"
-                                "dirty_decay_ms:-1,muzzy_decay_ms:-1",
-                                "TZ=UTC",
-                                "GLIBC_TUNABLES=glibc.pthread.rseq=0",
-                                path == NULL ? NULL : trace,
-                                NULL };
-        int output = REAL(open)(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-        REAL(dup2)(output, 1);
-        REAL(dup2)(output, 2);
-        /* The program's descriptors must not depend on what this process has open. Linux before
-         * 5.9 has no close_range. */
-        REAL(dup2)(memory, MEMORY_FD);
-        int other = MEMORY_FD + 1, most = (int)sysconf(_SC_OPEN_MAX);
-        if (REAL(syscall)(SYS_close_range, other, ~0U, 0) != 0)
-            while (other < most)
-                REAL(close)(other++);
-        REAL(prctl)(PR_SET_PDEATHSIG, SIGKILL);
-        execve(arguments[0], arguments, environment);
-        REAL(syscall)(SYS_exit_group, 127);
-    }
     kernel->processes[process].real_pid = pid;
     kernel_note("start", number, kernel->processes[process].pid, 0);
     return 0;
 }
 
-static void reap(pid_t pid)
+void sim_end_starter(void)
 {
-    REAL(waitpid)(pid, NULL, 0);
+    starter_end();
 }
 
 int sim_status(int number, int *status)
@@ -141,7 +111,7 @@ int sim_status(int number, int *status)
         struct process *process = &kernel->processes[i];
         if (process->state != PROCESS_DEAD || process->node != number || process->parent != NONE)
             continue;
-        reap(process->real_pid);
+        kernel_await_end(process->real_pid);
         *status = process->crashed ? -1 : process->status;
         process->state = PROCESS_FREE;
         return 1;
@@ -171,7 +141,7 @@ int sim_strangers(int number)
 {
     int process = kernel->nodes[number].process, actors = 0, strangers = 0;
     if (process == NONE) return 0;
-    for (int i = 0; i < ACTORS_MAX; i++) {
+    for (int i = 0; i < kernel->actors_end; i++) {
         const struct actor *actor = &kernel->actors[i];
         actors += actor->process == process &&
                   (actor->state == ACTOR_READY || actor->state == ACTOR_WAITING);
@@ -240,12 +210,17 @@ int sim_run(int64_t until)
     kernel_wait();
     bool stuck = kernel->stuck;
     kernel->stuck = false;
-    return stuck ? -1 : objects_news_at() <= kernel->now;
+    int news = stuck ? SIM_STUCK : 0;
+    if (objects_first_news() != NONE) news |= SIM_ARRIVED;
+    for (int i = 1; i < PROCESSES_MAX; i++)
+        if (kernel->processes[i].state == PROCESS_DEAD && kernel->processes[i].parent == NONE)
+            news |= SIM_ENDED;
+    return news;
 }
 
-int64_t sim_now(void)
+const int64_t *sim_clock(void)
 {
-    return kernel->now;
+    return &kernel->now;
 }
 
 int64_t sim_wall(int number)
@@ -281,13 +256,7 @@ int64_t sim_receive(int socket, char *to, uint64_t size)
 
 int sim_ready_socket(void)
 {
-    for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = object_at(i);
-        if (object->kind == OBJECT_SOCKET && object->node == 0 &&
-            object_readable_at(i) <= kernel->now)
-            return i;
-    }
-    return NONE;
+    return objects_first_news();
 }
 
 void sim_drop(int socket)

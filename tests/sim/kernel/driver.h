@@ -11,8 +11,11 @@ void sim_end(void);
 int sim_traps_counter(void);
 
 void sim_node(int number, const char *dir); /* 1 to 8; makes the folder */
-/* Runs a program on the node; 0, or an errno. `library` is this one. */
-int sim_start(int number, const char *library, const char *log, char *const arguments[]);
+/* Runs a program on the node (starter.h); 0, or an errno. `library` is this one. */
+int sim_start(int number, const char *library, const char *log, char *const command[],
+              char *const arguments[]);
+/* The next start begins another starter, whose programs have other addresses. */
+void sim_end_starter(void);
 int sim_up(int number);
 /* Threads of the node's program that the world does not know: they would run beside its actors. */
 int sim_strangers(int number);
@@ -24,10 +27,11 @@ void sim_lose_power(int number, uint32_t chance);
 void sim_signal(int number, int signal);
 void sim_kill_in(int number, uint64_t calls); /* at this many calls on files from now */
 
-/* Lets the world run until something arrives for the driver (1), or until an instant (0); -1:
- * nothing will ever happen. */
+/* Lets the world run until something arrives for the driver, or until an instant. Returns what
+ * there is to do then. */
+enum { SIM_ARRIVED = 1, SIM_ENDED = 2 /* a program, see sim_status */, SIM_STUCK = 4 };
 int sim_run(int64_t until);
-int64_t sim_now(void);
+const int64_t *sim_clock(void); /* the world's clock, up to sim_end */
 int64_t sim_wall(int number);
 
 int sim_connect(int number, uint16_t port);

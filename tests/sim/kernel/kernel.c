@@ -80,10 +80,14 @@ static int trace_fd = NONE;
 
 void kernel_note_bytes(const char *what, const void *bytes, size_t len)
 {
-    const unsigned char *from = bytes;
-    uint64_t hash = 0xcbf29ce484222325;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ from[i]) * 0x100000001b3;
+    const char *from = bytes;
+    uint64_t hash = 0xcbf29ce484222325, word = 0;
+    for (size_t at = 0; at < len; at += sizeof(word)) {
+        size_t size = len - at < sizeof(word) ? len - at : sizeof(word);
+        memcpy(&word, from + at, size);
+        hash = (hash ^ word) * 0x9fb21c651e98df25;
+        hash ^= hash >> 32;
+    }
     kernel_note(what, (int64_t)len, (int64_t)hash, 0);
 }
 
@@ -137,6 +141,7 @@ int kernel_actor_new(int process)
     for (int i = 0; i < ACTORS_MAX; i++) {
         struct actor *actor = &kernel->actors[i];
         if (actor->state != ACTOR_FREE) continue;
+        if (i >= kernel->actors_end) kernel->actors_end = i + 1;
         *actor = (struct actor){ .state = ACTOR_READY,
                                  .process = process,
                                  .object = NONE,
@@ -173,7 +178,7 @@ void kernel_process_end(int number, int status)
     if (process->state != PROCESS_ALIVE) return;
     process->state = PROCESS_DEAD;
     process->status = status;
-    for (int i = 0; i < ACTORS_MAX; i++)
+    for (int i = 0; i < kernel->actors_end; i++)
         if (kernel->actors[i].state != ACTOR_FREE && kernel->actors[i].process == number)
             kernel->actors[i].state = ACTOR_FREE;
     for (int fd = 0; fd < FDS_MAX; fd++) {
@@ -266,7 +271,7 @@ static int choose(void)
 {
     int ready[ACTORS_MAX], count = 0, first = NONE;
     int64_t soonest = NEVER_NS;
-    for (int i = 0; i < ACTORS_MAX; i++) {
+    for (int i = 0; i < kernel->actors_end; i++) {
         if (kernel->actors[i].state != ACTOR_READY && kernel->actors[i].state != ACTOR_WAITING)
             continue;
         int64_t at = kernel_ready_at(i);

@@ -151,7 +151,7 @@ struct object {
     int64_t timer_wall; /* the absolute wall time that was asked for; 0: none */
     bool timer_cancel;  /* on changes of the clock */
     uint64_t timer_sets;
-    struct watched *watched; /* of an epoll object: an array in the mapping */
+    int set; /* of an epoll object: its array in `watched` */
 };
 
 struct segment {
@@ -214,8 +214,10 @@ struct kernel {
     bool stuck;                       /* nobody is ready, and nothing will happen */
     uint32_t spurious;                /* chance in 2^16 that an actor gives way after a call */
     struct actor actors[ACTORS_MAX];
+    int actors_end; /* no actor from here on was ever used */
     struct process processes[PROCESSES_MAX];
     struct node nodes[NODES_MAX];
+    uint64_t driver_sockets[OBJECTS_MAX / 64]; /* bits: the sockets of node 0 */
     struct object objects[OBJECTS_MAX];
     int objects_end; /* no object from here on was ever used */
     struct file files[FILES_MAX];
@@ -225,6 +227,7 @@ struct kernel {
     int write_count;
     uint64_t saved_used;
     struct watched watched[64][WATCHED_MAX]; /* of epoll objects */
+    int watched_end[64]; /* none from here on was used since the object was made */
     bool watched_used[64];
     struct stream streams[STREAMS_MAX];
     char saved_bytes[SAVED_BYTES];

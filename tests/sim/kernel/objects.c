@@ -131,6 +131,19 @@ static void stream_break(struct stream *stream)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
+static int watched_new(void)
+{
+    for (int set = 0; set < 64; set++) {
+        if (kernel->watched_used[set]) continue;
+        kernel->watched_used[set] = true;
+        kernel->watched_end[set] = 0;
+        for (int i = 0; i < WATCHED_MAX; i++)
+            kernel->watched[set][i].object = NONE;
+        return set;
+    }
+    abort();
+}
+
 int object_new(enum object_kind kind, int node)
 {
     for (int i = 0; i < OBJECTS_MAX; i++) {
@@ -145,14 +158,9 @@ int object_new(enum object_kind kind, int node)
                                    .peer = NONE,
                                    .listener = NONE,
                                    .timer_at = NEVER_NS };
-        for (int set = 0; kind == OBJECT_EPOLL && object->watched == NULL; set++) {
-            if (set == 64) abort();
-            if (kernel->watched_used[set]) continue;
-            kernel->watched_used[set] = true;
-            object->watched = kernel->watched[set];
-            for (int w = 0; w < WATCHED_MAX; w++)
-                object->watched[w].object = NONE;
-        }
+        if (kind == OBJECT_EPOLL) object->set = watched_new();
+        if (kind == OBJECT_SOCKET && node == 0)
+            kernel->driver_sockets[i / 64] |= (uint64_t)1 << i % 64;
         return i;
     }
     abort();
@@ -166,7 +174,7 @@ void object_keep(int number)
 static void unwatch(int number)
 {
     for (int set = 0; set < 64; set++)
-        for (int w = 0; kernel->watched_used[set] && w < WATCHED_MAX; w++)
+        for (int w = 0; kernel->watched_used[set] && w < kernel->watched_end[set]; w++)
             if (kernel->watched[set][w].object == number) kernel->watched[set][w].object = NONE;
 }
 
@@ -199,8 +207,8 @@ static void close_object(int number, bool silent)
 {
     struct object *object = object_at(number);
     unwatch(number);
-    if (object->kind == OBJECT_EPOLL)
-        kernel->watched_used[(object->watched - kernel->watched[0]) / WATCHED_MAX] = false;
+    if (object->kind == OBJECT_EPOLL) kernel->watched_used[object->set] = false;
+    kernel->driver_sockets[number / 64] &= ~((uint64_t)1 << number % 64);
     drop_streams(object, silent);
     if (object->kind == OBJECT_SOCKET && object->peer != NONE) object_at(object->peer)->peer = NONE;
     if (object->kind == OBJECT_LISTENER)
@@ -278,10 +286,10 @@ int64_t object_writable_at(int number)
 
 int64_t object_epoll_at(int number)
 {
-    const struct object *set = object_at(number);
+    int set = object_at(number)->set;
     int64_t first = NEVER_NS;
-    for (int i = 0; i < WATCHED_MAX; i++) {
-        const struct watched *watched = &set->watched[i];
+    for (int i = 0; i < kernel->watched_end[set]; i++) {
+        const struct watched *watched = &kernel->watched[set][i];
         if (watched->object == NONE) continue;
         if (watched->events & EPOLLIN) first = earlier(first, object_readable_at(watched->object));
         if (watched->events & EPOLLOUT) first = earlier(first, object_writable_at(watched->object));
@@ -293,10 +301,11 @@ int64_t object_epoll_at(int number)
 
 int object_epoll_ready(int number, struct epoll_event *events, int most)
 {
-    const struct object *set = object_at(number);
-    int count = 0, start = (int)kernel_roll(DICE_SCHEDULE, WATCHED_MAX);
-    for (int i = 0; i < WATCHED_MAX && count < most; i++) {
-        const struct watched *watched = &set->watched[(start + i) % WATCHED_MAX];
+    int set = object_at(number)->set, end = kernel->watched_end[set], count = 0;
+    int start = (int)kernel_roll(DICE_SCHEDULE, WATCHED_MAX);
+    if (start >= end) start = 0;
+    for (int i = 0; i < end && count < most; i++) {
+        const struct watched *watched = &kernel->watched[set][(start + i) % end];
         if (watched->object == NONE) continue;
         const struct object *object = object_at(watched->object);
         uint32_t ready = 0;
@@ -314,15 +323,31 @@ int object_epoll_ready(int number, struct epoll_event *events, int most)
     return count;
 }
 
+/* The driver's next socket from `from` on; NONE. */
+static int next_driver_socket(int from)
+{
+    for (int word = from / 64; word * 64 < kernel->objects_end; word++) {
+        uint64_t bits = kernel->driver_sockets[word];
+        if (word == from / 64) bits &= ~(uint64_t)0 << from % 64;
+        if (bits != 0) return word * 64 + __builtin_ctzll(bits);
+    }
+    return NONE;
+}
+
 int64_t objects_news_at(void)
 {
     int64_t first = NEVER_NS;
-    for (int i = 0; i < kernel->objects_end; i++) {
-        const struct object *object = object_at(i);
-        if (object->kind != OBJECT_SOCKET || object->node != 0) continue;
+    for (int i = next_driver_socket(0); i != NONE; i = next_driver_socket(i + 1))
         first = earlier(first, object_readable_at(i));
-    }
     return first;
+}
+
+int objects_first_news(void)
+{
+    int i = next_driver_socket(0);
+    while (i != NONE && object_readable_at(i) > kernel->now)
+        i = next_driver_socket(i + 1);
+    return i;
 }
 
 /* ---- pipes and connections ------------------------------------------------------------------- */

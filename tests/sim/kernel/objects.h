@@ -20,6 +20,7 @@ int64_t object_readable_at(int object);
 int64_t object_writable_at(int object);
 int64_t object_epoll_at(int object);
 int64_t objects_news_at(void); /* something for the driver has arrived, or will */
+int objects_first_news(void);  /* a socket at which it has; NONE */
 /* Stores the events that are ready now; returns their number. */
 struct epoll_event;
 int object_epoll_ready(int object, struct epoll_event *events, int most);

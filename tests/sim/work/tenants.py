@@ -36,6 +36,7 @@ class Tenants:
         self.rng = run.random_for(type(self).__name__)
         self.run, self.workers = run, workers
         self.elements, self.claims, self.serial, self.last_push = {}, [], 0, 0
+        self.left = []  # elements that may have to be delivered still
         self.limited_at = None  # the instant since which the policies are there
         self.unheard = 0  # until when a claim may hold elements of which no reply told
 
@@ -82,13 +83,14 @@ class Tenants:
                     del self.elements[name]
                 elif reply == b"OK":
                     element.pushed = run.world.now
+                    self.left.append(element)
                     run.count("tenant push")
                 elif reply is not LOST:
                     run.broken(f"PUSH {name}: {reply}")
 
     def has_work(self):
-        return any(one.acknowledged is None and not one.maybe_acknowledged and
-                   not self.run.may_be_lost(one.pushed) for one in self.elements.values())
+        self.left = [one for one in self.left if one.acknowledged is None and not one.maybe_acknowledged]
+        return any(not self.run.may_be_lost(one.pushed) for one in self.left)
 
     def goes_on(self):
         return not self.run.stopping or self.has_work() and self.run.world.now < self.last_push + DRAIN
