@@ -3,7 +3,7 @@
 #
 #   make diff          N random programs against redis-server: SEED, FIRST, JOBS, CASES
 #   make crash         crashes and failing disks, for CRASH_SECONDS (300), SEED
-#   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, PLAN, SHRINK=0
+#   make sim           simulated worlds: SEED, SEEDS (100) or HOURS, WORKS, PLAN, SHRINK=0
 #   make plants        each planted fault is found: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
@@ -34,7 +34,7 @@ sim:
 	@tools/deps build test
 	@$(LOCKED) $(MAKE) $(PARALLEL) $(B)/expired $(SIM)
 	@$(subst JOBS=$(TEST_JOBS),JOBS=$(JOBS),$(TEST_ENV)) tests/sim/run \
-	    $(foreach s,SEED SEEDS HOURS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
+	    $(foreach s,SEED SEEDS HOURS WORKS PLAN SHRINK,$(if $($(s)),$(s)=$($(s))))
 
 # Leaks are looked for where the kernel lets LeakSanitizer trace its own process.
 asan:

@@ -35,16 +35,16 @@ SIZES = {"64mb": 64 << 20, "20kb": 20 << 10}
 REST = 30  # seconds after the workloads, in which every deadline of theirs passes
 
 
-def draw(seed):
-    """The plan of a seed."""
+def draw(seed, works=None):
+    """The plan of a seed. `works`: in place of those that it draws."""
     rng = random.Random(f"plan {seed}")
     nodes = rng.choice((1, 1, 2, 3))
     kinds = sorted(replica_faults.KINDS if nodes > 1 else faults.KINDS)
     kinds = rng.sample(kinds, rng.randrange(1, len(kinds)))
     span, pace = rng.choice((1, 2, 4, 8)), rng.choice((0.3, 1, 2))
-    works = rng.sample(sorted(WORKS), rng.choice((1, 2, 3, len(WORKS))))
+    drawn = rng.sample(sorted(WORKS), rng.choice((1, 2, 3, len(WORKS))))
     plan = {
-        "seed": seed, "nodes": nodes, "wall": rng.choice(WALLS), "span": span, "works": sorted(works),
+        "seed": seed, "nodes": nodes, "wall": rng.choice(WALLS), "span": span, "works": sorted(works or drawn),
         "fsync": rng.choice(("always", "everysec", "everysec", "no") if nodes == 1 else
                             ("always", "everysec", "everysec")),
         "latency": rng.choice((0.0001, 0.002, 0.03)), "yield": rng.choice((0, 0.05, 0.5)),
@@ -56,6 +56,8 @@ def draw(seed):
         plan["faults"].append((round(at, 6), rng.choice(kinds)))
         at += rng.expovariate(1 / pace)
     plan["why"] = rng.choice(("64kb", "1mb"))
+    if works and not set(works) <= set(WITHOUT_MEMORY):
+        plan["faults"] = [one for one in plan["faults"] if one[1] != "memory"]
     if any(kind == "memory" for _, kind in plan["faults"]):
         plan["works"] = [work for work in plan["works"] if work in WITHOUT_MEMORY] or ["Mixed"]
     return plan
