@@ -13,7 +13,7 @@
 
 #include "store/store.h"
 
-/* The number of elements that may be delivered now, at most `limit`. */
+/* Counts the elements that may be delivered now, at most `limit`. */
 size_t delivery_count(const struct store *store, const struct entry *entry, msec now, int64_t limit,
                       bool claims);
 /* Returns the instant from which on an element may be delivered if nothing changes: `now` or

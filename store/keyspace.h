@@ -107,7 +107,7 @@ struct object keyspace_remove(struct keyspace *ks, struct entry *entry);
 struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct object object);
 /* Returns the key's own deadline, or NEVER. O(1) */
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
-/* NEVER makes it persistent. O(log n) */
+/* Sets the key's own deadline; NEVER makes the key persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
 /* Updates object.has_expiry and the agenda node from the value; call it after each change of a
  * deadline inside. O(1) if the next due time stays the same, otherwise O(log n) */
@@ -165,7 +165,7 @@ static inline size_t keyspace_count_expiring(const struct keyspace *ks)
            agenda_count(&ks->agendas[KEY_PARTLY_INNER]) +
            agenda_count(&ks->agendas[KEY_GONE_INNER]);
 }
-/* Keys, expired or not. O(1) */
+/* Counts the keys, expired or not. O(1) */
 static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);

@@ -17,7 +17,7 @@ static inline bool rights_are_limited(const struct session *session)
  * before it runs, because permissions may change in between. Counts a refusal and adds it to ACL
  * LOG. Sets call->limits_keys. */
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where);
-/* The error of a refusal, which names the command. */
+/* Returns the error of a refusal, which names the command. */
 enum error rights_error(enum acl_verdict verdict);
 void rights_fail(struct call *call, enum acl_verdict verdict);
 

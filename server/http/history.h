@@ -36,7 +36,8 @@ void history_note(struct history *history, const struct stats *stats, const stru
  * oldest. */
 size_t history_length(const struct history *history);
 size_t history_slot(const struct history *history, size_t index);
-/* The lateness in the last 50 to 60 seconds, or since the first history_note if that is shorter. */
+/* Computes the lateness in the last 50 to 60 seconds, or since the first history_note if that is
+ * shorter. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);
 

@@ -32,9 +32,9 @@ void prom_family(struct prom *prom, const char *name, enum prom_type type, const
  * value takes two. */
 void prom_label(struct prom_labels *labels, const char *name, struct bytes value);
 
-/* A sample of the family; `labels` may be NULL. */
+/* Writes a sample of the family; `labels` may be NULL. */
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value);
-/* Written as an integer if it is one, otherwise with up to six decimals. */
+/* Writes the value as an integer if it is one, otherwise with up to six decimals. */
 void prom_real(struct prom *prom, const struct prom_labels *labels, double value);
 
 /* A histogram's samples. */

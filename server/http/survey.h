@@ -37,7 +37,7 @@ msec survey_began(const struct survey *survey);
 /* Computes the forecast of a database as of now. Returns false if it had no keys. */
 bool survey_forecast(const struct survey *survey, unsigned db, msec now,
                      struct outlook_count counts[OUTLOOK_BANDS]);
-/* The deadlines of the coming hour in all databases. */
+/* Counts the deadlines of the coming hour in all databases. */
 void survey_hour(const struct survey *survey, struct outlook_hour *hour);
 
 /* A dehydrator as it is now. */

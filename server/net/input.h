@@ -50,7 +50,7 @@ size_t input_memory(const struct input *input);
 /* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. Returns false
  * if memory runs out. */
 bool input_reserve(struct input *input, size_t room, size_t ahead);
-/* The reserved room now has this many bytes more. */
+/* Call when this many bytes were written into the reserved room. */
 void input_added(struct input *input, size_t len);
 bool input_append(struct input *input, const char *data, size_t len); /* false if memory runs out */
 /* Removes bytes from the front, and the big argument with them. */

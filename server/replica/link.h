@@ -77,7 +77,7 @@ struct link_copy {
     uint64_t received; /* bytes so far */
     uint64_t length;   /* 0 if unknown */
 };
-/* The copy that is received; valid in LINK_COPY. */
+/* Returns the copy that is being received; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
 /* Have its first bytes arrived? */
 bool link_copy_begins(struct link *link);
@@ -93,10 +93,11 @@ void link_copy_done(struct link *link);
 
 /* ---- the stream ---- */
 
-/* The bytes that have arrived and were not taken, borrowed until the next turn of the loop. */
+/* Returns the bytes that have arrived and were not taken, borrowed until the next turn of the
+ * loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
-/* While on, the link reads even if many bytes wait, because the owner needs more to continue. */
+/* Makes the link read even if many bytes wait, because the owner needs more to continue. */
 void link_want_more(struct link *link, bool on);
 /* Sends the master the offsets that have been applied and synced. As in Redis, an offset is that of
  * the last byte. */

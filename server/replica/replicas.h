@@ -67,9 +67,9 @@ void replica_set_effects_from(struct replica *replica, uint64_t from);
 /* Has the replica been sent this offset, at which effects begin? Always true for replicas that are
  * not servers like this one, because they are never sent it. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
-/* The replica wants only the copy, not the stream (redis-cli --rdb). */
+/* Call if the replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
-/* The replica wants only the functions (redis-cli --functions-rdb). */
+/* Call if the replica wants only the functions (redis-cli --functions-rdb). */
 void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* for the stream */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);

@@ -41,7 +41,7 @@ struct returns_reader {
     const struct returns *returns; /* NULL without parentheses */
     size_t at, next;
 };
-/* An empty piece is the end. */
+/* Returns the next piece; an empty one is the end. */
 struct bytes returns_read(struct returns_reader *reader);
 
 #endif

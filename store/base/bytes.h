@@ -37,7 +37,8 @@ static inline bool bytes_is_word(struct bytes text, const char *word)
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
-/* memcmp order, then the shorter one first, as Redis orders members. Returns < 0, 0 or > 0. */
+/* Compares as memcmp does, then puts the shorter one first, as Redis orders members. Returns < 0, 0
+ * or > 0. */
 int bytes_compare(struct bytes a, struct bytes b);
 
 /* Matches glob patterns as Redis' KEYS does: * ? [a-c] [^x] \x. O(pattern * text): a pattern with

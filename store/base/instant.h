@@ -34,7 +34,7 @@ static inline bool instant_expired(msec at, msec now)
     return now > at;
 }
 
-/* The latest deadline that has expired at `now`. */
+/* Returns the latest deadline that has expired at `now`. */
 static inline msec instant_last_expired(msec now)
 {
     return now == INT64_MIN ? now : now - 1;

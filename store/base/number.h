@@ -20,7 +20,7 @@ size_t number_print_uint64(char *to, uint64_t value);
 /* Prints scores and RESP3 doubles as Redis does: with %.17g, or as "inf", "-inf" or "nan". */
 size_t number_print_double(char *to, double value);
 
-/* As INCRBYFLOAT prints (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
+/* Prints as INCRBYFLOAT does (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
 size_t number_print_long_double(char *to, long double value);
 
 /* Parse as strictly as Redis' string2ll: no spaces, plus sign, leading zeros or trailing bytes.
@@ -33,7 +33,7 @@ bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
  * as Redis does. Refuses texts of 5 KiB and more. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
-/* As string2ld, for INCRBYFLOAT. */
+/* Parses as Redis' string2ld does, for INCRBYFLOAT. */
 bool number_parse_long_double(const char *text, size_t len, long double *value);
 
 #endif

@@ -60,7 +60,7 @@ static inline struct civil civil_of_days(int64_t days)
     return date;
 }
 
-/* 0 is Sunday. */
+/* Returns the day of the week; 0 is Sunday. */
 static inline int weekday_of_days(int64_t days)
 {
     return (int)(days + 4 - 7 * floor_div(days + 4, 7));

@@ -35,7 +35,7 @@ enum { ZONE_YEARS_AHEAD = 100 };
 /* Returns NULL, and the reason in *fault, if it is no valid TZif file. Free it with zone_free. */
 struct zone *zone_parse(struct bytes file, const char **fault);
 void zone_free(struct zone *zone);
-/* A zone whose offset is always 0. */
+/* Returns a zone whose offset is always 0. */
 struct zone *zone_utc(void);
 size_t zone_bytes(const struct zone *zone);
 

@@ -17,7 +17,7 @@ struct blob {
 };
 
 struct blob *blob_new(struct bytes content); /* a copy of less than 4 GiB; free with blob_free */
-/* With uninitialized content, or NULL if memory runs out or len is 4 GiB or more. */
+/* Returns a blob with uninitialized content, or NULL if memory runs out or len is 4 GiB or more. */
 struct blob *blob_try_new(size_t len);
 /* Ends one ownership; the last owner frees the memory. Does nothing for NULL. */
 void blob_free(struct blob *blob);

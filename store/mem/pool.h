@@ -66,7 +66,7 @@ static inline size_t pool_block_size(const void *block)
     return (size_t)pool_slab_of(block)->words * POOL_WORD;
 }
 
-/* The classes for blocks of 1 to POOL_SMALL bytes: aligned to 8 bytes, and to a word. */
+/* Return the class for a block of 1 to POOL_SMALL bytes, aligned to 8 bytes, or to a word. */
 static inline size_t pool_small_class(size_t size)
 {
     return (size + 2 * POOL_WORD - 1) / (2 * POOL_WORD) * 2;

@@ -115,7 +115,7 @@ bool policy_name_ok(struct bytes name);
 bool policy_equal(const struct policy *a, const struct policy *b);
 /* Must existing keys be changed when `policy` replaces `old`, or is new (`old` is NULL)? */
 bool policy_changes_keys(const struct policy *policy, const struct policy *old);
-/* now + span, more or less by the policy's jitter; always in the future. */
+/* Returns now + span, varied at random by the policy's jitter; always in the future. */
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random);
 /* How a call has used a key whose policy is applied. */
 struct policy_use {
@@ -129,7 +129,7 @@ struct policy_use {
  * key that was copied or renamed. With REFRESH, the deadline becomes now + TTL if that is later. */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
-/* The deadline, but no later than MAXTTL allows. */
+/* Returns the deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
 /* Returns the delay before an element that failed this often is due again: backoff * 2^(failures -
  * 1), at most backoff_max, varied at random by the jitter. 0 without a failure or a back-off. */
@@ -145,13 +145,13 @@ msec policy_backoff(const struct policy *policy, uint64_t failures, struct rando
  * If *next is further ahead than one delivery can put it, the clock was set back or the rate was
  * raised: the next delivery may then take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
-/* *next after this many deliveries. */
+/* Returns what *next is after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);
 
 /* Adds a copy of the policy, or replaces the policy of that name, which must satisfy
  * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
-/* The policy of exactly this name, or NULL. Borrowed until the next change. */
+/* Returns the policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);
 bool policies_remove(struct policies *policies, struct bytes name); /* false if there is none */
 /* The policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are borrowed
@@ -175,7 +175,8 @@ static inline bool policies_write_to(const struct policies *policies, struct byt
     return policies_log_to(policies, key) ||
            (policies->dead_targets.count > 0 && policy_targets_have(&policies->dead_targets, key));
 }
-/* The statistics of a policy that is in a table. A change of its options keeps them. O(1) */
+/* Returns the statistics of a policy that is in a table. A change of its options keeps them.
+ * O(1) */
 struct policy_stats *policy_stats_of(const struct policy *policy);
 void policies_reset_stats(const struct policies *policies); /* O(n) */
 /* Visits them in order of names; the table must not change meanwhile. O(n) */
@@ -187,7 +188,8 @@ void policies_each(const struct policies *policies,
 void policies_begin_pass(struct policies *policies);
 /* Is this policy of the table pending and part of the current pass? O(1) */
 bool policies_in_pass(const struct policies *policies, const struct policy *policy);
-/* The first pending policy of the current pass, or NULL; *name (if not NULL) is its name. O(1) */
+/* Returns the first pending policy of the current pass, or NULL; *name (if not NULL) is its name.
+ * O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
 /* Only for policy.c: adds the options to the table's counts, or removes them. */

@@ -58,7 +58,7 @@ extern const struct policy_row policy_rows[POLICY_OPTIONS];
 /* The words behind the option's name, as in POLICY_OPTION_LIST. */
 extern const char *const policy_syntax[POLICY_OPTIONS];
 
-/* The value of a part that is not a key, and of one that is. */
+/* Return the value of a part that is not a key, and of one that is. */
 int64_t policy_number(const struct policy *policy, const struct policy_part *part);
 struct bytes policy_key(const struct policy *policy, const struct policy_part *part);
 void policy_set_number(struct policy *policy, const struct policy_part *part, int64_t value);

@@ -103,7 +103,7 @@ static inline uint32_t packed_size_of_head(struct packed_head head)
     return (uint32_t)head.member_at + head.member_len + head.value_len;
 }
 
-/* The deadline is right before the member. */
+/* Reads the deadline, which is right before the member. */
 static inline msec packed_deadline_at(const char *p, struct packed_head head)
 {
     uint64_t at;

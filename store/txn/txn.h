@@ -232,7 +232,7 @@ bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, siz
                      bool is_part);
 /* Sets the soft deadline of a string. `event` is EVENT_STALE or EVENT_NONE. */
 void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event);
-/* OBJECT ENCODING reports "raw" from now on, as after commands that may write in place. */
+/* Makes OBJECT ENCODING report "raw", as after commands that may write in place. */
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
@@ -292,7 +292,7 @@ enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
  * ZPUT_NAN. */
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how);
-/* OBJECT ENCODING reports "skiplist" from now on, as after SORT. */
+/* Makes OBJECT ENCODING report "skiplist", as after SORT. */
 void txn_zset_widen(struct txn *txn, struct entry *entry);
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
 /* Removes ranks [from, to); an empty range changes nothing. */

@@ -119,9 +119,10 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
     if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
-/* For POLICY STATS; call both only if there are policies. A client has set the key. */
+/* Counts a key that a client has set, for POLICY STATS. Call both functions only if there are
+ * policies. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
-/* The key ends because its time is over. Ignores a key that was not set here. */
+/* Counts a key that ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
 /* Call when a key was added, or its whole value was replaced. The bits are set even without
  * policies, so that POLICY STATS is right from the moment a policy is set. */

@@ -66,7 +66,7 @@ void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key); /
 
 /* Returns the instant of an entry, or DUE_AT_NEVER if unknown. O(1) */
 struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct due_key *key);
-/* The entry that is due first, if it is due by now; or NULL. O(databases) */
+/* Returns the entry that is due first, if it is due by now; or NULL. O(databases) */
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
 

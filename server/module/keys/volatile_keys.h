@@ -52,7 +52,7 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
 /* Opens the key that is due first, on a master. Returns false if none is due. */
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
-/* The instant at which volatile_keys_open has work next. */
+/* Returns the instant at which volatile_keys_open has work next. */
 struct due_at volatile_keys_next(const struct volatile_keys *known);
 
 #endif

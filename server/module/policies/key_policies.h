@@ -23,7 +23,7 @@ void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 /* Notes an open key that existed when its policy was set. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
-/* The key has expired, with this deadline. */
+/* Call when the key has expired, with its deadline. */
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
 
 size_t key_policies_waiting(void); /* keys that wait for their policy */
@@ -31,9 +31,9 @@ size_t key_policies_waiting(void); /* keys that wait for their policy */
 struct due_at key_policies_next(void);
 /* Applies the policy of one key, on a master. Returns false if none is to be applied now. */
 bool key_policies_apply(RedisModuleCtx *ctx, msec now);
-/* Keys whose expiry could not be logged. */
+/* Counts the keys whose expiry could not be logged. */
 uint64_t key_policies_log_errors(void);
-/* Log entries that lack their value because there was not enough memory or time. */
+/* Counts the log entries that lack their value for want of memory or time. */
 uint64_t key_policies_values_left_out(void);
 
 #endif

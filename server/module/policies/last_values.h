@@ -51,7 +51,7 @@ struct last_values {
 void last_values_init(struct last_values *values);
 void last_values_drop(struct last_values *values);
 
-/* Borrowed until the next change; NULL if the key has no copy. O(1) */
+/* Finds the copy of a key, borrowed until the next change; NULL if there is none. O(1) */
 const struct last_value *last_values_find(const struct last_values *values, unsigned db,
                                           struct bytes name);
 /* Stores the draft as the copy of a key, which must have none. O(length) */

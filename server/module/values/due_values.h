@@ -28,7 +28,7 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
 /* On a master: removes expired members from keys that were taken back, and announces elements. */
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
-/* The instant at which due_values_run has work next. */
+/* Returns the instant at which due_values_run has work next. */
 struct due_at due_values_next(void);
 
 #endif

@@ -34,14 +34,15 @@ struct feed *feed_new(struct backlog *backlog); /* borrows it */
 void feed_free(struct feed *feed);
 
 void feed_add(struct feed *feed, const struct effect *effect);
-/* A message of a transaction: a command with `count` words that every Redis knows (PUBLISH). */
+/* Adds a message to a transaction: a command with `count` words that every Redis knows
+ * (PUBLISH). */
 void feed_message(struct feed *feed, const struct bytes *words, int count);
 bool feed_pending(const struct feed *feed); /* does feed_commit have anything to append? */
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
-/* A command outside of units, with `count` words. */
+/* Adds a command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
-/* The database that the stream has selected, or 0 if the next command selects one. */
+/* Returns the database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
 /* Makes the next command select its database again, for a replica that begins there. Discards an
  * open unit. */

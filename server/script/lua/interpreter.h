@@ -84,7 +84,7 @@ bool interpreter_hurries(lua_State *lua);
  * little garbage is left. */
 bool interpreter_collect(void *interpreter, size_t amount);
 
-/* All bytes in use now count as live. */
+/* Counts all bytes in use now as live. */
 void interpreter_note_live(struct interpreter *interpreter);
 
 /* Returns the bytes in use beyond the live ones: garbage, unless a script runs. */
