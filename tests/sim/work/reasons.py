@@ -180,9 +180,11 @@ class Reasons:
     def fits(self, record, event):
         if record["deadline"] != event.deadline:
             return False
-        if record["by"] == "master":  # which sends the removal of an expired key as DEL
+        if record["by"] == "master":
+            # It sends the removal of an expired key as DEL. The replica decides by its own clock which of the two it was.
             removed = event.what == "expired" and record["what"] == "deleted"
-            return self.run.replicas > 0 and (removed or record["what"] == event.what)
+            late = event.what == "deleted" and record["what"] == "expired" and record["at"] > event.deadline
+            return self.run.replicas > 0 and (removed or late or record["what"] == event.what)
         if record["what"] != event.what:
             return False
         if event.what == "expired":
