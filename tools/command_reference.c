@@ -36,8 +36,8 @@ static const struct page {
     const char *intro;
 } pages[] = {
     { "keys.md", "Keys", "generic", NULL,
-      "Commands for keys of any type. A key is alive at its deadline and gone one millisecond "
-      "later." },
+      "These commands work on keys of any type. A key is alive at its deadline and gone one "
+      "millisecond later." },
     { "strings.md", "Strings", "string", NULL, NULL },
     { "bitmaps.md", "Bitmaps", "bitmap", NULL, "Bitmaps are strings." },
     { "hyperloglog.md", "HyperLogLog", "hyperloglog", NULL, "HyperLogLogs are strings." },
@@ -59,10 +59,9 @@ static const struct page {
       "in seconds, with fractions." },
     { "geo.md", "Places", "geo", NULL, "Places are sorted sets." },
     { "dehydrators.md", "Dehydrators", "dehydrator", NULL,
-      "A dehydrator holds elements with an id, a payload and a deadline, and gives them back when "
-      "they are due, by deadline and then by order of arrival. An element with a ttl of 0 or less "
-      "is due at once. "
-      "[Dehydrators](../dehydrators.md) explains them." },
+      "A dehydrator stores elements with an id, a payload and a deadline, and delivers them when "
+      "they are due, in the order of their deadlines and then of arrival. An element with a ttl of "
+      "0 or less is due at once. [Dehydrators](../dehydrators.md) explains them." },
     { "leases.md", "Leases", "lease", NULL,
       "A lease is a lock, or one of several permits, that ends after its ttl, unless it is "
       "extended or dropped. Each has a fencing token: an integer larger than any token granted "
@@ -73,11 +72,12 @@ static const struct page {
       "ID is a Unix time in milliseconds and a sequence number. A group remembers up to which "
       "entry it has read, and which entries its consumers have not acknowledged. A stream "
       "without entries keeps its key. The policy RETAIN removes entries after a time "
-      "([Policies](../policies.md)). XREADGROUP with CLAIM returns pending entries that were "
-      "idle for long enough, in the order of their IDs, then new ones. Each entry has two more "
-      "numbers: the milliseconds since its last delivery (-1: XNACK has released it), and how "
-      "often it was delivered before; both are 0 if it is new. An entry that XNACK has released "
-      "can be claimed at once, or after its DELAY." },
+      "([Policies](../policies.md)).\n\n"
+      "XREADGROUP with CLAIM first returns pending entries that were idle for long enough, in the "
+      "order of their IDs, then new ones. Each entry then has two more numbers: the milliseconds "
+      "since its last delivery (-1 if XNACK has released it), and how often it was delivered "
+      "before; both are 0 for a new entry. An entry that XNACK has released can be claimed at "
+      "once, or after its DELAY." },
     { "policies.md", "Policies", "generic", "POLICY",
       "Policies are rules of expiry and length for keys, by prefix or name. "
       "[Policies](../policies.md) explains the options." },
@@ -91,11 +91,9 @@ static const struct page {
     { "scripting.md", "Scripts and functions", "scripting", NULL, NULL },
     { "connection.md", "Connections", "connection", NULL, NULL },
     { "cluster.md", "Cluster", "cluster", NULL,
-      "For clients that expect a cluster: see [one daemon for clients of a "
-      "cluster](../cluster.md). "
-      "Without "
-      "`cluster-enabled emulated` these commands fail as on a Redis whose cluster support is "
-      "off." },
+      "These commands are for clients that expect a cluster ([one daemon for clients of a "
+      "cluster](../cluster.md)). Without `cluster-enabled emulated` they fail as on a Redis whose "
+      "cluster support is off." },
     { "server.md", "Server", "server", NULL, NULL },
 };
 
@@ -258,7 +256,7 @@ static void print_policy_options(FILE *to)
 static void print_page(FILE *to, const struct page *page)
 {
     fprintf(to, "%s# %s\n\n", made, page->title);
-    if (page->intro != NULL) fprintf(to, "%s ", page->intro);
+    if (page->intro != NULL) fprintf(to, "%s\n\n", page->intro);
     fprintf(to,
             "[How to read this page](README.md#how-to-read-a-page); [all commands](README.md).\n");
     for (size_t i = 0; i < row_count; i++) {
