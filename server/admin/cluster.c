@@ -1,6 +1,6 @@
 /* cluster: CLUSTER, READONLY, READWRITE and ASKING. With `cluster-enabled emulated` this server is
- * the only node of a cluster, so that clients of Redis Cluster work; otherwise they get the error
- * of a Redis whose cluster support is off. */
+ * the only node of a cluster, so that clients of Redis Cluster work. Otherwise these commands fail
+ * with the error of a Redis whose cluster support is off. */
 #include "server/admin/admin.h"
 #include "server/admin/cluster_keys.h"
 #include "server/admin/cluster_nodes.h"

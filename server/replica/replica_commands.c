@@ -70,8 +70,8 @@ static void cmd_psync(struct call *call)
     if (is_ours && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
-    /* A replica that has restarted may be behind its own replicas, until its master has sent it
-     * what they have. */
+    /* After a restart, a replica may be behind its own replicas, until its master has sent it what
+     * those have. */
     if (follows && strcasecmp(id, replication_history(replication)->id) == 0 &&
         from > backlog_end(replication_backlog(replication)))
         fail(call, ERR_NO_MASTER_LINK);

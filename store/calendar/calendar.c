@@ -1,5 +1,6 @@
-/* calendar: see calendar.h. Clients choose texts and zones, so schedules are dropped together when
- * there are many, and everything when the zones take much memory. */
+/* calendar: see calendar.h. Clients choose texts and zones, so the memory must be bounded: when
+ * there are many schedules, all of them are dropped; when the zones take much memory, zones and
+ * schedules are. */
 #include "store/calendar/calendar.h"
 
 #include <stdio.h>

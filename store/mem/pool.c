@@ -1,10 +1,14 @@
-/* pool: see pool.h.
+/* pool: see pool.h. The states of a slab:
  *
- * A slab's state is NOWHERE (it has no class), CURRENT (new blocks come from it), FULL, or one of
- * its class's rings, which sort slabs by fullness in sixteenths. A slab that is being emptied is
- * LEAVING if other slabs of its class have room for its blocks, and VACATED if its whole step is
- * being emptied. Invariant: all blocks of the slabs that are being emptied fit into the class's
- * other slabs and the free slabs of other steps. */
+ *     NOWHERE   it has no class
+ *     CURRENT   new blocks of its class come from it
+ *     rings     partly used; the class's rings sort slabs by fullness in sixteenths
+ *     FULL      it has no room
+ *     LEAVING   it is being emptied; other slabs of its class have room for its blocks
+ *     VACATED   it is being emptied with its whole step
+ *
+ * Invariant: all blocks of the slabs that are being emptied fit into the class's other slabs and
+ * the free slabs of other steps. */
 #include "store/mem/pool.h"
 
 #include "store/base/ensure.h"

@@ -84,8 +84,8 @@ uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 
 /* As dict_scan, but also relocates the table's own blocks. `move` may copy an element to new memory
- * and free the old one; it returns the element's address. If it is NULL, elements stay where they
- * are. */
+ * and free the old one; it returns the element's address. With NULL for `move`, elements stay where
+ * they are. */
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
                        void *(*move)(void *ctx, void *element), void *ctx);
 

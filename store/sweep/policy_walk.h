@@ -2,10 +2,13 @@
  * keyspace's scan and the mutators.
  *
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
- * a policy set meanwhile waits for the next pass. A key is changed by the policy that applies to it
- * when it is visited: TTL or MAXTTL sets its deadline, MEMBERTTL that of members without one; a
- * sorted set or stream is trimmed to MAXLEN; RETAIN applies to a stream. A list is not trimmed,
- * because only its next push shows at which end new elements arrive.
+ * a policy set meanwhile waits for the next pass. Each key is changed by the policy that applies to
+ * it when the pass reaches the key:
+ *
+ *     TTL, MAXTTL    the deadline of the key
+ *     MEMBERTTL      the deadlines of members that have none
+ *     MAXLEN         cuts a sorted set or stream. A list is not cut, because only its next push
+ * shows at which end new elements arrive RETAIN         the retention of a stream
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
  * ended, so after a crash in the middle of a pass, the loaded store starts another one. */

@@ -199,8 +199,8 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    /* TTL, EXISTS and CLIENT NO-TOUCH do not count as an access; during CLIENT PAUSE nothing may
-     * change. */
+    /* TTL, EXISTS, and reads under CLIENT NO-TOUCH do not count as an access. During CLIENT PAUSE
+     * nothing may change. */
     if (cause == POLICY_READ && (txn->no_touch || txn->no_expiry)) return;
     struct policy_note *note = note_of(txn, entry);
     if (note == NULL) {

@@ -30,8 +30,8 @@ struct bytes list_at(const struct list *list, size_t index);       /* borrowed; 
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */
 void list_keep(struct list *list, size_t from, size_t to);         /* removes all but [from, to) */
 void list_put(struct list *list, size_t index, struct bytes element); /* replaces */
-/* Inserts before the element at `index`, which may be the count. `element` must not point into this
- * list. */
+/* Inserts an element before the one at `index`, or at the end if `index` is the count. `element`
+ * must not point into this list. */
 void list_insert(struct list *list, size_t index, struct bytes element);
 /* As LREM: removes the first (count > 0), the last (count < 0) or all (0) equal elements. Returns
  * the number removed. */

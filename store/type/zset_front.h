@@ -1,17 +1,16 @@
 /* zset_front: data that the members of a small sorted set share, stored once before the records as
  * the packed's front:
  *
- *     prefix | base (8 bytes, little endian) | letters (1 byte)
+ *     bytes   content
+ *     ...     prefix: begins each member, and is not repeated in the records
+ *     8       base: an integer near all scores, little endian. Records store their distance from
+ * it, so that times in milliseconds take two or three bytes in place of six 1       letters: how
+ * the rest of each member is stored: as text, or in half a byte per character if all members
+ * consist of decimal digits, or of an even number of hexadecimal ones
  *
- * The prefix begins each member and is not repeated in the records. The letters define how the rest
- * of each member is stored: as text, or in half a byte per character if all members consist of
- * decimal digits, or all of an even number of hexadecimal ones. The base is an integer near all
- * scores; records store their distance from it, so that times in milliseconds take two or three
- * bytes in place of six.
- *
- * The stored form of a member keeps the order of bytes: a decimal digit d is d + 1, so that the 0
- * after an odd number of digits sorts before all digits. Members can therefore be searched and
- * compared without being spelled. */
+ * The stored form of a member keeps the order of bytes: a decimal digit d is stored as d + 1, so
+ * that the 0 after an odd number of digits sorts before all digits. Members can therefore be
+ * searched and compared without being spelled. */
 #ifndef STORE_TYPE_ZSET_FRONT_H
 #define STORE_TYPE_ZSET_FRONT_H
 

@@ -124,7 +124,8 @@ static void give_back(struct call *call, enum naming naming)
 }
 
 /* A claimed element stays claimed until its new instant, even if the lease has just ended and no
- * other worker has claimed the element. With CLAIMED, another claim may have begun instead. */
+ * other worker has claimed the element. With the policy CLAIMED, another claim may have begun
+ * instead. */
 static void move_deadlines(struct call *call, enum naming naming)
 {
     struct entry *entry;

@@ -43,8 +43,8 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     }
     size_t from;
 
-    /* The part from the first to the last byte that differ, at least one byte; `old` is not longer.
-     */
+    /* Returns the part from the first to the last byte that differ, at least one byte. `old` must
+     * not be longer. */
     size_t to = now.len;
     for (from = 0; from + 1 < old.len && old.data[from] == now.data[from];)
         ++from;

@@ -3,9 +3,9 @@
  * `taken` to `given` belong to the reading thread, all others to the main thread. All four numbers
  * only grow.
  *
- * A thread waits only for the other one, and never both at once: the main thread if there is no
- * part, the reading thread if there is no room, or no block of a copy. In the last case the main
- * thread does not wait either, because the block comes from it. */
+ * The main thread waits if there is no part; the reading thread waits if there is no room, or no
+ * block of a copy. They never wait for each other at the same time: when the reading thread lacks a
+ * block, the main thread does not wait, because it has to give one. */
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>

@@ -178,8 +178,8 @@ static void take_candidate(struct search *search, uint32_t sum)
     search->ends[next] = end;
 }
 
-/* Searches data, which follows the bytes summed so far, and adds it to the sums, except for an end
- * that may be an incomplete line. Returns how many bytes it has added. */
+/* Searches data for checksum lines and adds it to the sums; it follows the bytes summed so far.
+ * Leaves out an end that may be an incomplete line. Returns how many bytes it has added. */
 static size_t search_bytes(struct search *search, const char *data, size_t len)
 {
     size_t done = 0;
