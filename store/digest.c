@@ -243,8 +243,8 @@ static uint64_t digest_pending(unsigned lane, const struct stream *stream,
     return chain;
 }
 
-/* The hash of what detects repeated entries, without forgotten ones; 0 for nothing and the usual
- * limits. */
+/* Returns the hash of the texts that producers are known by, without forgotten ones, and of the
+ * limits unless they are the usual ones; 0 if there is neither. */
 static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
 {
     uint64_t sum = 0;

@@ -59,7 +59,7 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 
 /* ---- listpacks ---- */
 
-/* A listpack. An item whose backward length does not match its size is damage.
+/* The items of a listpack. An item whose backward length differs from its size is damage.
  *
  *     first byte   what follows
  *     0xxxxxxx     nothing: number 0 to 127

@@ -604,7 +604,7 @@ static void send_output(struct client *client)
 }
 
 /* Call for a client whose output waits for something other than room in its socket. Otherwise the
- * loop would report in each turn, at once, that there is room. send_output asks for it again. */
+ * loop would report room in each turn, at once. send_output asks for that report again. */
 static void ignore_room(struct client *client)
 {
     if (transport_waits_for_room(&client->transport)) want(client, false);

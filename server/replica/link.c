@@ -162,8 +162,8 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-/* The socket does not announce bytes that TLS has read ahead. But it is writable, and announces
- * that. */
+/* The loop does not report bytes that TLS has read ahead of the link, because they have left the
+ * socket. So the link waits for room to write, which the loop reports at once. */
 static void update_wants(struct link *link)
 {
     if (link->io == NULL) return;

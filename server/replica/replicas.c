@@ -195,8 +195,8 @@ void replicas_close(struct replica *replica)
 
 /* ---- at work --------------------------------------------------------------------------------- */
 
-/* As in Redis, a replica may lag by the size of the backlog even if its limit is lower. 0 for no
- * limit. */
+/* Returns the bytes that a replica may lag, or 0 for no limit. As in Redis, a limit below the size
+ * of the backlog counts as that size. */
 static uint64_t hard_limit(const struct conf *conf)
 {
     uint64_t hard = (uint64_t)conf->output_limits[CONF_LIMIT_REPLICA].hard;

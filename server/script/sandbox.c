@@ -215,8 +215,8 @@ void sandbox_open(lua_State *lua)
     guards_open(lua);
     open_lua_libraries(lua);
 
-    /* A literal such as 1LL opens a library of LuaJIT, which would stay half made if a script's
-     * limit made that fail. The table of loaded libraries keeps it. */
+    /* A literal such as 1LL opens a library of LuaJIT. Open it now: if the memory limit of a script
+     * interrupted that, the library would stay half made. */
     int status = luaL_loadstring(lua, "return 1LL");
     ensure(status == 0, "status %d of a literal", status);
     lua_pop(lua, 1);

@@ -365,8 +365,8 @@ static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
     return 0;
 }
 
-/* If there are too many, drops the oldest that has a successor of its kind: the last one of each
- * database and kind stays, while there is room for those. */
+/* Drops a record if there are too many: the oldest that has a successor of its kind. So the last
+ * record of each database and kind stays, while there is room for those. */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
 {
     struct trail_whole *wholes = trail->wholes;

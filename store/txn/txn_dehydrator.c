@@ -259,8 +259,8 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
     txn_rede_unfollow(txn, entry, id);
 }
 
-/* Call when a delivery of the element has ended. Its span never shortens that of an earlier
- * delivery. */
+/* Call when a delivery of the element has ended: remembers the element's id for its span REMEMBER.
+ * A longer span of an earlier delivery stays. */
 static void remember_delivered(struct txn *txn, struct entry *entry, const struct element *element)
 {
     const struct dehydrator *dehydrator = entry->object.dehydrator;

@@ -322,8 +322,8 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
             txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
     }
 
-    /* The policy's deadline, or the old one if the command itself set it. A read changes it only
-     * through REFRESH. */
+    /* Compute the policy's deadline. A deadline that the command itself set stays. A read changes
+     * a deadline only with REFRESH. */
     enum policy_refresh refresh = note->policy->refresh;
     bool read_only = note->causes == CAUSE(READ);
     msec old = entry_expires_at(note->ks, note->entry);

@@ -136,8 +136,8 @@ static msec pair_at(const struct hash_table *table, const struct pair *pair)
     return pair->has_expiry ? deadlines_at(table->deadlines, pair_deadline(pair)) : NEVER;
 }
 
-/* Replaces a pair with one with the same field and another value, or with room for a deadline, and
- * frees the old one. The value may point into the old one. */
+/* Replaces a pair by one with the same field, this value and, if has_expiry, room for a deadline,
+ * which is the old pair's if that has one. Frees the old pair. The value may point into it. */
 static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, struct bytes value,
                                  bool has_expiry)
 {

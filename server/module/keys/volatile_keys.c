@@ -79,9 +79,9 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     unsigned db = api_event_db(ctx, event, name);
     if (imported_slots_has(api_bytes(name))) return;
     if (class & NOTIFY_LOADED) {
-        /* While a file is loaded, opening a key does not expire it, so the key can be opened in the
-         * event; most keys of a file may have no deadline and need no entry. The name from the host
-         * is on the host's stack, where an open key can't refer to it, so it is copied. */
+        /* Open the key at once, because most keys of a file may have no deadline and need no entry:
+         * opening a key does not expire it while a file is loaded. The name is on the host's stack,
+         * where an open key can't refer to it, so copy the name. */
         struct bytes text = api_bytes(name);
         RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
         RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);

@@ -54,8 +54,8 @@ static bool has_lua_memory(lua_State *L, size_t bytes)
     return true;
 }
 
-/* Raises the error on top, with the script's line in front. lua-cjson can't add it, because pcall
- * is between it and the script. */
+/* Raises the error on top of the stack, with the script's line in front. lua-cjson can't add the
+ * line, because pcall is between lua-cjson and the script. */
 static int raise_from_script(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);

@@ -234,8 +234,11 @@ void consumer_saw(struct stream_consumer *consumer, msec now)
 
 /* ---- relocating ---- */
 
-/* The cursor: first the ranks of the groups, whose blocks move, then (with the highest bit) a
- * group's rank and a rank among its pending entries, and behind these its consumers. */
+/* The cursor of stream_groups_relocate has two phases:
+ *
+ *     bit 63   bits 40 to 62     bits 0 to 39
+ *     0        a group's rank, in all bits: the blocks of groups move
+ *     1        a group's rank    rank inside it: its pending entries, then its consumers */
 #define CURSOR_INSIDE    (UINT64_C(1) << 63)
 #define CURSOR_RANK_BITS 40
 #define CURSOR_RANK_MASK ((UINT64_C(1) << CURSOR_RANK_BITS) - 1)
