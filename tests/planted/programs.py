@@ -258,6 +258,14 @@ PLANTS = {
          "return engine->role.replica && engine->conf->replica_read_only;",
          "return engine->role.replica && !engine->conf->replica_read_only;"),
     ),
+    "a restarted replica continues before its offset": (
+        "tests/e2e/replica/test_replica_resume.py fills_a_record",
+        ("server/replica/follower.c",
+         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"
+         "    txn_commit(&follower->txn);\n",
+         "    txn_commit(&follower->txn);\n"
+         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"),
+    ),
     "writes are taken with too few replicas": (
         "tests/e2e/leases/test_lease_waiting.py few",
         ("server/engine/gates.c",

@@ -390,14 +390,6 @@ PLANTS = {
          "    replica->sent = replica->applied = offset;",
          "    replica->sent = replica->applied = backlog_end(all->w.backlog);"),
     ),
-    "a restarted replica continues before its offset": (
-        "replicas replica",
-        ("server/replica/follower.c",
-         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"
-         "    txn_commit(&follower->txn);\n",
-         "    txn_commit(&follower->txn);\n"
-         "    follower->w.applied(follower->w.ctx, bytes_of(data, len), good);\n"),
-    ),
     "a restarted master keeps the id of its stream": (
         "replicas master",
         ("server/replica/replication_restart.c",

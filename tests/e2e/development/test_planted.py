@@ -1,6 +1,8 @@
 #!/usr/bin/python3 -B
-"""tests/planted: each planted fault fits the sources of today, and names what is to find it."""
+"""tests/planted: each planted fault fits the sources of today, and names what is to find it. The pages list and count
+all of them."""
 import pathlib
+import re
 import sys
 
 sys.path[1:1] = [sys.path[0] + "/../../" + name for name in ("lib", "planted", "sim")]
@@ -30,6 +32,20 @@ def each_fault_of_a_program_names_one_that_is_there_and_some_of_its_tests():
         text = (ROOT / path).read_text()
         for name in names:
             assert any(line.startswith("def ") and name in line for line in text.splitlines()), needs
+
+
+@test
+def page_has_a_row_for_each_fault_in_their_order():
+    text = (ROOT / "tests/planted/README.md").read_text()
+    equal(re.findall(r"^\| (.+?) \| .+ \| [0-9.]+ \|$", text, re.M), list(PLANTS))
+
+
+@test
+def pages_count_the_faults():
+    promises = (ROOT / "doc/promises.md").read_text()
+    equal(sum(map(int, re.findall(r"\| (\d+) \|$", promises, re.M))), len(PLANTS))
+    for page in ("doc/promises.md", "tests/planted/README.md", "tests/README.md"):
+        assert re.search(rf"\b{len(PLANTS)} (in all|faults)\b", (ROOT / page).read_text()), page
 
 
 sys.exit(main())

@@ -14,6 +14,7 @@ from restarts import (
 
 PING = b"*1\r\n$4\r\nPING\r\n"
 BACKLOG = "dump.exp.backlog"
+RECORD_BYTES = 4096  # a journal record with more is ended by the transaction that reaches them
 
 # --- the offset is that of the data --------------------------------------------------------------
 
@@ -73,6 +74,23 @@ def replica_continues_from_any_torn_end_of_its_journal():
             check_equal(master, replica)
             replica.kill()
         replica.start()
+
+
+@own
+def replica_continues_after_a_unit_that_fills_a_record():
+    """The record ends with this unit, before anything later could give it a position."""
+    with nodes(2, JOURNAL) as (master, replica):
+        replica.behind(master)
+        await_base(replica)
+        write_units(master, "first")
+        for size in (RECORD_BYTES, 10 * RECORD_BYTES):
+            call(master, "RPUSH", "list", "x" * size)
+            await_caught_up(master, replica)
+            asked = Asked(master)
+            replica.kill()
+            replica.start()
+            equal(asked.outcome(replica), PARTIAL)
+            check_equal(master, replica)
 
 
 @own
