@@ -18,6 +18,7 @@
 #include "store/type/dehydrator.h"
 #include "store/type/stream/stream.h"
 #include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_packed.h"
 
 struct policy;
 
@@ -70,11 +71,12 @@ enum effect_kind {
     EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
-    EFFECT_REDE_RATE,   /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
-    EFFECT_REDE_PAUSE,  /* dehydrator key is paused until `at`; 0 ends the pause */
-    EFFECT_STREAM_ADD,  /* entry `id` with the fields `texts` is added to stream key */
-    EFFECT_STREAM_DROP, /* its entry `id` is removed */
-    EFFECT_STREAM_TRIM, /* its entries before `id` are removed */
+    EFFECT_REDE_RATE,  /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
+    EFFECT_REDE_PAUSE, /* dehydrator key is paused until `at`; 0 ends the pause */
+    EFFECT_STREAM_ADD, /* entry `id` with the fields `texts` is added to stream key */
+    EFFECT_STREAM_BLOCK,  /* as effect_of_packed says, a block of entries is added to it */
+    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
+    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
     EFFECT_STREAM_MARKS,  /* its last ID, greatest deleted ID and count of entries become `marks` */
     EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
     EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */
@@ -173,6 +175,29 @@ static inline struct successor effect_successor(const struct effect *effect)
                                .payload = effect->b,
                                .at = effect->stage.at,
                                .options = effect_options(effect) };
+}
+
+/* A block of a stream in the fields of EFFECT_STREAM_BLOCK: names a and entries b, marks.added of
+ * them, from `id` to marks.last. `from` is own_names. Commands do not contain the last two, which
+ * stream_packed_check computes. */
+static inline struct effect effect_of_packed(const struct stream_packed *packed)
+{
+    return (struct effect){ .kind = EFFECT_STREAM_BLOCK,
+                            .a = packed->names,
+                            .b = packed->entries,
+                            .id = packed->first,
+                            .from = packed->own_names,
+                            .marks = { .last = packed->last, .added = packed->count } };
+}
+
+static inline struct stream_packed effect_packed(const struct effect *effect)
+{
+    return (struct stream_packed){ .names = effect->a,
+                                   .entries = effect->b,
+                                   .count = (uint32_t)effect->marks.added,
+                                   .first = effect->id,
+                                   .last = effect->marks.last,
+                                   .own_names = (uint32_t)effect->from };
 }
 
 /* Are the instants, spans and tokens of an effect from outside in range? */

@@ -9,6 +9,7 @@
 struct visitor {
     void (*visit)(void *ctx, struct effect *effect);
     void *ctx;
+    bool in_blocks;
 };
 
 static void visit_effect(const struct visitor *to, struct effect effect)
@@ -121,10 +122,16 @@ static void walk_entries(const struct stream *stream, const struct visitor *to)
 {
     struct stream_walk walk;
     struct stream_entry entry;
+    struct stream_packed packed;
     struct bytes *texts = NULL;
     size_t cap = 0;
     stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    while (stream_walk_next(&walk, &entry)) {
+    for (;;) {
+        if (to->in_blocks && stream_walk_packed(&walk, &packed)) {
+            visit_effect(to, effect_of_packed(&packed));
+            continue;
+        }
+        if (!stream_walk_next(&walk, &entry)) break;
         size_t count = 2 * entry.count;
         if (count > cap) {
             cap = 2 * count;
@@ -258,6 +265,12 @@ static bool put_stream(struct object *to, const struct effect *effect)
         if (!stream_id_before(stream_marks(stream).last, effect->id)) return false;
         stream_append(stream, effect->id, effect->texts, effect->text_count);
         return true;
+    case EFFECT_STREAM_BLOCK: {
+        struct stream_packed packed = effect_packed(effect);
+        if (!stream_id_before(stream_marks(stream).last, packed.first)) return false;
+        stream_append_packed(stream, &packed);
+        return true;
+    }
     case EFFECT_STREAM_TRIM: stream_cut(stream, stream_rank(stream, effect->id)); return true;
     case EFFECT_STREAM_MARKS:
         if (!stream_marks_fit(stream, &effect->marks)) return false;
@@ -390,7 +403,14 @@ static const struct {
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx)
 {
-    struct visitor to = { visit, ctx };
+    struct visitor to = { visit, ctx, false };
+    forms[object->type].walk(object, &to);
+}
+
+void walk_blocks(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
+                 void *ctx)
+{
+    struct visitor to = { visit, ctx, true };
     forms[object->type].walk(object, &to);
 }
 
@@ -414,7 +434,7 @@ static void put_into(void *ctx, struct effect *effect)
 struct object walk_copy(const struct object *object)
 {
     struct object copy = object_new(object->type);
-    walk_object(object, put_into, &copy);
+    walk_blocks(object, put_into, &copy);
     copy.raw = object->raw;
     copy.text = object->text;
     copy.has_expiry = !due_at_is_never(object_next_due(&copy));

@@ -12,8 +12,13 @@
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* Applies an effect of walk_object to a value of the same type, built by the effects before it.
- * Effects of walk_object always fit; for any other that does not fit the stream or lease, returns
+/* As walk_object, but entries of streams are visited in whole blocks where that is possible: for
+ * readers that know EFFECT_STREAM_BLOCK. */
+void walk_blocks(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
+                 void *ctx);
+
+/* Applies an effect of walk_object or walk_blocks to a value of the same type, built by the effects
+ * before it. These effects always fit; for any other that does not fit the stream or lease, returns
  * false and leaves the value unchanged. */
 bool walk_put(struct object *to, const struct effect *effect);
 

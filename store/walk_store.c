@@ -57,7 +57,7 @@ void walk_store(const struct store *store, const struct store_visitor *to)
             size_t elements = type_can_expect(object->type) ? object_count(object) : 0;
             if (to->size != NULL && elements >= LARGE)
                 to->size(to->ctx, &(struct store_size){ .count = elements });
-            walk_object(object, visit_value_effect, &walk);
+            (to->in_blocks ? walk_blocks : walk_object)(object, visit_value_effect, &walk);
             struct effect expire = { .kind = EFFECT_EXPIRE,
                                      .db = db,
                                      .key = entry_key(walk.entry),

@@ -19,6 +19,7 @@ struct store_visitor {
     /* Called before the effects of a database with keys, and before those of a large collection;
      * may be NULL. */
     void (*size)(void *ctx, const struct store_size *size);
+    bool in_blocks; /* visit values with walk_blocks instead of walk_object */
 };
 
 /* Visits the last token, the libraries and the policies, then every key of each database with its

@@ -226,7 +226,8 @@ static void walk(struct export *export, bool writes)
     export->writes = writes;
     export->keys = export->passed_keys = 0;
     export->key = (struct key_seen){ 0 };
-    walk_store(export->store, &(struct store_visitor){ take_effect, take_key, export, NULL });
+    walk_store(export->store,
+               &(struct store_visitor){ take_effect, take_key, export, NULL, false });
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

@@ -361,15 +361,30 @@ bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effe
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
+/* Finds or creates the stream for entries from effect->id on. Returns NULL if that is not above its
+ * last ID. */
+static struct entry *make_stream(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    struct stream_id last = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
+    if (!stream_id_before(last, effect->id)) return NULL;
+    return entry != NULL ? entry : txn_create(txn, effect->key, TYPE_STREAM);
+}
+
 bool apply_stream_add(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     if (effect->text_count == 0 || effect->text_count % 2 != 0) return false;
-    if (entry == NULL) {
-        if (stream_id_equal(effect->id, STREAM_ID_MIN)) return false;
-        entry = txn_create(txn, effect->key, TYPE_STREAM);
-    }
-    if (!stream_id_before(stream_marks(entry->object.stream).last, effect->id)) return false;
+    entry = make_stream(txn, entry, effect);
+    if (entry == NULL) return false;
     txn_stream_append(txn, entry, effect->id, effect->texts, effect->text_count);
+    return true;
+}
+
+bool apply_stream_block(struct txn *txn, struct entry *entry, const struct effect *effect)
+{
+    struct stream_packed packed = effect_packed(effect);
+    entry = make_stream(txn, entry, effect);
+    if (entry == NULL) return false;
+    txn_stream_append_packed(txn, entry, &packed);
     return true;
 }
 

@@ -23,9 +23,9 @@ effect_applier apply_nothing, apply_set, apply_soft, apply_append, apply_write, 
     apply_rede_remember, apply_rede_forget, apply_rede_pause, apply_rede_rate, apply_policy_set,
     apply_policy_drop, apply_library_set, apply_library_drop, apply_token, apply_lease_take,
     apply_lease_drop;
-effect_applier apply_stream_add, apply_stream_drop, apply_stream_trim, apply_stream_marks,
-    apply_stream_retain, apply_group_add, apply_group_set, apply_group_drop, apply_consumer_add,
-    apply_consumer_drop, apply_pending_put, apply_pending_drop, apply_repeat_limits,
-    apply_repeat_put, apply_repeat_counts;
+effect_applier apply_stream_add, apply_stream_block, apply_stream_drop, apply_stream_trim,
+    apply_stream_marks, apply_stream_retain, apply_group_add, apply_group_set, apply_group_drop,
+    apply_consumer_add, apply_consumer_drop, apply_pending_put, apply_pending_drop,
+    apply_repeat_limits, apply_repeat_put, apply_repeat_counts;
 
 #endif

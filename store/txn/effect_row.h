@@ -25,7 +25,8 @@ enum word_type {
     WORD_FIRST, /* `from`, and ... */
     WORD_LAST,  /* ... `to` - 1. An empty range is 1 0, because 0 -1 would mean everything. */
 
-    WORD_CODE, /* `a`, whose first line contains the key: "#!lua name=key" */
+    WORD_BLOCK, /* `b`, the packed entries of a block, which the words before describe */
+    WORD_CODE,  /* `a`, whose first line contains the key: "#!lua name=key" */
 
     /* The following stand for any number of words, and must be the last of a head: */
     WORD_TEXTS,

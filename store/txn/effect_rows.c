@@ -49,6 +49,7 @@
 #define TEXTS    OF_TYPE(TEXTS)
 #define POLICY   OF_TYPE(POLICY)
 #define CODE     OF_TYPE(CODE)
+#define BLOCK    OF_TYPE(BLOCK)
 #define STAGE                                                                                      \
     INSTANT(stage.at), NUMBER(stage.deliveries, 0, UINT32_MAX), OF_TYPE(CLAIM, FIELD(stage))
 #define PUSH_OPTIONS INSTANT(from), COUNT(to), COUNT(at), INSTANT(stage.at)
@@ -203,6 +204,11 @@ const struct effect_row effect_rows[EFFECT_KINDS] = {
     /* streams */
     ROW(STREAM_ADD) = { apply_stream_add, OPTIONAL(STREAM), SERVES, IN_PAYLOAD,
                         FORM("XADD", HEAD(KEY, ID(id), TEXTS)) },
+    ROW(STREAM_BLOCK) = { apply_stream_block, OPTIONAL(STREAM), SERVES,
+                          FORM("X.XBLOCK",
+                               HEAD(KEY, ID(id), NUMBER(marks.added, 1, STREAM_PACKED_MAX), A,
+                                    BLOCK),
+                               OWN) },
     ROW(STREAM_DROP) = { apply_stream_drop, EXISTS(STREAM), FORM("XDEL", HEAD(KEY), EACH(ID(id))) },
     ROW(STREAM_TRIM) = { apply_stream_trim, EXISTS(STREAM), IN_PAYLOAD,
                          FORM("XTRIM", HEAD(KEY, WORD("MINID"), WORD("="), ID(id))) },

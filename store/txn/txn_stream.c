@@ -38,6 +38,17 @@ void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id
     txn_record(txn, entry, &effect);
 }
 
+void txn_stream_append_packed(struct txn *txn, struct entry *entry,
+                              const struct stream_packed *packed)
+{
+    stream_append_packed(entry->object.stream, packed);
+    rearm(txn, entry);
+    txn_note(txn, entry, POLICY_GROWN);
+    struct effect effect = effect_of_packed(packed);
+    effect.event = EVENT_XADD;
+    txn_record(txn, entry, &effect);
+}
+
 bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id)
 {
     if (!stream_remove(entry->object.stream, id)) return false;

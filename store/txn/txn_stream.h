@@ -16,6 +16,9 @@ bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct
 /* As stream_append; event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
                        const struct bytes *texts, size_t count);
+/* As stream_append_packed; event "xadd". For replay. */
+void txn_stream_append_packed(struct txn *txn, struct entry *entry,
+                              const struct stream_packed *packed);
 /* Removes the entry, with event "xdel"; returns false if there is none. Pending entries stay. */
 bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id);
 /* Removes the first `count` entries; event "xtrim". Pending entries stay. */

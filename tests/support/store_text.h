@@ -65,8 +65,8 @@ static inline const char *store_text(const struct store *store)
     static char all[64 * 1024];
     struct store_text *text = calloc(1, sizeof(*text));
     size_t len = 0;
-    walk_store(store,
-               &(struct store_visitor){ store_text_effect, store_text_key_done, text, NULL });
+    walk_store(store, &(struct store_visitor){ store_text_effect, store_text_key_done, text, NULL,
+                                               false });
     qsort(text->lines, text->count, sizeof(text->lines[0]), store_text_compare);
     all[0] = '\0';
     for (size_t i = 0; i < text->count; i++) {

@@ -146,6 +146,7 @@ static inline void put_word(struct pen *pen, const struct word *word, const stru
     case WORD_FIRST: put_int64(pen, range_is_empty(effect) ? 1 : effect->from); break;
     case WORD_LAST: put_int64(pen, range_is_empty(effect) ? 0 : effect->to - 1); break;
     case WORD_CODE: put_argument(pen, effect->a); break;
+    case WORD_BLOCK: put_argument(pen, effect->b); break;
     case WORD_TEXTS:
         for (size_t i = 0; i < effect->text_count; i++)
             put_argument(pen, effect->texts[i]);
@@ -256,6 +257,15 @@ static bool take_word(struct cursor *cursor, const struct word *word, struct eff
         effect->policy = cursor->policy;
         cursor->next = cursor->end;
         return policy_words_parse(words, (size_t)(cursor->end - words), cursor->policy);
+    }
+    case WORD_BLOCK: {
+        struct stream_packed packed;
+        if (!take_text(cursor, &effect->b)) return false;
+        packed = effect_packed(effect);
+        if (!stream_packed_check(&packed)) return false;
+        effect->marks.last = packed.last;
+        effect->from = packed.own_names;
+        return true;
     }
     case WORD_CODE: {
         if (!take_text(cursor, &effect->a)) return false;

@@ -64,7 +64,11 @@ bool store_text_write(const struct store *store, const struct store_text_sink *s
     writing->sink = sink;
     outbuf_init(&writing->text);
     effect_writer_init(&writing->effects, &writing->text);
-    walk_store(store, &(struct store_visitor){ write_effect, count_key, writing, write_size });
+    walk_store(store, &(struct store_visitor){ .effect = write_effect,
+                                               .key_done = count_key,
+                                               .ctx = writing,
+                                               .size = write_size,
+                                               .in_blocks = true });
     effect_writer_end(&writing->effects);
     drain_text(writing);
     *keys = writing->keys;

@@ -12,10 +12,10 @@
 #include "store/type/stream/stream_repeats.h"
 
 enum {
-    CAP_MIN = 64,          /* bytes of a small block, growing by doubling */
-    LIMIT_MAX = 32 * 1024, /* bytes of a block, even if encoding_limits allow more */
-    SHRINK_SHARE = 4,      /* a block in the tree shrinks when a quarter of it is unused, */
-    KEEP_SHARE = 4,        /* the last one when only a quarter is used */
+    CAP_MIN = 64,                  /* bytes of a small block, growing by doubling */
+    LIMIT_MAX = STREAM_PACKED_MAX, /* bytes of a block, even if encoding_limits allow more */
+    SHRINK_SHARE = 4,              /* a block in the tree shrinks when a quarter of it is unused, */
+    KEEP_SHARE = 4,                /* the last one when only a quarter is used */
     PHASE_BLOCKS = 0,
     PHASE_GROUPS = 1,
 };
@@ -197,6 +197,18 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
     stream->marks.added += stream->marks.added < INT64_MAX;
 }
 
+void stream_append_packed(struct stream *stream, const struct stream_packed *packed)
+{
+    ensure(stream_id_before(stream->marks.last, packed->first), "entries before the last ID");
+    ensure(stream->withheld == 0, "%zu entries are withheld", stream->withheld);
+    struct stream_block *block = add_last(stream, packed->names.len + packed->entries.len);
+    stream_block_unpack(block, packed);
+    uint64_t added = stream->marks.added + packed->count;
+    stream->count += packed->count;
+    stream->marks.last = packed->last;
+    stream->marks.added = added < INT64_MAX ? added : INT64_MAX;
+}
+
 /* ---- removing ------------------------------------------------------------------------------- */
 
 bool stream_remove(struct stream *stream, struct stream_id id)
@@ -359,6 +371,22 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry)
     if (next == NULL) return false;
     stream_cursor_begin(&walk->cursor, next);
     return stream_cursor_next(&walk->cursor, entry);
+}
+
+bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed)
+{
+    struct stream_cursor *cursor = &walk->cursor;
+    const struct stream_block *block = cursor->block;
+    if (block != NULL && cursor->index == block->node.total)
+        block = block->next;
+    else if (cursor->index > 0)
+        return false;
+    if (block == NULL || block->used > STREAM_PACKED_MAX) return false;
+    if (block->added - stream_block_count(block) > stream_block_count(block)) return false;
+    stream_block_pack(block, packed);
+    cursor->block = block;
+    cursor->index = stream_block_count(block);
+    return true;
 }
 
 /* ---- retention ------------------------------------------------------------------------------ */

@@ -350,6 +350,133 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id)
     return true;
 }
 
+/* ---- whole blocks --------------------------------------------------------------------------- */
+
+void stream_block_pack(const struct stream_block *block, struct stream_packed *packed)
+{
+    const unsigned char *data = block->data, *names = data + block->names;
+    size_t names_len = 0;
+    if ((data[block->begin] & OWN_NAMES) == 0) names_len = (size_t)(names_skip(names) - names);
+    *packed = (struct stream_packed){
+        .names = bytes_of((const char *)names, names_len),
+        .entries = bytes_of((const char *)data + block->begin, block->used - block->begin),
+        .count = stream_block_count(block),
+        .first = block->first,
+        .last = block->last,
+    };
+    if (block->own_names >= block->begin)
+        packed->own_names = block->own_names - block->begin + (uint32_t)names_len;
+}
+
+void stream_block_unpack(struct stream_block *block, const struct stream_packed *packed)
+{
+    size_t names_len = packed->names.len, entries_len = packed->entries.len;
+    if (names_len > 0) memcpy(block->data, packed->names.data, names_len);
+    memcpy(block->data + names_len, packed->entries.data, entries_len);
+    block->used = names_len + entries_len;
+    block->begin = (uint32_t)names_len;
+    block->names = 0;
+    block->own_names = packed->own_names;
+    block->first = packed->first;
+    block->last = packed->last;
+    block->node.total = block->added = packed->count;
+}
+
+/* Bytes from outside, which are read up to `end` only. */
+struct input {
+    const unsigned char *at, *end;
+};
+
+/* Refuses a varint that could be shorter. */
+static bool read_varint(struct input *from, uint64_t *value)
+{
+    const unsigned char *last = from->at, *end = from->end;
+    if (end - last > VARINT_MAX) end = last + VARINT_MAX;
+    while (last < end && *last >= VARINT_MORE)
+        last++;
+    if (last == end || (*last == 0 && last > from->at)) return false;
+    if (last - from->at == VARINT_MAX - 1 && *last > 1) return false; /* more than 64 bits */
+    from->at = varint_get(from->at, value);
+    return true;
+}
+
+static bool read_texts(struct input *from, uint64_t count)
+{
+    for (uint64_t len; count > 0; count--) {
+        if (!read_varint(from, &len) || len > (size_t)(from->end - from->at)) return false;
+        from->at += len;
+    }
+    return true;
+}
+
+/* An entry has at least one name. */
+static bool read_names(struct input *from, uint64_t *count)
+{
+    return read_varint(from, count) && *count > 0 && read_texts(from, *count);
+}
+
+static bool read_head(struct input *from, struct stream_id *id, bool *own)
+{
+    const unsigned char *begin = from->at;
+    uint64_t ignored;
+    if (from->at == from->end) return false;
+    unsigned head = *from->at++, form = head >> FORM_SHIFT & FORM_MASK;
+    if (head >> TIME_SHIFT == TIME_LONG && !read_varint(from, &ignored)) return false;
+    if (form == STREAM_ID_GIVEN && !read_varint(from, &ignored)) return false;
+    if (form == STREAM_ID_WIDE) {
+        if (from->end - from->at < WIDE) return false;
+        from->at += WIDE;
+    }
+    head_get(begin, id, own);
+    return true;
+}
+
+/* Would an entry with this ID, after the one with `prev`, have the head in these bytes?
+ * remove_between relies on heads that are as short as possible. */
+static bool head_fits(struct stream_id prev, struct stream_id id, bool own,
+                      const unsigned char *begin, const unsigned char *end)
+{
+    unsigned char head[HEAD_MAX];
+    struct stream_packing packing = { .own_names = own };
+    if (!stream_id_before(prev, id)) return false;
+    plan_id(&packing, prev, id);
+    size_t len = (size_t)(head_put(head, &packing) - head);
+    return len == (size_t)(end - begin) && memcmp(head, begin, len) == 0;
+}
+
+bool stream_packed_check(struct stream_packed *packed)
+{
+    const unsigned char *names = (const unsigned char *)packed->names.data;
+    const unsigned char *entries = (const unsigned char *)packed->entries.data;
+    struct input from = { names, names + packed->names.len };
+    size_t names_len = packed->names.len, entries_len = packed->entries.len;
+    if (names_len > STREAM_PACKED_MAX || entries_len > STREAM_PACKED_MAX - names_len) return false;
+    uint64_t fields = 0; /* of each entry, until one has names of its own */
+    if (names_len > 0 && (!read_names(&from, &fields) || from.at < from.end)) return false;
+
+    struct stream_id id = STREAM_ID_MIN;
+    packed->own_names = 0;
+    from = (struct input){ entries, entries + entries_len };
+    for (uint32_t i = 0; i < packed->count; i++) {
+        const unsigned char *begin = from.at;
+        struct stream_id prev = id;
+        bool own;
+        if (!read_head(&from, &id, &own)) return false;
+        if (i == 0)
+            id = packed->first;
+        else if (!head_fits(prev, id, own, begin, from.at))
+            return false;
+        if (own) {
+            if (i == 0 && names_len > 0) return false;
+            packed->own_names = (uint32_t)(names_len + (size_t)(from.at - entries));
+            if (!read_names(&from, &fields)) return false;
+        }
+        if (fields == 0 || !read_texts(&from, fields)) return false;
+    }
+    packed->last = id;
+    return packed->count > 0 && from.at == from.end;
+}
+
 /* ---- checking ------------------------------------------------------------------------------- */
 
 void stream_block_check(const struct stream_block *block)

@@ -13,7 +13,10 @@
  * A varint has 7 bits in each byte, the lowest first; the top bit is set in all bytes but the last.
  * The first entry's difference is ignored: its ID is stored in the block.
  *
- * Removed entries at the beginning stay in memory until the block grows and needs the room. */
+ * Removed entries at the beginning stay in memory until the block grows and needs the room.
+ *
+ * Snapshots, bases and copies contain these bytes too (EFFECT_STREAM_BLOCK). To change the form,
+ * add an effect with a new name, and keep reading the old form. */
 #ifndef STORE_TYPE_STREAM_STREAM_BLOCK_H
 #define STORE_TYPE_STREAM_STREAM_BLOCK_H
 
@@ -24,6 +27,7 @@
 #include "store/base/bytes.h"
 #include "store/struct/counted.h"
 #include "store/type/stream/stream.h"
+#include "store/type/stream/stream_packed.h"
 
 struct stream_block {
     struct counted_node node; /* first; node.total: entries, at least one */
@@ -71,6 +75,11 @@ void stream_block_compact(struct stream_block *block);
 void stream_block_cut(struct stream_block *block, uint32_t count);
 /* Removes an entry, not the only one. Returns false if none has this ID. O(block) */
 bool stream_block_remove(struct stream_block *block, struct stream_id id);
+
+/* Describes the whole block, which has at most STREAM_PACKED_MAX bytes. */
+void stream_block_pack(const struct stream_block *block, struct stream_packed *packed);
+/* Puts entries that passed stream_packed_check into a block without entries. It must have room. */
+void stream_block_unpack(struct stream_block *block, const struct stream_packed *packed);
 
 /* ---- reading ---- */
 

@@ -169,7 +169,7 @@ START_TEST(a_walk_visits_libraries_before_anything_else)
     world_commit(&world);
     load("a", "one");
     load("b", "two");
-    walk_store(world.store, &(struct store_visitor){ count_effect, key_done, &visit, NULL });
+    walk_store(world.store, &(struct store_visitor){ count_effect, key_done, &visit, NULL, false });
     ck_assert_uint_eq(visit.libraries, 2);
     ck_assert_uint_eq(visit.others, 2);
     world_drop(&world);

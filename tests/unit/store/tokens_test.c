@@ -140,7 +140,7 @@ START_TEST(journal_and_snapshot_have_the_counter)
     struct store *replayed = world_replay(&world), *snapshot = store_new(16);
     struct txn txn;
     txn_begin(&txn, snapshot, world.now, FROM_REPLAY);
-    walk_store(replayed, &(struct store_visitor){ apply_to_store, key_done, &txn, NULL });
+    walk_store(replayed, &(struct store_visitor){ apply_to_store, key_done, &txn, NULL, false });
     txn_commit(&txn);
     ck_assert_int_eq(replayed->tokens.last, world.now * TOKENS_PER_MSEC);
     ck_assert_int_eq(snapshot->tokens.last, world.now * TOKENS_PER_MSEC);

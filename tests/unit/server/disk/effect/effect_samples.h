@@ -90,6 +90,9 @@ static const struct {
     { { EFFECT_STREAM_ADD, K, ID, .texts = pair, .text_count = 2 }, "XADD k 7-1 n v" },
     { { EFFECT_STREAM_ADD, K, .id = { 0, 1 }, .texts = pairs, .text_count = 4 },
       "XADD k 0-1 n v m w" },
+    { { EFFECT_STREAM_BLOCK, K, .a = LIT("\x01\x01n"), .b = LIT("\x08\x01v\x0a\x01w"), ID,
+        .marks = { .last = { 8, 0 }, .added = 2 } },
+      "X.XBLOCK k 7-1 2 \x01\x01n \x08\x01v\x0a\x01w" },
     { { EFFECT_STREAM_DROP, K, ID }, "XDEL k 7-1" },
     { { EFFECT_STREAM_TRIM, K, .id = { UINT64_MAX, UINT64_MAX } },
       "XTRIM k MINID = 18446744073709551615-18446744073709551615" },
@@ -136,6 +139,7 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
     if (before != NULL && rng_chance(rng, 60)) effect = *before;
     if (rng_chance(rng, 10)) effect.db = (unsigned)rng_below(rng, 16);
     if (effect.kind != EFFECT_FLUSH && rng_chance(rng, 10)) effect.key = some_bytes(rng);
+    if (effect.kind == EFFECT_STREAM_BLOCK) return effect; /* the rest depends on its entries */
     if (effect.a.data != NULL) effect.a = some_bytes(rng);
     if (effect.b.data != NULL) effect.b = some_bytes(rng);
     if (has_deadline(effect.kind) && rng_chance(rng, 10)) {

@@ -207,6 +207,28 @@ START_TEST(large_data_are_restored_from_a_base)
 }
 END_TEST
 
+START_TEST(entries_of_a_stream_are_in_a_base_as_blocks)
+{
+    disk_world_begin();
+    struct run *run = run_new(1);
+    struct base_load load;
+    char line[64];
+    for (int i = 1; i <= 1000; i++) {
+        snprintf(line, sizeof(line), "XADD s %d-%d name value", i, i);
+        server_world_send(&run->world, 0, line);
+    }
+    server_world_send(&run->world, 0, "XDEL s 150-150");
+    write_base(run, &plain);
+    struct store *store = try_load_base(&load);
+    ck_assert_msg(store != NULL, "%s", load.why);
+    assert_same(run, store);
+    ck_assert_uint_eq(load.effects, 1000 / 100 + 1); /* and the marks */
+    store_free(store);
+    run_free(run);
+    disk_world_end();
+}
+END_TEST
+
 START_TEST(a_base_and_the_segment_after_it_are_the_data)
 {
     disk_world_begin();
@@ -379,6 +401,10 @@ START_TEST(commands_of_any_size_are_read_ahead)
 }
 END_TEST
 
+#define BLOCK(key, count)                                                                          \
+    "*6\r\n$8\r\nX.XBLOCK\r\n$7\r\n" key "\r\n$3\r\n7-1\r\n$1\r\n" count                           \
+    "\r\n$3\r\n\x01\x01n\r\n$3\r\n\x08\x01v\r\n"
+
 START_TEST(errors_behind_good_commands_are_the_same_ahead)
 {
     static const char *const ends[] = {
@@ -387,6 +413,9 @@ START_TEST(errors_behind_good_commands_are_the_same_ahead)
         "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n",                   /* incomplete */
         "#without an end",                                  /* incomplete, or a part of it */
         "*3\r\n$4\r\nSADD\r\n$7\r\nk000001\r\n$1\r\nm\r\n", /* a string is there */
+        BLOCK("k000001", "1"),                              /* a string is there */
+        BLOCK("streams", "2"),                              /* has one entry */
+        BLOCK("streams", "1") BLOCK("streams", "1"),        /* has its last ID */
         "*2\r\n$6\r\nSELECT\r\n$2\r\n99\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n",
     };
     struct buffer text = { 0 };
@@ -412,6 +441,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = { data_of_random_programs_are_restored_from_a_base,
                                    large_data_are_restored_from_a_base,
+                                   entries_of_a_stream_are_in_a_base_as_blocks,
                                    commands_of_any_size_are_read_ahead,
                                    errors_behind_good_commands_are_the_same_ahead,
                                    a_base_and_the_segment_after_it_are_the_data,

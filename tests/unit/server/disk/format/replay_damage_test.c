@@ -367,6 +367,10 @@ static void set_stream_operands(struct rng *rng, struct effect *effect)
 {
     static const struct bytes texts[] = { LIT("n"), LIT("v"), LIT(""), LIT("w") };
     effect->id = any_id(rng);
+    if (effect->kind == EFFECT_STREAM_BLOCK) {
+        effect->a = rng_chance(rng, 50) ? LIT("\x01\x01n") : LIT("");
+        effect->b = rng_chance(rng, 50) ? LIT("\x08\x01v\x0a\x01w") : LIT("\x01\x01\x01n\x01v");
+    }
     effect->texts = texts;
     effect->text_count = rng_below(rng, 5);
     effect->marks = (struct stream_marks){ any_id(rng), any_id(rng), rng_below(rng, 10) };

@@ -4,6 +4,7 @@
 #include "store/base/encoding_limits.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group.h"
+#include "store/type/stream/stream_packed.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -240,6 +241,37 @@ static void step_relocate(void)
     mem_all_sparse(false);
 }
 
+/* Copies the stream in whole blocks, as a start from a snapshot does, and goes on with the copy. */
+static void step_reload(void)
+{
+    struct stream *loaded = stream_new();
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct stream_packed packed;
+    struct bytes texts[2 * PAIRS_MAX];
+    size_t at = 0;
+    for (stream_walk_up(&walk, stream, STREAM_ID_MIN);;) {
+        if (stream_walk_packed(&walk, &packed)) {
+            struct stream_packed read = packed;
+            read.last = STREAM_ID_MIN;
+            read.own_names = 0;
+            ck_assert(stream_packed_check(&read));
+            ck_assert(stream_id_equal(read.last, packed.last));
+            ck_assert_uint_eq(read.own_names, packed.own_names);
+            stream_append_packed(loaded, &read);
+            at += read.count;
+        } else if (stream_walk_next(&walk, &entry)) {
+            stream_append(loaded, entry.id, texts, parts_of(rows[at++].shape, texts));
+        } else {
+            break;
+        }
+    }
+    ck_assert_uint_eq(at, row_count);
+    stream_set_marks(loaded, &marks);
+    stream_free(stream);
+    stream = loaded;
+}
+
 static void step(void)
 {
     uint64_t die = rng_below(&rng, 100);
@@ -247,8 +279,10 @@ static void step(void)
         step_append();
     else if (die < 70)
         step_remove();
-    else if (die < 94)
+    else if (die < 91)
         step_cut();
+    else if (die < 94)
+        step_reload();
     else if (die < 97)
         step_relocate();
     else

@@ -1,0 +1,38 @@
+/* stream_packed: the entries of a whole block in their packed form (stream_block.h), so that
+ * snapshots and copies need not take the block apart. */
+#ifndef STORE_TYPE_STREAM_STREAM_PACKED_H
+#define STORE_TYPE_STREAM_STREAM_PACKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/type/stream/stream.h"
+
+enum { STREAM_PACKED_MAX = 32 * 1024 }; /* bytes of names and entries */
+
+struct stream_packed {
+    struct bytes names; /* those of the first entry; empty if the entry has them itself */
+    struct bytes entries;
+    uint32_t count;
+    struct stream_id first, last;
+    uint32_t own_names; /* where the last entry's names are, in `names` and `entries` in a row */
+};
+
+/* Checks names, entries, count and first, which may be from a damaged file or a hostile server, and
+ * computes the rest. Returns false unless a block could contain exactly these bytes. Reads nothing
+ * outside them. O(bytes) */
+bool stream_packed_check(struct stream_packed *packed);
+
+/* Adds the entries at the end, in a block of their own. As stream_append, requires `first` to be
+ * greater than marks.last. Does not check the entries. O(bytes) */
+void stream_append_packed(struct stream *stream, const struct stream_packed *packed);
+
+/* If a walk upwards is between two blocks, passes over the next one and describes it, borrowed
+ * until the next change of the stream. Returns false if the next entries must be read one by one:
+ * because the walk is inside a block, the block is larger than STREAM_PACKED_MAX, or most of its
+ * entries were removed, so that adding the others one by one makes fewer blocks. Also at the end.
+ * O(names) */
+bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
+
+#endif
