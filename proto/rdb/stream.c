@@ -27,8 +27,9 @@ enum {
     STREAM_5 = 27,
     ID_BYTES = 16,
     NAME_BYTES = 8, /* of a group's number */
-    /* The entries of a node share its names. In a node that a server wrote, the names take at most
-     * this many bytes; in a forged node, a few bytes per entry would stand for a large name. */
+    /* The texts of a node's entries may take NODE_BYTES, and NODE_TIMES bytes for each byte of the
+     * node. In a node that a server wrote, the names take at most NODE_BYTES. The entries share
+     * them: in a forged node, a few bytes per entry could stand for a large name. */
     NODE_BYTES = 1 << 20,
     NODE_TIMES = 256,
 };

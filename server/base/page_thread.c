@@ -1,5 +1,5 @@
-/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock: a forked child,
- * which has no such thread, would wait for it forever. */
+/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock, because a child of
+ * fork has no such thread: it would wait forever for a lock that the thread held. */
 #include "server/base/page_thread.h"
 
 #include <errno.h>

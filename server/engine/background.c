@@ -1,9 +1,9 @@
 /* background: see background.h.
  *
- * The budget of a turn is 100 us. If the last turn left work undone, it is the time that everything
- * else took since the last slice, within 100 us and 500 us. A client that waits for each reply
- * before it sends the next request thus loses 100 us per request, and under a load of many requests
- * per turn the background takes half of the time.
+ * The budget of a turn is 100 us. If the last turn left work undone, the budget is the time that
+ * everything else took since the last slice, but 100 us at least and 500 us at most. A client that
+ * waits for each reply before it sends the next request thus loses 100 us per request, and under a
+ * load of many requests per turn the background takes half of the time.
  *
  * If turns are long, 500 us may be too small a share to keep up. After each half second in which
  * every turn left work undone, the budget's limit therefore grows by the time that everything else

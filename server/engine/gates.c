@@ -142,8 +142,9 @@ bool gates_refuse(struct engine *engine, struct call *call)
         if (verdict != ACL_ALLOWED) return refuse(engine, call, rights_error(verdict));
     }
 
-    /* The location of the data: all keys must be in one slot, and a replica may refer clients that
-     * asked for it to its master, for writes and, unless they sent READONLY, for reads. */
+    /* The location of the data. In a strict cluster all keys must be in one slot. A replica refers
+     * clients that asked for redirection to its master: for writes, and for reads unless they sent
+     * READONLY. */
     unsigned flags = multi_flags(call); /* for EXEC, includes those of its queue */
     if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
         return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,

@@ -544,9 +544,9 @@ static void run_window(struct all_requests *all)
             lookahead_forget();
         }
         if (!may_run(requests)) {
-            /* Its remaining requests are adjacent. Give them up at once and not at the end of the
-             * window, so that sessions woken meanwhile continue in the order in which they were
-             * woken. */
+            /* Give up the client's remaining requests, which are adjacent. Do it at once and not at
+             * the end of the window, so that sessions woken meanwhile continue in the order in
+             * which they were woken. */
             struct window *window = &all->window;
             for (unsigned j = i + 1; j < window->count && window->all[j].from == requests; j++)
                 window->all[j].from = NULL;

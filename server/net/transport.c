@@ -69,8 +69,8 @@ static void on_socket(void *ctx, unsigned what)
 
 /* ---- a plain socket -------------------------------------------------------------------------- */
 
-/* System calls, because libc's recv and send are thread cancellation points, which costs two locked
- * instructions per call. */
+/* Makes the system call itself: libc's recv and send are cancellation points of threads, which
+ * costs two locked instructions per call. */
 static ssize_t read_plain(struct transport *transport, void *to, size_t size)
 {
     return syscall(SYS_recvfrom, transport->fd, to, size, 0, NULL, NULL);
@@ -237,8 +237,8 @@ static bool is_pending(const struct transport *transport)
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
-/* The owner may end the connection in each call. `writable`: transport_want sets the socket's
- * events at the end of the turn. */
+/* Continues the handshake. Each callback of the owner may end the connection. `writable` is called
+ * so that the owner calls transport_want, because the events to wait for may have changed. */
 static void shake_hands(struct encryption *secured)
 {
     struct transport *transport = secured->transport;

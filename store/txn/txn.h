@@ -73,8 +73,7 @@ struct txn {
      * data as a passing deadline does. */
     bool on_replica;
     uint8_t by_option; /* number + 1 of the policy's option that is setting a deadline, or 0 */
-    /* The only members that the call uses, so that only these must be withheld; NULL if it may use
-     * any. */
+    /* The members that the call uses; NULL if it may use any. Only these need be withheld. */
     const struct bytes *named;
     size_t named_count;
     uint64_t changes;                   /* effects so far that changed data */
@@ -159,8 +158,8 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
 void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to);
 /* Moves the key to database db; returns false if it exists there. `entry` is invalid afterwards. */
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
-/* Replaces the key's value with this object, whose ownership passes, without a deadline. An empty
- * object drops the key ("del" if it existed); returns NULL then. */
+/* Takes ownership of the object and makes it the key's value, without a deadline. An empty object
+ * drops the key ("del" if it existed); returns NULL then. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
 /* As txn_key_store, for a value made elsewhere (RESTORE, import): not empty, with its own

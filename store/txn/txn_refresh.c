@@ -26,8 +26,8 @@ static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {
     case EFFECT_SET: {
-        /* A value that is stale after it was set was changed in place (INCR), or keeps its soft
-         * deadline. */
+        /* A value that is still stale was not refreshed: it was changed in place (INCR), or set
+         * with its old soft deadline. */
         const struct entry *entry = keyspace_find(txn->ks, effect->key);
         msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
         return soft == NEVER || !instant_due(soft, txn->now);

@@ -11,8 +11,8 @@ bool txn_token_reserve(struct txn *txn, int64_t count);
 /* Returns the next token, which must be reserved. The effect of the grant must contain it, and the
  * effect's applier call txn_token_raise. */
 int64_t txn_token_next(struct txn *txn);
-/* Notes a token granted elsewhere, by a recorded effect or in a value made elsewhere; between 0 and
- * TOKEN_MAX. Records nothing. */
+/* Notes a token that was granted elsewhere and arrives in an effect or a value. The token must be
+ * between 0 and TOKEN_MAX. Records nothing. */
 void txn_token_raise(struct txn *txn, int64_t token);
 /* As txn_token_raise, and also records the token; for `closed` see struct tokens. */
 void txn_token_set(struct txn *txn, int64_t token, bool closed);

@@ -17,8 +17,8 @@ void string_set(struct object *object, struct bytes text);
  * into the object. Returns false and changes nothing if memory runs out. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
-/* Returns the soft deadline, from which on the value is stale. It stays when the value changes.
- * NEVER if there is none; values of other types have none. */
+/* Returns the soft deadline, from which on the value is stale; NEVER if there is none, as for
+ * values of other types. Changes of the value do not change the soft deadline. */
 msec string_soft_deadline(const struct object *object);
 /* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
 void string_soften(struct object *object, msec at);

@@ -56,8 +56,8 @@ enum ahead_got {
     AHEAD_LACKS_BLOCK, /* all blocks are parsed, so give another one */
     AHEAD_NOT_YET,
 };
-/* As ahead_next, for a copy, whose receiver has other work: waits at most until this instant of
- * CLOCK_MONOTONIC. */
+/* As ahead_next, but waits at most until this instant of CLOCK_MONOTONIC: for a copy, whose
+ * receiver has other work. */
 enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
 /* Returns room for the next block of a copy, including the block's header (block.h). NULL while all
