@@ -256,8 +256,8 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
             fail(&call, ERR_OOM);
         }
     } else if (engine->busy) {
-        /* The script's transaction is open, so this one is never committed. Of the commands allowed
-         * here, only WATCH reads data; it sees expired keys and changes nothing. */
+        /* This transaction is never committed, because that of the script is open. Of the commands
+         * allowed here, only WATCH reads data; it sees expired keys and changes nothing. */
         struct txn txn;
         txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
         txn_call(&txn, call.session->db);

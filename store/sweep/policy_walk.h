@@ -5,10 +5,12 @@
  * a policy set meanwhile waits for the next pass. Each key is changed by the policy that applies to
  * it when the pass reaches the key:
  *
- *     TTL, MAXTTL    the deadline of the key
- *     MEMBERTTL      the deadlines of members that have none
- *     MAXLEN         cuts a sorted set or stream. A list is not cut, because only its next push
- * shows at which end new elements arrive RETAIN         the retention of a stream
+ *     TTL, MAXTTL    sets the deadline of the key
+ *     MEMBERTTL      sets the deadlines of members that have none
+ *     MAXLEN         cuts a sorted set or stream
+ *     RETAIN         sets the retention of a stream
+ *
+ * MAXLEN does not cut a list, because only the next push shows at which end new elements arrive.
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
  * ended, so after a crash in the middle of a pass, the loaded store starts another one. */

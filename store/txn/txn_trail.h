@@ -30,8 +30,8 @@ static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
     if (trail_is_expiry(what, extra) && txn_has_policies(txn)) txn_policy_count_expired(txn, entry);
 }
 
-/* Until txn_trail_unruled, deadlines are set by the policy of the entry's key: by this option.
- * Returns what txn_trail_unruled has to be passed. */
+/* Call before this option of the key's policy sets deadlines, and txn_trail_unruled afterwards,
+ * with the value returned. */
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
 void txn_trail_unruled(struct txn *txn, uint32_t by);
 

@@ -3,10 +3,12 @@
  *
  *     bytes   content
  *     ...     prefix: begins each member, and is not repeated in the records
- *     8       base: an integer near all scores, little endian. Records store their distance from
- * it, so that times in milliseconds take two or three bytes in place of six 1       letters: how
- * the rest of each member is stored: as text, or in half a byte per character if all members
- * consist of decimal digits, or of an even number of hexadecimal ones
+ *     8       base: an integer near all scores, little endian
+ *     1       letters: how the rest of each member is stored
+ *
+ * A record stores its score as the distance from the base, so that times in milliseconds take two
+ * or three bytes in place of six. The rest of each member is stored as text, or in half a byte per
+ * character if all members consist of decimal digits, or of an even number of hexadecimal ones.
  *
  * The stored form of a member keeps the order of bytes: a decimal digit d is stored as d + 1, so
  * that the 0 after an odd number of digits sorts before all digits. Members can therefore be

@@ -26,8 +26,8 @@
 typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 struct ahead_part {
-    enum snapshot_got got;       /* bytes: the batch. The other two are the last part. A journal
-                                    has only SNAPSHOT_END. */
+    enum snapshot_got got;       /* SNAPSHOT_BYTES: the batch is valid. Otherwise this is the
+                                    last part; that of a journal is SNAPSHOT_END. */
     uint64_t begin, end;         /* of its block in a snapshot; SNAPSHOT_END: of the file. Of a
                                     copy, only `end` */
     bool is_incomplete;          /* SNAPSHOT_END: the last command has no end */

@@ -167,8 +167,8 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     struct key_queue *queue;
-    /* Try even if the key's own clients wait for another type, because the key may become that
-     * later in the same transaction. Redis checks for clients of any key, too. */
+    /* Try even if the key's own clients wait for another type, because the key may become one
+     * of that type later in the same transaction. Redis checks for clients of any key, too. */
     if (row->may_serve && blocked->by_type[row->type] > 0)
         blocked_ready(blocked, effect->db, effect->key);
     switch (effect->kind) {
