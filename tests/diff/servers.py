@@ -50,9 +50,9 @@ class Connection(Raw):
         except OSError as error:
             raise Gone(f"cannot write: {error}") from None
 
-    def more(self):
+    def more(self, least=1):
         try:
-            super().more()
+            super().more(least)
         except socket.timeout:
             raise Gone("no reply") from None
         except OSError as error:

@@ -20,28 +20,33 @@ def encode(*arguments):
     return b"".join(parts)
 
 
-def end_of(data, at):
-    """The end of the reply that begins at `at`; -1 if the reply is incomplete."""
-    left = 1
+def walk(data, at, left=1):
+    """Passes over the next `left` values as far as they have come: (where it stopped, values left, bytes that the
+    next value lacks at least). Begun again there when more has come, it passes over each value once."""
     while left:
         line = data.find(b"\r\n", at)
         if line < 0:
-            return -1
-        kind, first = data[at], at + 1
-        at = line + 2
+            return at, left, 1
+        kind, first, end = data[at], at + 1, line + 2
+        if kind not in LINES:
+            assert kind in BULKS or kind in LISTS, f"not a reply: {data[at:at + 61]!r}"
+            length = int(data[first:line])
+            if kind in LISTS:
+                left += length * LISTS[kind] if length > 0 else 0
+            elif length >= 0:
+                end += length + 2
+                if end > len(data):
+                    return at, left, end - len(data)
+                assert data[end - 2:end] == b"\r\n", data[at:end]
+        at = end
         left -= 1
-        if kind in LINES:
-            continue
-        assert kind in BULKS or kind in LISTS, f"not a reply: {data[first - 1:first + 60]!r}"
-        length = int(data[first:line])
-        if kind in BULKS:
-            at += length + 2 if length >= 0 else 0
-            if at > len(data):
-                return -1
-            assert length < 0 or data[at - 2:at] == b"\r\n", data[first - 1:at]
-        else:
-            left += length * LISTS[kind] if length > 0 else 0
-    return at
+    return at, 0, 0
+
+
+def end_of(data, at):
+    """The end of the reply that begins at `at`; -1 if the reply is incomplete."""
+    end, left, _ = walk(data, at)
+    return -1 if left else end
 
 
 def value_of(data, at=0):

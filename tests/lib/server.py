@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from process import (FOLDER_PREFIX, PATIENCE, cpu_seconds, die_with_parent, kill_and_wait, thread_states,
                      wait_for)
-from resp import encode, end_of, resp2_of
+from resp import encode, end_of, resp2_of, walk
 
 REPLY_SECONDS = 20 * PATIENCE
 
@@ -53,9 +53,19 @@ class Raw:
         if self.hello_comes and (end := end_of(self.pending, 0)) >= 0:
             self.pending, self.hello_comes = self.pending[end:], False
 
-    def more(self):
-        """Waits for further bytes. ConnectionError if the server closes instead. While the server waits for the disk,
-        which may stand still for a minute on a shared machine, the limit begins anew; the test's own limit ends it."""
+    def more(self, least=1):
+        """Waits for at least so many further bytes. ConnectionError if the server closes instead."""
+        parts, count = [], 0
+        try:
+            while count < least:
+                parts.append(self.part())
+                count += len(parts[-1])
+        finally:
+            self.receive(b"".join(parts))
+
+    def part(self):
+        """The next bytes. While the server waits for the disk, which may stand still for a minute on a shared machine,
+        the limit begins anew; the test's own limit ends it."""
         while True:
             try:
                 data = self.socket.recv(1 << 18)
@@ -66,7 +76,7 @@ class Raw:
                     raise TimeoutError(f"no reply in {self.timeout:g} s; the server's threads: {states}") from None
         if not data:
             raise ConnectionError(f"closed by the server after {self.pending[:200]!r}")
-        self.receive(data)
+        return data
 
     def server_states(self):
         """Of the server's threads, if it is a process at the other end of a unix socket."""
@@ -80,16 +90,19 @@ class Raw:
 
     def replies(self, count):
         """The bytes of each of the next replies."""
-        found, at = [], 0
+        found, begin, at, left = [], 0, 0, 1
         while len(found) < count:
-            end = end_of(self.pending, at)
-            if end < 0:
-                self.pending, at = self.pending[at:], 0
-                self.more()
+            at, left, missing = walk(self.pending, at, left)
+            if left:
+                self.pending, begin, at = self.pending[begin:], 0, at - begin
+                before_hello = self.hello_comes
+                self.more(missing)
+                if before_hello:  # the reply to HELLO may have left `pending`
+                    at, left = 0, 1
                 continue
-            found.append(self.pending[at:end])
-            at = end
-        self.pending = self.pending[at:]
+            found.append(self.pending[begin:at])
+            begin, left = at, 1
+        self.pending = self.pending[begin:]
         return [resp2_of(reply) for reply in found] if IN_RESP3 else found
 
     def reply(self):

@@ -130,8 +130,8 @@ class Prefixed(servers.Connection):
             at = end
         super().send(b"".join(sent))
 
-    def more(self):
-        super().more()
+    def more(self, least=1):
+        super().more(least)
         self.translate()
 
     def take(self):
