@@ -8,7 +8,7 @@ import sys
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import beside_redis, equal, folder, main, own, wait_for
 from import_data import contents, fill, ours, refused, same, theirs
-from stream_data import carry_streams, fill_streams, read_streams, same_streams
+from stream_data import carry_streams, fill_streams, same_streams, stream_replies
 
 
 def fill_log(server):
@@ -143,7 +143,7 @@ def streams_in_a_log_become_ours(source, directory, preamble):
                 with source.redis(db=number) as server, daemon.redis(db=number) as giver, \
                         theirs() as copy, copy.redis() as taker:
                     carry_streams(giver, taker)
-                    same_streams(read_streams(taker), read_streams(server))
+                    same_streams(stream_replies(taker), stream_replies(server))
             if restarts == 0:
                 daemon.stop()
                 daemon.start()

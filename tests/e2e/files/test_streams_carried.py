@@ -10,14 +10,14 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import ROOT, Daemon, beside_redis, die_with_parent, equal, folder, main
 from import_data import ours, theirs
-from stream_data import carry_streams, fill_streams, read_streams, same_streams
+from stream_data import carry_streams, fill_streams, same_streams, stream_replies
 
 
-def read_by_redis(server, exact=True):
+def read_by_redis(server):
     """The streams of our server as redis-server sees them after DUMP and RESTORE."""
     with theirs() as other, other.redis() as taker:
         carry_streams(server, taker)
-        return read_streams(taker, exact)
+        return stream_replies(taker)
 
 
 @beside_redis
@@ -27,7 +27,7 @@ def streams_that_redis_dumps_are_restored_here_and_go_back():
         with theirs(*options) as source, Daemon() as daemon:
             with source.redis() as giver, daemon.redis() as taker:
                 fill_streams(giver)
-                wanted = read_streams(giver)
+                wanted = stream_replies(giver)
                 carry_streams(giver, taker)
                 same_streams(read_by_redis(taker), wanted)
 
@@ -71,7 +71,7 @@ def an_rdb_with_streams_arrives_whole():
             fill_streams(server)
             server.save()
             path = shutil.copy(os.path.join(source.dir, "dump.rdb"), directory)
-            wanted = read_streams(server)
+            wanted = stream_replies(server)
             with ours("--import", path) as daemon:
                 with daemon.redis() as client:
                     same_streams(read_by_redis(client), wanted)
@@ -84,7 +84,7 @@ EXPORT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "t
 def exported_streams_are_loaded_by_redis():
     with theirs() as source, source.redis() as server, folder() as directory:
         fill_streams(server)
-        wanted = read_streams(server)
+        wanted = stream_replies(server)
         server.save()
         path = shutil.copy(os.path.join(source.dir, "dump.rdb"), directory)
         with ours("--import", path) as daemon:
@@ -98,7 +98,7 @@ def exported_streams_are_loaded_by_redis():
             pipe = subprocess.run(["redis-cli", "-s", other.path, "--pipe"], input=done.stdout,
                                   capture_output=True, timeout=60, preexec_fn=die_with_parent)
             assert pipe.returncode == 0 and b"errors: 0," in pipe.stdout, pipe
-            found = read_streams(taker)
+            found = stream_replies(taker)
             found.pop(b"groups")
             wanted.pop(b"groups")
             same_streams(found, wanted)
