@@ -37,6 +37,7 @@ struct fair_index {
     enum fair_nodes nodes;
     uint64_t nodes_cursor; /* of a scan of the keyspace or, while checking, of `keys` */
     bool checks_again;     /* a policy has changed since the scan or check began */
+    uint64_t looks;        /* scans and checks that have begun; the last one may be running */
     bool continues;        /* fair_run will announce it, so that a call can continue */
     struct fair_survey survey;
     msec used;
@@ -322,6 +323,7 @@ static void begin_scan(struct fair_index *index)
 {
     index->nodes = FAIR_SCANNING;
     index->nodes_cursor = 0;
+    index->looks++;
 }
 
 /* Begins to check the nodes outside the ring. One of them may be claimable earlier than its
@@ -334,6 +336,7 @@ static void begin_check(struct fair_index *index)
     if (index->nodes == FAIR_COMPLETE) {
         index->nodes = FAIR_CHECKING;
         index->nodes_cursor = 0;
+        index->looks++;
     } else if (index->nodes != FAIR_NO_NODES) {
         index->checks_again = true;
     }
@@ -352,7 +355,9 @@ static void index_restart(struct store *store, struct fair_index *old, bool has_
 {
     struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
     index->used = old->used;
-    if (old->nodes != FAIR_NO_NODES) index->nodes = has_data ? FAIR_SCANNING : FAIR_COMPLETE;
+    index->looks = old->looks;
+    if (old->nodes != FAIR_NO_NODES && has_data) begin_scan(index);
+    if (old->nodes != FAIR_NO_NODES && !has_data) index->nodes = FAIR_COMPLETE;
     index_drop(old);
     announce(store, index);
 }
@@ -478,6 +483,16 @@ bool fair_survey(struct store *store, struct fair_index *index, bool again, msec
     fair_survey_begin(&index->survey, again);
     run_survey(&visit, &budget);
     return fair_survey_figures(&index->survey, figures);
+}
+
+uint64_t fair_looks_needed(const struct fair_index *index)
+{
+    return index->nodes == FAIR_COMPLETE ? index->looks : index->looks + index->checks_again;
+}
+
+bool fair_has_looked(const struct fair_index *index, uint64_t number)
+{
+    return index->nodes == FAIR_COMPLETE || index->looks > number;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */

@@ -33,6 +33,9 @@
  *           v                    | end_scan_or_check
  *      FAIR_CHECKING ------------+   calls that find nothing wait
  *
+ * While other clients keep setting policies, check follows check. A call without BLOCK therefore
+ * replies at the end of the first scan or check that takes the policies at its start into account.
+ *
  * Each end of a scan, check or survey calls hooks.done, so that waiting calls run again; so does
  * each change that puts another index or other data in the place of one: FLUSHDB, SWAPDB, a reload.
  *
@@ -92,6 +95,10 @@ bool fair_prefix_ok(struct bytes name);
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
 /* Visits about `budget` buckets, unless all its nodes are known, and returns what is known then. */
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
+/* The number of the scan or check whose end shows what the policies that are set now allow. */
+uint64_t fair_looks_needed(const struct fair_index *index);
+/* Has the scan or check of this number ended? */
+bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
 

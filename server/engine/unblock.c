@@ -19,7 +19,7 @@ void unblock_answered(struct session *session)
 
 static bool is_answered(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
-    struct block_request block = { 0 };
+    struct block_request block = { .looks_needed = try->looks_needed };
     struct call call = saved_call_again(try->call, try->session);
     call.txn = txn;
     call.block = &block;

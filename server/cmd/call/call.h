@@ -54,6 +54,8 @@ struct block_request {
     /* Run again even if a key is gone or its type changes, to reply with an error; for a prefix,
      * even if a client that blocked earlier has found nothing. */
     bool or_gone;
+    uint64_t
+        looks_needed; /* for REDE.FAIRCLAIM: as its first run set it, also when it runs again */
     /* For streams: */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* Arguments to use when the command runs again, argc of them; the code that called the command

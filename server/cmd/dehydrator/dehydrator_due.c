@@ -304,7 +304,7 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
 
 /* Blocks until an element of a key with the prefix may be claimed, or until the call may continue
  * to look for one. A call without BLOCK then replies, whatever it finds. */
-static void block_until_turn(struct call *call, const struct take *take, msec again)
+static void block_until_turn(struct call *call, const struct take *take, uint64_t looks, msec again)
 {
     block_on(call, &(struct block_request){
                        .first = 1,
@@ -315,6 +315,7 @@ static void block_until_turn(struct call *call, const struct take *take, msec ag
                        .again = again,
                        .no_answer = ANSWER_EMPTY,
                        .or_gone = !take->waits,
+                       .looks_needed = looks,
                    });
 }
 
@@ -334,8 +335,10 @@ static void cmd_rede_fairclaim(struct call *call)
     struct fair_index *index = fair_use(txn->store, txn->ks->db, prefix, txn->now);
     enum fair_nodes nodes =
         fair_build(txn->store, index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
+    uint64_t looks =
+        may_block && call->ready != NULL ? call->block->looks_needed : fair_looks_needed(index);
     if (nodes == FAIR_SCANNING) {
-        block_until_turn(call, &take, 0);
+        block_until_turn(call, &take, looks, 0);
         return;
     }
 
@@ -351,10 +354,11 @@ static void cmd_rede_fairclaim(struct call *call)
         fail(call, ERR_NO_TOKENS);
     } else if (gave_up) {
         fair_continue(index);
-        block_until_turn(call, &take, 0);
-    } else if (done == 0 && (take.waits || (may_block && nodes == FAIR_CHECKING))) {
+        block_until_turn(call, &take, looks, 0);
+    } else if (done == 0 && (take.waits || (may_block && !fair_has_looked(index, looks)))) {
         msec next = fair_next_at(index, txn->now);
-        block_until_turn(call, &take, instant_due(next, txn->now) ? instant_next(txn->now) : next);
+        block_until_turn(call, &take, looks,
+                         instant_due(next, txn->now) ? instant_next(txn->now) : next);
     } else {
         resp_array(out, done);
         resp_splice(out, &elements);

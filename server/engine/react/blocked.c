@@ -157,6 +157,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .or_claims = request->or_claims,
         .is_prefix = request->is_prefix,
         .group = request->group,
+        .looks_needed = request->looks_needed,
         .arrival = blocked->arrivals++,
     };
     for (int i = 0; i < request->count; i++) {
@@ -286,6 +287,7 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
                                  .call = queued->client->call,
                                  .type = queued->client->type,
                                  .or_gone = queued->client->or_gone,
+                                 .looks_needed = queued->client->looks_needed,
                                  .db = queued->queue->db,
                                  .key = blocked_queue_key(queued->queue),
                                  .is_prefix = queued->queue->is_prefix,

@@ -83,6 +83,7 @@ struct blocked_try {
     const struct saved_call *call;
     enum type type; /* that the client waits for */
     bool or_gone;   /* run it even if the key is gone or has another type */
+    uint64_t looks_needed;
     unsigned db;
     struct bytes key; /* or a prefix of keys, without '*' */
     bool is_prefix;

@@ -72,6 +72,7 @@ struct blocked_client {
     enum no_answer no_answer; /* this and the next as in struct block_request */
     bool or_gone, or_claims, is_prefix;
     int group;
+    uint64_t looks_needed;
     uint64_t arrival; /* grows from client to client */
     size_t count;
     struct queued_client queued[]; /* one for each distinct key */

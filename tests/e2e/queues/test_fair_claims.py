@@ -500,6 +500,31 @@ def a_policy_that_allows_more_counts_at_once():
 
 
 @own
+def a_call_without_block_is_answered_while_policies_are_set():
+    """In each turn another client sets policies, and only a part of the keys can be checked."""
+    keys, most, burst = 100_000, 400, 500
+    with Dehydrators() as de:
+        de.run("EVAL", "for i = 1, ARGV[1] do redis.call('REDE.PUSH', 'q:' .. i, 60000, 'p', 'id') end", 0, keys)
+        for has_index in (False, True):
+            if has_index:
+                equal(claim(de), [])
+            raw, setter = de.daemon.raw(), de.daemon.raw()
+            policies = b"".join(encode("POLICY", "SET", "q:*", "CLAIMED", n + 1) for n in range(burst))
+            setter.send(policies)
+            raw.send(encode("REDE.FAIRCLAIM", "q:*", 1000))
+            bursts = 0
+            while bursts < most and not raw.has_more():
+                bursts += 1
+                setter.send(policies)
+                for _ in range(burst):
+                    setter.reply()
+            assert bursts < most, has_index
+            equal(raw.reply(), NOTHING)
+            raw.close()
+            setter.close()
+
+
+@own
 def many_keys_that_deliver_nothing_hide_no_other():
     keys = 2500
     for words in ((), ("BLOCK", 0)):
