@@ -152,7 +152,7 @@ struct named_policy {
 
 static void note_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
-    struct named_policy one = { name, *policy_stats_of(policy) };
+    struct named_policy one = { name, *policy->stats };
     note(ctx, &one, one.stats.expired_unread + one.stats.expired_read);
 }
 

@@ -252,6 +252,7 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     char *old = rule->names; /* `policy` may point into them */
     rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
     rule->policy = *policy;
+    rule->policy.stats = &rule->stats;
     policy_move_names(&rule->policy, rule->names);
     if (old != NULL) free_block(policies, old);
     policies_count(policies, &rule->policy, true);
@@ -355,18 +356,11 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
 
 /* ---- statistics ----------------------------------------------------------------------------- */
 
-struct policy_stats *policy_stats_of(const struct policy *policy)
-{
-    /* Only the table makes rules, and policy is their first member. */
-    struct rule *rule = (struct rule *)(uintptr_t)policy;
-    return &rule->stats;
-}
-
 static void reset_stats(void *ctx, struct bytes name, const struct policy *policy)
 {
     (void)ctx;
     (void)name;
-    *policy_stats_of(policy) = (struct policy_stats){ 0 };
+    *policy->stats = (struct policy_stats){ 0 };
 }
 
 void policies_reset_stats(const struct policies *policies)

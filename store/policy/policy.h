@@ -71,6 +71,7 @@ struct policy {
     unsigned jitter; /* percent, 0 to 100 */
     bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
     bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
+    struct policy_stats *stats; /* of a policy in a table */
 };
 
 enum {
@@ -82,7 +83,8 @@ enum {
 #define POLICY_SPAN_MAX      (INT64_MAX / 2)
 #define POLICY_RATE_SPAN_MAX (366LL * 86400000)
 
-/* Statistics of a policy. They are not part of the data: all are 0 when the policy is added. */
+/* Statistics of a policy in a table, also counted by those who only read the table. They are not
+ * part of the data: all are 0 when the policy is added, and a change of its options keeps them. */
 struct policy_stats {
     uint64_t set;            /* keys that a client created, or whose value it replaced as a whole */
     uint64_t expired_unread; /* keys that expired and had not been read since they were set */
@@ -175,9 +177,6 @@ static inline bool policies_write_to(const struct policies *policies, struct byt
     return policies_log_to(policies, key) ||
            (policies->dead_targets.count > 0 && policy_targets_have(&policies->dead_targets, key));
 }
-/* Returns the statistics of a policy that is in a table. A change of its options keeps them.
- * O(1) */
-struct policy_stats *policy_stats_of(const struct policy *policy);
 void policies_reset_stats(const struct policies *policies); /* O(n) */
 /* Visits them in order of names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,

@@ -218,7 +218,7 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
 void txn_policy_count_set(struct txn *txn, struct entry *entry)
 {
     const struct policy *policy = txn_policy_of(txn, entry);
-    if (policy != NULL) policy_stats_of(policy)->set++;
+    if (policy != NULL) policy->stats->set++;
 }
 
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry)
@@ -226,7 +226,7 @@ void txn_policy_count_expired(struct txn *txn, const struct entry *entry)
     if (!entry->object.is_set_here) return;
     const struct policy *policy = txn_policy_of(txn, entry);
     if (policy == NULL) return;
-    struct policy_stats *stats = policy_stats_of(policy);
+    struct policy_stats *stats = policy->stats;
     ++*(entry->object.was_read ? &stats->expired_read : &stats->expired_unread);
 }
 

@@ -103,7 +103,7 @@ void txn_trail_miss(struct txn *txn, struct bytes key)
     case TRAIL_EXPIRED: {
         const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
         stats->expiration_misses++;
-        if (policy != NULL) policy_stats_of(policy)->expired_misses++;
+        if (policy != NULL) policy->stats->expired_misses++;
         break;
     }
     case TRAIL_EVICTED: stats->eviction_misses++; break;

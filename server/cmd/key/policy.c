@@ -136,7 +136,7 @@ static void cmd_policy_stats(struct call *call)
         resp_null(call->out);
         return;
     }
-    const struct policy_stats *stats = policy_stats_of(policy);
+    const struct policy_stats *stats = policy->stats;
     resp_map(call->out, 4);
     reply_named_integer(call, "set", (int64_t)stats->set);
     reply_named_integer(call, "expired-unread", (int64_t)stats->expired_unread);

@@ -177,7 +177,7 @@ END_TEST
 static void check_stats(const char *name, struct policy_stats wanted)
 {
     const struct policy *policy = policies_get(&world.store->policies, text(name));
-    const struct policy_stats *stats = policy_stats_of(policy);
+    const struct policy_stats *stats = policy->stats;
     ck_assert_uint_eq(stats->set, wanted.set);
     ck_assert_uint_eq(stats->expired_unread, wanted.expired_unread);
     ck_assert_uint_eq(stats->expired_read, wanted.expired_read);
