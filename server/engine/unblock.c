@@ -53,9 +53,10 @@ void unblock_ready(struct engine *engine)
 {
     enum { CATCH_UP = 64 }; /* keys under a prefix */
     struct blocked_try try;
-    bool paused = pause_now(&engine->pause, clock_now(engine->clock)) != PAUSE_NONE;
-    if (paused && !engine->role.replica) return;
-    while (blocked_next_try(engine->blocked, &try)) {
+    enum pause_kind pause = pause_now(&engine->pause, clock_now(engine->clock));
+    if (engine->role.replica) pause = PAUSE_NONE;
+    if (pause == PAUSE_ALL) return;
+    while (blocked_next_try(engine->blocked, pause == PAUSE_WRITE, &try)) {
         /* A lease granted to it would be lost until its end. */
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */

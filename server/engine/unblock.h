@@ -15,7 +15,8 @@ struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
  * transaction, until no key is ready, because a served command (BLMOVE) may make another key ready.
- * Each run replies to a client or changes nothing. While a master is paused, keys stay ready. */
+ * Each run replies to a client or changes nothing. While a master is paused, keys stay ready; a
+ * pause of writes does not delay REDE.FAIRINFO. */
 void unblock_ready(struct engine *engine);
 
 /* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,

@@ -118,8 +118,7 @@ PLANTS = {
     "who waits for a prefix comes after all who wait for a key": (
         "tests/e2e/queues/test_fair_claims.py one_queue",
         ("server/engine/react/blocked.c",
-         "blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;",
-         "blocked->of_prefix > 1000 ? earlier_of_prefix(blocked) : NULL;"),
+         "if (blocked->of_prefix > 0 && !blocked", "if (blocked->of_prefix > 1000 && !blocked"),
     ),
     "reading is enough to claim from a prefix": (
         "tests/e2e/queues/test_fair_claims.py whole_prefix",
@@ -171,7 +170,7 @@ PLANTS = {
     "waiting clients are served in a pause": (
         "tests/e2e/commands/test_pause.py waits",
         ("server/engine/unblock.c",
-         "if (paused && !engine->role.replica) return;", "if (paused && engine->role.replica) return;"),
+         "if (engine->role.replica) pause = ", "if (!engine->role.replica) pause = "),
     ),
     # ---- soft deadlines
     "two clients make a value": (

@@ -255,8 +255,8 @@ PLANTS = {
     "a push wakes nobody who waits for a prefix": (
         "Tenants",
         ("server/engine/react/blocked_ready.c",
-         "    blocked_ready(blocked, db, key);\n    blocked_ready_prefix(blocked, db, prefix);\n",
-         "    blocked_ready(blocked, db, key);\n    (void)prefix;\n"),
+         "    blocked_ready(blocked, db, key);\n    if (queue != NULL) make_ready(",
+         "    blocked_ready(blocked, db, key);\n    if (queue != NULL && db > 1000) make_ready("),
     ),
     "a turn ignores CLAIMED": (
         "Tenants",

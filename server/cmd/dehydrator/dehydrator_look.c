@@ -307,7 +307,8 @@ static const struct command rows[] = {
       .since = "0.2.0",
       .replies = REPLIES(
           "map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types' "
-          "integer 'oldest-due-ms' integer|null]: figures of the dehydrators with the prefix"),
+          "integer 'oldest-due-ms' integer|null]: figures of the dehydrators with the prefix",
+          "null-array: CLIENT UNBLOCK ended the wait"),
       .errors = ERRORS(ERR_PREFIX),
       .complexity = "O(N) where N is the number of keys in the database, in slices.",
       .syntax = "prefix",

@@ -14,6 +14,7 @@ struct blocked *blocked_new(void)
 {
     struct blocked *blocked = mem_zalloc(sizeof(*blocked));
     TAILQ_INIT(&blocked->ready);
+    TAILQ_INIT(&blocked->ready_surveys);
     agenda_init(&blocked->turns);
     agenda_init(&blocked->wakes);
     agenda_init(&blocked->deadlines);
@@ -27,9 +28,11 @@ void blocked_free(struct blocked *blocked)
     for (unsigned db = 0; db < blocked->table_count; db++) {
         dict_drop(&blocked->tables[db]);
         dict_drop(&blocked->prefixes[db]);
+        dict_drop(&blocked->surveys[db]);
     }
     mem_free(blocked->tables);
     mem_free(blocked->prefixes);
+    mem_free(blocked->surveys);
     agenda_drop(&blocked->turns);
     agenda_drop(&blocked->wakes);
     agenda_drop(&blocked->deadlines);
@@ -50,7 +53,8 @@ size_t blocked_keys(const struct blocked *blocked)
 {
     size_t keys = 0;
     for (unsigned db = 0; db < blocked->table_count; db++)
-        keys += dict_count(&blocked->tables[db]) + dict_count(&blocked->prefixes[db]);
+        keys += dict_count(&blocked->tables[db]) + dict_count(&blocked->prefixes[db]) +
+                dict_count(&blocked->surveys[db]);
     return keys;
 }
 
@@ -62,7 +66,7 @@ static void count_flags(struct blocked_client *client, int by)
     blocked->by_type[client->type] += (size_t)by;
     blocked->or_gone += (size_t)(client->or_gone ? by : 0);
     blocked->or_claims += (size_t)(client->or_claims ? by : 0);
-    blocked->of_prefix += (size_t)(client->is_prefix ? by : 0);
+    blocked->of_prefix += (size_t)(client->is_prefix && !client->is_survey ? by : 0);
 }
 
 static void forget_client(struct session *session)
@@ -94,27 +98,33 @@ static void forget_client(struct session *session)
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-static void join_queue(struct blocked_client *client, struct bytes key, bool is_prefix, msec again)
+static void join_queue(struct blocked_client *client, struct bytes key, msec again)
 {
+    struct blocked *all = client->all;
     unsigned db = client->session->db;
 
-    if (db >= client->all->table_count) {
-        struct blocked *all = client->all;
+    if (db >= all->table_count) {
         all->tables = mem_realloc(all->tables, (db + 1) * sizeof(*all->tables));
         all->prefixes = mem_realloc(all->prefixes, (db + 1) * sizeof(*all->prefixes));
+        all->surveys = mem_realloc(all->surveys, (db + 1) * sizeof(*all->surveys));
         for (; all->table_count <= db; all->table_count++) {
             dict_init(&all->tables[all->table_count], &queue_type);
             dict_init(&all->prefixes[all->table_count], &queue_type);
+            dict_init(&all->surveys[all->table_count], &queue_type);
         }
     }
-    struct dict *table = is_prefix ? &client->all->prefixes[db] : &client->all->tables[db];
+    const struct command *row = client->call->command.row;
+    struct key_queue wanted = { .row = row,
+                                .db = db,
+                                .is_prefix = client->is_prefix,
+                                .is_survey = client->is_survey,
+                                .key_len = key.len };
+    struct dict *table = blocked_table_of(all, &wanted);
 
     struct key_queue *queue = dict_find(table, key);
-    const struct command *row = client->call->command.row;
     if (queue == NULL) {
         queue = mem_alloc(sizeof(*queue) + key.len);
-        *queue =
-            (struct key_queue){ .row = row, .db = db, .is_prefix = is_prefix, .key_len = key.len };
+        *queue = wanted;
         TAILQ_INIT(&queue->clients);
         deadline_init(&queue->wake);
         deadline_init(&queue->turn);
@@ -127,8 +137,8 @@ static void join_queue(struct blocked_client *client, struct bytes key, bool is_
     *queued = (struct queued_client){ .queue = queue, .client = client };
     TAILQ_INSERT_TAIL(&queue->clients, queued, of_key);
     if (queue->row != row) queue->row = NULL;
-    if (queue->ready) blocked_arm_turn(client->all, queue);
-    blocked_wake_queue(client->all, queue, again);
+    if (queue->ready) blocked_arm_turn(all, queue);
+    blocked_wake_queue(all, queue, again);
 }
 
 bool blocked_block(struct blocked *blocked, const struct call *call,
@@ -156,6 +166,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .or_gone = request->or_gone,
         .or_claims = request->or_claims,
         .is_prefix = request->is_prefix,
+        .is_survey = request->is_prefix && (call->command.row->flags & READONLY),
         .group = request->group,
         .looks_needed = request->looks_needed,
         .arrival = blocked->arrivals++,
@@ -163,7 +174,7 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
     for (int i = 0; i < request->count; i++) {
         struct bytes key = call->argv[request->first + i];
         if (request->is_prefix) key.len--; /* without the '*' */
-        join_queue(client, key, request->is_prefix, request->again);
+        join_queue(client, key, request->again);
     }
     deadline_init(&client->deadline);
     if (request->until != NEVER) agenda_add(&blocked->deadlines, &client->deadline, request->until);
@@ -265,11 +276,11 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     return first;
 }
 
-bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
+bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked_try *try)
 {
     find_next(blocked);
     while (blocked->next == NULL) {
-        struct key_queue *queue = blocked_first_ready(blocked);
+        struct key_queue *queue = blocked_first_ready(blocked, only_surveys);
         if (queue == NULL) return false;
         /* Before its clients run, which may make it ready again. */
         blocked_leave_ready(blocked, queue);
@@ -278,7 +289,9 @@ bool blocked_next_try(struct blocked *blocked, struct blocked_try *try)
         blocked->next = blocked_first_untried(queue);
         find_next(blocked);
     }
-    const struct queued_client *queued = blocked->of_prefix > 0 ? earlier_of_prefix(blocked) : NULL;
+    const struct queued_client *queued = NULL;
+    if (blocked->of_prefix > 0 && !blocked->next->queue->is_survey)
+        queued = earlier_of_prefix(blocked);
     if (queued == NULL) {
         queued = blocked->next;
         blocked->next = TAILQ_NEXT(queued, of_key);
@@ -309,21 +322,21 @@ void blocked_skip_missing(struct blocked *blocked)
 /* All clients of a prefix want the same, except those that receive a reply in any case. */
 static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
-    struct key_queue *queue = blocked_find_prefix(blocked, try->db, try->key);
-    ensure(queue != NULL, "session %llu does not wait", (unsigned long long)try->session->id);
+    struct key_queue *queue = try->session->blocked->queued[0].queue;
     if (!try->or_gone) queue->nothing_since = blocked->changes;
     blocked_wake_queue(blocked, queue, again);
 }
 
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
-    if (!blocked_has_earlier(blocked, try->session->blocked->arrival)) return false;
+    const struct blocked_client *client = try->session->blocked;
+    if (client->is_survey || !blocked_has_earlier(blocked, client->arrival)) return false;
     const struct queued_client *next = blocked->next;
     if (next != NULL && !next->queue->ready) {
         next->queue->for_claims = blocked->for_claims;
         blocked_join_ready(blocked, next->queue, next->client->arrival);
     }
-    blocked_join_ready(blocked, blocked_find_prefix(blocked, try->db, try->key), 0);
+    blocked_join_ready(blocked, client->queued[0].queue, 0);
     blocked_skip_key(blocked);
     return true;
 }

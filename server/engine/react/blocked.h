@@ -90,9 +90,10 @@ struct blocked_try {
     struct call_time *time;
 };
 
-/* Finds the next client to try. Returns false if none is left. A client that is not unblocked after
+/* Finds the next client to try, with only_surveys among those of REDE.FAIRINFO. Returns false if
+ * none is left. A client that is not unblocked after
  * its try keeps its position in the queue. */
-bool blocked_next_try(struct blocked *blocked, struct blocked_try *try);
+bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked_try *try);
 /* Call when nothing more is left at the key of the last try: skips the key's other clients. */
 void blocked_skip_key(struct blocked *blocked);
 /* Call before trying a client of a prefix. Returns true if a client of a dehydrator that blocked

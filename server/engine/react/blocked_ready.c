@@ -20,7 +20,8 @@ struct queued_client *blocked_first_untried(const struct key_queue *queue)
 void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
 {
     const struct queued_client *queued = NULL;
-    if (blocked->by_type[TYPE_DEHYDRATOR] > 0) queued = blocked_first_untried(queue);
+    if (blocked->by_type[TYPE_DEHYDRATOR] > 0 && !queue->is_survey)
+        queued = blocked_first_untried(queue);
     while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
         queued = queue->row == NULL ? TAILQ_NEXT(queued, of_key) : NULL;
     if (queued == NULL) {
@@ -33,10 +34,15 @@ void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
         agenda_move(&blocked->turns, &queue->turn, arrival);
 }
 
+static struct key_queues *ready_list(struct blocked *blocked, const struct key_queue *queue)
+{
+    return queue->is_survey ? &blocked->ready_surveys : &blocked->ready;
+}
+
 void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival)
 {
     queue->resumes_at = arrival;
-    if (!queue->ready) TAILQ_INSERT_TAIL(&blocked->ready, queue, by_readiness);
+    if (!queue->ready) TAILQ_INSERT_TAIL(ready_list(blocked, queue), queue, by_readiness);
     queue->ready = true;
     blocked_arm_turn(blocked, queue);
 }
@@ -45,7 +51,7 @@ void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue)
 {
     if (!queue->ready) return;
     queue->ready = false;
-    TAILQ_REMOVE(&blocked->ready, queue, by_readiness);
+    TAILQ_REMOVE(ready_list(blocked, queue), queue, by_readiness);
     agenda_cancel(&blocked->turns, &queue->turn);
 }
 
@@ -67,9 +73,11 @@ static struct key_queue *first_of_turns(struct blocked *blocked)
     return NULL;
 }
 
-struct key_queue *blocked_first_ready(struct blocked *blocked)
+struct key_queue *blocked_first_ready(struct blocked *blocked, bool only_surveys)
 {
-    struct key_queue *queue = blocked->of_prefix > 0 ? first_of_turns(blocked) : NULL;
+    struct key_queue *queue = TAILQ_FIRST(&blocked->ready_surveys);
+    if (queue != NULL || only_surveys) return queue;
+    if (blocked->of_prefix > 0) queue = first_of_turns(blocked);
     return queue != NULL ? queue : TAILQ_FIRST(&blocked->ready);
 }
 
@@ -108,35 +116,44 @@ void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
     if (queue != NULL) make_ready(blocked, queue, false);
 }
 
-struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db,
-                                      struct bytes prefix)
+static struct key_queue *find_claimers(const struct blocked *blocked, unsigned db,
+                                       struct bytes prefix)
 {
     if (blocked->of_prefix == 0 || db >= blocked->table_count) return NULL;
     return dict_find(&blocked->prefixes[db], prefix);
 }
 
+static struct key_queue *find_survey(const struct blocked *blocked, unsigned db,
+                                     struct bytes prefix)
+{
+    return db < blocked->table_count ? dict_find(&blocked->surveys[db], prefix) : NULL;
+}
+
 bool blocked_waits_for_prefix(const struct blocked *blocked, unsigned db, struct bytes prefix)
 {
-    return blocked_find_prefix(blocked, db, prefix) != NULL;
+    return find_claimers(blocked, db, prefix) != NULL || find_survey(blocked, db, prefix) != NULL;
 }
 
 void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix)
 {
-    struct key_queue *queue = blocked_find_prefix(blocked, db, prefix);
+    struct key_queue *queue = find_claimers(blocked, db, prefix);
+    struct key_queue *survey = find_survey(blocked, db, prefix);
     if (queue != NULL) make_ready(blocked, queue, false);
+    if (survey != NULL) blocked_join_ready(blocked, survey, 0);
 }
 
 void blocked_wake_prefix_at(struct blocked *blocked, unsigned db, struct bytes prefix, msec at)
 {
-    struct key_queue *queue = blocked_find_prefix(blocked, db, prefix);
+    struct key_queue *queue = find_claimers(blocked, db, prefix);
     if (queue != NULL) blocked_wake_queue(blocked, queue, at);
 }
 
 void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
                          struct bytes key)
 {
+    struct key_queue *queue = find_claimers(blocked, db, prefix);
     blocked_ready(blocked, db, key);
-    blocked_ready_prefix(blocked, db, prefix);
+    if (queue != NULL) make_ready(blocked, queue, false);
 }
 
 /* After SWAPDB any key may have a value. */
@@ -233,7 +250,8 @@ bool blocked_wake(struct blocked *blocked, msec now)
 
 bool blocked_pending(const struct blocked *blocked)
 {
-    return blocked->next != NULL || !TAILQ_EMPTY(&blocked->ready);
+    return blocked->next != NULL || !TAILQ_EMPTY(&blocked->ready) ||
+           !TAILQ_EMPTY(&blocked->ready_surveys);
 }
 
 /* ---- leases ---------------------------------------------------------------------------------- */
@@ -296,9 +314,10 @@ static void check_queue(const struct blocked *blocked, const struct key_queue *q
 void blocked_check(const struct blocked *blocked)
 {
     struct tally tally = { 0 };
-    for (unsigned db = 0; db < 2 * blocked->table_count; db++) {
-        const struct dict *table =
-            db % 2 == 0 ? &blocked->tables[db / 2] : &blocked->prefixes[db / 2];
+    const struct dict *kinds[] = { blocked->tables, blocked->prefixes, blocked->surveys };
+    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+    for (unsigned i = 0; i < KINDS * blocked->table_count; i++) {
+        const struct dict *table = &kinds[i % KINDS][i / KINDS];
         struct dict_iter iter;
         const struct key_queue *queue;
         dict_check(table);
@@ -311,6 +330,8 @@ void blocked_check(const struct blocked *blocked)
     const struct key_queue *ready;
     size_t queued = 0;
     TAILQ_FOREACH(ready, &blocked->ready, by_readiness)
+    queued++;
+    TAILQ_FOREACH(ready, &blocked->ready_surveys, by_readiness)
     queued++;
     ensure(tally.ready == queued, "%zu keys are marked ready, %zu are in the queue", tally.ready,
            queued);

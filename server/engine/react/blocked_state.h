@@ -21,6 +21,9 @@
  * (blocked_defers). The current queue then becomes ready again and resumes where it was. This ends:
  * the client that arrived first never defers.
  *
+ * Clients that want figures of a prefix (REDE.FAIRINFO) have queues of their own, because they
+ * compete with no one and are served even while CLIENT PAUSE delays writes.
+ *
  * A prefix that held nothing is not tried again before another queue becomes ready, so a policy
  * that makes n keys ready costs O(n log n), even if clients of prefixes arrived before those of the
  * keys. */
@@ -44,7 +47,8 @@ struct key_queue {
     struct deadline turn;      /* in `turns`; idle unless ready */
     const struct command *row; /* the command of all its clients; NULL once they have differed */
     unsigned db;
-    bool is_prefix;         /* `key` is a prefix of keys */
+    bool is_prefix;         /* `key` is a prefix of keys, */
+    bool is_survey;         /* and the clients only read (REDE.FAIRINFO) */
     uint64_t nothing_since; /* `changes` when a client of this prefix found nothing */
     uint64_t resumes_at;    /* since it became ready, all earlier arrivals have been tried */
     bool ready;
@@ -53,6 +57,8 @@ struct key_queue {
     size_t key_len;
     char key[];
 };
+
+TAILQ_HEAD(key_queues, key_queue);
 
 /* One session and one key. */
 struct queued_client {
@@ -70,7 +76,7 @@ struct blocked_client {
     enum type type;
     struct call_time time;    /* of the call */
     enum no_answer no_answer; /* this and the next as in struct block_request */
-    bool or_gone, or_claims, is_prefix;
+    bool or_gone, or_claims, is_prefix, is_survey;
     int group;
     uint64_t looks_needed;
     uint64_t arrival; /* grows from client to client */
@@ -80,9 +86,10 @@ struct blocked_client {
 
 struct blocked {
     struct dict *tables;   /* by database, of struct key_queue */
-    struct dict *prefixes; /* the same for prefixes of keys */
+    struct dict *prefixes; /* the same for prefixes of keys, */
+    struct dict *surveys;  /* and for prefixes whose clients only read */
     unsigned table_count;
-    TAILQ_HEAD(, key_queue) ready;
+    struct key_queues ready, ready_surveys;
     /* The ready queues with clients of dehydrators, at the arrival of the first untried client, or
      * earlier if clients have left. */
     struct agenda turns;
@@ -96,7 +103,7 @@ struct blocked {
     size_t count;
     size_t by_type[TYPE_COUNT]; /* number of clients that wait for a key of each type */
     size_t or_gone, or_claims;  /* clients with these flags */
-    size_t of_prefix;           /* clients that wait for a prefix */
+    size_t of_prefix;           /* clients that wait for a prefix, to claim */
     uint64_t arrivals;
     uint64_t changes; /* how often an effect or an instant has made a queue ready, plus 1 */
 };
@@ -110,12 +117,13 @@ static inline struct bytes blocked_queue_key(const void *element)
 static inline struct dict *blocked_table_of(const struct blocked *blocked,
                                             const struct key_queue *queue)
 {
-    return queue->is_prefix ? &blocked->prefixes[queue->db] : &blocked->tables[queue->db];
+    struct dict *tables = queue->is_survey   ? blocked->surveys
+                          : queue->is_prefix ? blocked->prefixes
+                                             : blocked->tables;
+    return &tables[queue->db];
 }
 
 /* blocked_ready.c */
-struct key_queue *blocked_find_prefix(const struct blocked *blocked, unsigned db,
-                                      struct bytes prefix); /* or NULL */
 /* Returns the clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
 /* Makes the queue ready for its clients from this arrival on. */
@@ -123,8 +131,8 @@ void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64
 void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue);
 /* Call when a client has joined a ready queue. */
 void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue);
-/* Returns the ready queue to serve next, or NULL. */
-struct key_queue *blocked_first_ready(struct blocked *blocked);
+/* Returns the ready queue to serve next, or NULL. Those of surveys come first. */
+struct key_queue *blocked_first_ready(struct blocked *blocked, bool only_surveys);
 /* Returns the first client of a ready queue that has not been tried, or NULL. */
 struct queued_client *blocked_first_untried(const struct key_queue *queue);
 /* Does a ready queue have an untried client of a dehydrator that arrived before this arrival? */

@@ -468,6 +468,22 @@ def figures_are_counted_again_if_the_data_is_replaced_meanwhile():
 
 
 @own
+def a_pause_of_writes_does_not_delay_figures():
+    with Dehydrators() as de:
+        de.run("EVAL", "for i = 1, 20000 do redis.call('REDE.PUSH', 'q:' .. i, 5, 'p', 'id') end", 0)
+        claimer, reader = wait(de, "REDE.FAIRCLAIM", "q:*", 1000, "BLOCK", 0), de.daemon.raw()
+        de.run("CLIENT", "PAUSE", 1000, "WRITE")
+        de.step(5)
+        reader.send(encode("REDE.FAIRINFO", "q:*"))
+        assert b"$4\r\nkeys\r\n:20000\r\n" in reader.reply()
+        assert not claimer.has_more()
+        de.run("CLIENT", "UNPAUSE")
+        assert b"id" in claimer.reply()
+        for raw in (claimer, reader):
+            raw.close()
+
+
+@own
 def a_call_that_waits_gets_what_it_moved_itself():
     with Dehydrators() as de:
         de.run("POLICY", "SET", "q:*", "MAXDELIVERIES", 1, "TO", "q:dead")

@@ -798,10 +798,11 @@ export interface Commands<T> {
      *
      * - `map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types'
      *   integer 'oldest-due-ms' integer|null]`: figures of the dehydrators with the prefix
+     * - `null-array`: CLIENT UNBLOCK ended the wait
      */
     redeFairinfo(
         prefix: Argument,
-    ): Promise<{ 'keys': number; 'due-keys': number; 'due': number; 'claimed': number; 'other-types': number; 'oldest-due-ms': number | null }>;
+    ): Promise<{ 'keys': number; 'due-keys': number; 'due': number; 'claimed': number; 'other-types': number; 'oldest-due-ms': number | null } | null>;
     /**
      * Adds an element to a dehydrator under a generated id and returns the id.
      *

@@ -769,7 +769,7 @@ export const commands = {
         write(to, prefix) {
             to.value(prefix);
         },
-        reply: record({ 'keys': integer, 'due-keys': integer, 'due': integer, 'claimed': integer, 'other-types': integer, 'oldest-due-ms': oneOf(integer, nothing) }),
+        reply: oneOf(record({ 'keys': integer, 'due-keys': integer, 'due': integer, 'claimed': integer, 'other-types': integer, 'oldest-due-ms': oneOf(integer, nothing) }), nothing),
     },
     redeGidpush: {
         name: 'REDE.GIDPUSH',

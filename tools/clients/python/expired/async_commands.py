@@ -1030,13 +1030,14 @@ class AsyncCommands(Once):
             *_flag("TOKENS", tokens),
         )
 
-    def rede_fairinfo(self, prefix: EncodableT) -> Awaitable[RedeFairinfoReply]:
+    def rede_fairinfo(self, prefix: EncodableT) -> Awaitable[RedeFairinfoReply | None]:
         """Returns figures of all dehydrators with a prefix.
 
         ``REDE.FAIRINFO prefix``
 
         - ``map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types'
           integer 'oldest-due-ms' integer|null]``: figures of the dehydrators with the prefix
+        - ``null-array``: CLIENT UNBLOCK ended the wait
         """
         return self.execute_command("REDE.FAIRINFO", prefix)
 

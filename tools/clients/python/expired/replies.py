@@ -137,9 +137,9 @@ SHAPES = {
     "REDE.EXTEND": _s.INTEGER,
     "REDE.FAIRCLAIM": _s.OneOf(_s.List(_s.Tuple(_s.BULK, _s.BULK, _s.BULK, _s.INTEGER)),
         _s.List(_s.Tuple(_s.BULK, _s.BULK, _s.BULK, _s.INTEGER, _s.INTEGER))),
-    "REDE.FAIRINFO": _s.Record({"keys": _s.INTEGER, "due-keys": _s.INTEGER, "due": _s.INTEGER,
-        "claimed": _s.INTEGER, "other-types": _s.INTEGER, "oldest-due-ms": _s.OneOf(_s.INTEGER,
-        _s.NULL)}),
+    "REDE.FAIRINFO": _s.OneOf(_s.Record({"keys": _s.INTEGER, "due-keys": _s.INTEGER, "due":
+        _s.INTEGER, "claimed": _s.INTEGER, "other-types": _s.INTEGER, "oldest-due-ms":
+        _s.OneOf(_s.INTEGER, _s.NULL)}), _s.NULL),
     "REDE.GIDPUSH": _s.BULK,
     "REDE.INFO": _s.Record({"length": _s.INTEGER, "due": _s.INTEGER, "claimed": _s.INTEGER,
         "redelivered": _s.INTEGER, "next-deadline": _s.OneOf(_s.INTEGER, _s.NULL), "distinct-ttls":

@@ -14,7 +14,7 @@ static const char *turns(void)
     struct blocked_try try;
     size_t len = 0;
     text[0] = '\0';
-    while (blocked_next_try(blocked, &try))
+    while (blocked_next_try(blocked, false, &try))
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%.*s ",
                                 (char)('a' + ((struct caller *)try.session - callers)),
                                 (int)try.key.len, try.key.data);
@@ -68,7 +68,7 @@ START_TEST(a_client_that_leaves_during_serving_gets_no_turn)
     ask(carl, "BLPOP j 0");
     blocked_ready(blocked, 0, LIT("k"));
     blocked_ready(blocked, 0, LIT("j"));
-    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(blocked_next_try(blocked, false, &try));
     session_end_wait(&bert->session);
     session_end_wait(&anna->session);
     ck_assert_str_eq(turns(), "cj ");
@@ -87,7 +87,7 @@ START_TEST(an_emptied_key_skips_its_other_clients)
     ask(carl, "BLPOP j 0");
     blocked_ready(blocked, 0, LIT("k"));
     blocked_ready(blocked, 0, LIT("j"));
-    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(blocked_next_try(blocked, false, &try));
     blocked_skip_key(blocked);
     ck_assert_str_eq(turns(), "cj ");
     blocked_ready(blocked, 0, LIT("k"));
@@ -112,7 +112,7 @@ static size_t tries_of_keys_and_prefixes(int count, struct caller *waiting)
         ask(&waiting[2 * i + 1], line);
     }
     blocked_ready_type(blocked, TYPE_DEHYDRATOR);
-    for (; blocked_next_try(blocked, &try); tries++) {
+    for (; blocked_next_try(blocked, false, &try); tries++) {
         blocked_check(blocked);
         if (try.is_prefix && blocked_defers(blocked, &try)) continue;
         blocked_skip_command(blocked, &try, NEVER);
@@ -136,7 +136,7 @@ END_TEST
 static void find_nothing(msec again)
 {
     struct blocked_try try;
-    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(blocked_next_try(blocked, false, &try));
     blocked_skip_command(blocked, &try, again);
     blocked_check(blocked);
 }
@@ -335,10 +335,10 @@ START_TEST(a_missing_key_skips_clients_that_need_not_know)
     ask(bert, "BLPOP k 0");
     read_stream(carl, "g", (struct block_request){ .or_gone = true });
     blocked_ready(blocked, 0, LIT("k"));
-    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(blocked_next_try(blocked, false, &try));
     ck_assert(!try.or_gone);
     blocked_skip_missing(blocked);
-    ck_assert(blocked_next_try(blocked, &try));
+    ck_assert(blocked_next_try(blocked, false, &try));
     ck_assert_ptr_eq(try.session, &carl->session);
     ck_assert(try.or_gone);
     blocked_skip_missing(blocked);
