@@ -440,22 +440,27 @@ function showWhy(name, answer) {
     : `The record is complete since ${instant(answer.since)}.`);
 }
 
+let questions = 0; // asked so far
+
 async function askWhy(event) {
   event.preventDefault();
+  const question = ++questions;
   const query = new URLSearchParams({ key: byId("why-key").value, db: byId("why-db").value });
   if (byId("why-member").value !== "") query.set("member", byId("why-member").value);
   const name = [byId("why-key").value, byId("why-member").value].filter(Boolean).join(", ");
   byId("why-records").replaceChildren();
   show("why-note", "");
   byId("why").hidden = false;
+  let display = () => show("why-answer", "The server does not answer.");
   try {
     const answer = await fetch(`why.json?${query}`,
       { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
-    if (answer.ok) showWhy(name, await answer.json());
-    else show("why-answer", await answer.text());
+    const content = answer.ok ? await answer.json() : await answer.text();
+    display = () => (answer.ok ? showWhy(name, content) : show("why-answer", content));
   } catch (error) {
-    show("why-answer", "The server does not answer.");
+    // No answer, or only a part of it.
   }
+  if (question === questions) display(); // an answer to an earlier question may come later
 }
 
 byId("why-form").addEventListener("submit", askWhy);

@@ -270,6 +270,38 @@ def page_tells_why_a_key_is_gone():
         equal([line for line in browser.messages() if "400" not in str(line)], [], "console")
 
 
+HOLD_ANSWERS = """
+    const real = window.fetch;
+    window.held = [];
+    window.shown = 0;
+    window.fetch = (url, options) => !url.startsWith("why.json") ? real(url, options)
+      : new Promise((resolve) => held.push(async () => {
+          const answer = await real(url, options);
+          const json = answer.json.bind(answer);
+          answer.json = async () => {
+            const value = await json();
+            requestAnimationFrame(() => { window.shown += 1; });
+            return value;
+          };
+          resolve(answer);
+        }));
+    for (const name of ["old", "new"]) {
+      document.getElementById("why-key").value = name;
+      document.querySelector("#why-form button").click();
+    }"""
+
+
+@own
+def page_ignores_an_answer_to_an_earlier_question():
+    with with_port() as daemon, Browser() as browser:
+        come_live(browser, daemon.url)
+        browser.run(HOLD_ANSWERS)
+        for number, question in enumerate((1, 0), 1):
+            browser.run("held[arguments[0]]();", question)
+            assert shown(lambda: browser.run("return window.shown") == number)
+            equal(text_of(browser, "why-answer"), "new is missing")
+
+
 @own
 def page_has_a_line_for_each_policy():
     with with_port() as daemon, Browser() as browser, daemon.raw() as raw:
