@@ -2,6 +2,11 @@
 block, under a held clock, with restarts from journal and snapshot in between.
 
 The author looks at the model for entries that exist and times at which something happens.
+
+In the millisecond in which an entry of the log becomes claimable, no key expires into the log: a client that waits for
+both may receive either first. A claim may begin when a client sends a command, or when a key expires while a client
+waits, and the entry is claimable a multiple of CLAIM_LOG later. So each key expires at a time with a remainder of its
+own, divided by CLAIM_LOG.
 """
 from daemon import NOON, Daemon, encode, equal, plain, read_reply, wait_for
 from random_programs import Kind
@@ -10,6 +15,7 @@ from stream_model import DEAD, GROUP, LOG, Model, Policy, text
 TURNS = 6  # of the daemon, in which served clients get their replies
 CLIENTS = "abcd"
 STREAMS = ["s1", "s1", "s2"]
+CLAIM_LOG = 50  # the CLAIM of all who read the log
 
 
 class Kept(Daemon):
@@ -193,7 +199,7 @@ class Author:
         if rng.random() < 0.2:
             words += ["MAXSIZE", rng.choice((1, 60, 120, 400))]
         if rng.random() < 0.6:
-            words += ["CLAIM", rng.choice((0, 5, 10, 30))] if key != LOG else ["CLAIM", 50]
+            words += ["CLAIM", rng.choice((0, 5, 10, 30))] if key != LOG else ["CLAIM", CLAIM_LOG]
         if rng.random() < 0.5 and sum(1 for _ in self.model.waiting) < 3:
             words += ["BLOCK", rng.choice((0, 0, 7, 40))]
         if rng.random() < 0.05 and "CLAIM" not in words:
@@ -202,7 +208,8 @@ class Author:
 
     def releasing(self, key):
         rng, idents = self.rng, self.idents(key)
-        delay = ["DELAY", rng.choice((0, 1, 10, 25))] if rng.random() < 0.7 else []
+        delays = [ms for ms in (0, 1, 10, 25) if key != LOG or not self.a_key_expires_beside(ms)]
+        delay = ["DELAY", rng.choice(delays)] if rng.random() < 0.7 else []
         return ["XNACK", key, GROUP, rng.choice(("SILENT", "FAIL", "FAIL", "FATAL")), *delay,
                 "IDS", len(idents), *idents]
 
@@ -217,18 +224,27 @@ class Author:
             found.maxlen = None  # either may remove an entry first, and only RETAIN what is pending
         return ["policy_del", key] if found.is_empty() else ["policy_set", key, found]
 
+    def a_key_expires_beside(self, ms):
+        """Does a key expire at now + ms, or multiples of CLAIM_LOG before or after?"""
+        return any((at + 1 - self.model.now - ms) % CLAIM_LOG == 0 for at, _, _ in self.model.keys.values())
+
     def key_that_expires(self):
         rng = self.rng
         self.number += 1
         self.ttls += 1
-        ttl = rng.choice((1, 5, 20, 60)) + self.ttls * 100  # at times of their own
+        least = rng.choice((1, 5, 20, 60)) + self.ttls * 100
+        claims = {pending.at % CLAIM_LOG for pending in self.model.streams[LOG].pending.values()}
+        ttl = next((ttl for ttl in range(least, least + CLAIM_LOG) if not self.a_key_expires_beside(ttl + 1)
+                    and (self.model.now + ttl + 1) % CLAIM_LOG not in claims), None)
+        if ttl is None:
+            return ["XLEN", LOG]
         if rng.random() < 0.5:
             return ["set", f"k:{rng.randrange(9)}", b"value %d" % self.number, "PX", ttl]
         return ["hash", f"k:h{rng.randrange(3)}", b"%d" % self.number, ttl]
 
     def command(self):
         rng = self.rng
-        key = rng.choice(STREAMS if rng.random() < 0.85 else [LOG])
+        key = rng.choice(STREAMS if rng.random() < 0.85 or self.a_key_expires_beside(0) else [LOG])
         roll = rng.random()
         if key == LOG and roll < 0.4:
             return self.key_that_expires()
