@@ -42,8 +42,8 @@ const struct conf_option *conf_find(const char *name)
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* The edit distance: how many letters must be added, removed or replaced to turn `from` into `to`,
- * ignoring case (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
+/* Returns the edit distance: how many letters must be added, removed or replaced to turn `from`
+ * into `to`, ignoring case (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
 static size_t edit_distance(const char *from, const char *to)
 {
     size_t row[NAME_MAX_BYTES + 1], len = strlen(to);

@@ -14,7 +14,7 @@ static uint32_t minutes_of(msec now)
     return (uint32_t)(now / MINUTE) & MINUTES_MASK;
 }
 
-/* The field's value for a counter: minutes and counter. */
+/* Returns the field's value for a counter: minutes and counter. */
 static uint32_t counter_at(msec now, unsigned counter)
 {
     return minutes_of(now) << COUNTER_BITS | counter;

@@ -74,7 +74,7 @@ static struct due_at due_inside(const struct entry *entry)
     return entry->object.has_expiry ? object_next_due(&entry->object) : DUE_AT_NEVER;
 }
 
-/* The next instant at which an entry is due, if its own deadline is `expires_at`. */
+/* Returns the next instant at which an entry is due, if its own deadline is `expires_at`. */
 static struct due_at next_due_of(struct due_at inside, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
@@ -92,8 +92,8 @@ static enum key_kind kind_of(msec expires_at, struct due_at next_due)
     return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_INNER_FIRST : KEY_OWN_FIRST;
 }
 
-/* The agenda that holds the entry's node, if armed. Call it before the key's own deadline changes;
- * the value's deadlines may have changed already. */
+/* Returns the agenda that holds the entry's node, if armed. Call it before the key's own deadline
+ * changes; the value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
     for (unsigned kind = KEY_SHOWN_KINDS; ks->hidden > 0 && kind < KEY_KINDS; kind++)
@@ -293,7 +293,7 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry)
 
 /* ---- hidden keys ----------------------------------------------------------------------------- */
 
-/* The first instant at which the whole key has expired. */
+/* Returns the first instant at which the whole key has expired. */
 static struct due_at whole_due(const struct keyspace *ks, const struct entry *entry)
 {
     msec all = entry->object.has_expiry ? object_all_expire_at(&entry->object) : NEVER;

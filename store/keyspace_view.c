@@ -219,7 +219,8 @@ struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *
     return dict_random(&ks->dict, next, ctx);
 }
 
-/* The entry of node lot % n in agendas of these kinds, which have n nodes; NULL if n is 0. */
+/* Returns the entry of node lot % n in agendas of these kinds, which have n nodes; NULL if n is 0.
+ */
 static struct entry *nth_of(const struct keyspace *ks, const enum key_kind *kinds, unsigned count,
                             uint64_t lot)
 {

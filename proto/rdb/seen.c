@@ -23,7 +23,7 @@ struct rdb_seen_bucket {
     struct fingerprint slots[];
 };
 
-/* The slot of this fingerprint, or the free slot where it belongs. */
+/* Returns the slot of this fingerprint, or the free slot where it belongs. */
 static struct fingerprint *find_slot(struct rdb_seen_bucket *bucket,
                                      const struct fingerprint *print)
 {

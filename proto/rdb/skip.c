@@ -16,7 +16,8 @@ enum module_opcode {
     OPCODE_STRING,
 };
 
-/* A module type's id: nine characters of six bits, and a version, which is returned. */
+/* Parses the id of a module's type: nine characters of six bits, and a version. Returns the
+ * version. */
 static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
 {
     static const char characters[] =

@@ -251,8 +251,8 @@ static bool read_consumers(struct stream_reading *in)
 
 /* ---- groups ---- */
 
-/* The number of entries added up to this ID, if certain. Redis 7 computes the same for groups of
- * older streams. */
+/* Returns the number of entries added up to this ID, or RDB_READ_UNKNOWN if it is not certain.
+ * Redis 7 computes the same for groups of older streams. */
 static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
 {
     uint64_t added = in->marks.added;

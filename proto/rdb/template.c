@@ -94,7 +94,7 @@ static bool read_own_names(struct rdb_reader *reader)
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* The slot of this ID, or the free slot where it belongs. */
+/* Returns the slot of this ID, or the free slot where it belongs. */
 static struct rdb_template *find_template_slot(const struct rdb_templates *all, uint64_t id)
 {
     size_t at = siphash(&id, sizeof(id)) & (all->size - 1);

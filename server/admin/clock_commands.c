@@ -5,7 +5,7 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 
-/* The clock, if it can be moved. Returns NULL after sending an error. */
+/* Returns the clock, if it can be moved. Returns NULL after sending an error. */
 static struct clock *stepped_clock(struct call *call)
 {
     struct clock *clock = call->context;

@@ -16,7 +16,7 @@ static bool is_off(struct call *call)
     return true;
 }
 
-/* The error of all subcommands that would change the cluster. */
+/* Runs all subcommands that would change the cluster: replies with an error. */
 static void cmd_fixed(struct call *call)
 {
     if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);

@@ -33,7 +33,7 @@ static void cmd_latency_latest(struct call *call)
     }
 }
 
-/* The series that argument 2 names, or NULL if it is empty or unknown. */
+/* Returns the series that argument 2 names, or NULL if it is empty or unknown. */
 static const struct latency_series *named_series(const struct call *call)
 {
     enum latency_event event = latency_find(call->argv[2]);

@@ -35,7 +35,7 @@ static void confirm(const struct call *call, const struct confirmation *what)
     resp_integer(&out, what->count);
 }
 
-/* The number in a confirmation: channels and patterns together, or shard channels. */
+/* Returns the number in a confirmation: channels and patterns together, or shard channels. */
 static unsigned count_of(const struct call *call, enum pubsub_kind kind)
 {
     unsigned shards = session_subscription_count(call->session, PUBSUB_SHARD);

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(const struct refusal *r
     return false;
 }
 
-/* The number in an environment variable; -1 if it is unset or not a number. */
+/* Returns the number in an environment variable; -1 if it is unset or not a number. */
 static long read_number(const char *name)
 {
     const char *text = getenv(name);

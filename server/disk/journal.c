@@ -293,7 +293,7 @@ void journal_end_record(struct journal *journal)
     journal->whole_len = journal->waiting.len;
 }
 
-/* The next bytes without a checksum, at most `most`, which must exist. */
+/* Returns the next bytes without a checksum, at most `most`, which must exist. */
 static struct iovec next_unsummed(struct journal *journal, size_t most)
 {
     struct unsummed *unsummed = &journal->unsummed;
@@ -348,7 +348,8 @@ static int cut_back(struct journal *journal)
     return error;
 }
 
-/* The next pieces, of at most `left` bytes. */
+/* Fills in the next pieces, of at most *left bytes; returns their number. Subtracts their bytes
+ * from *left. */
 static int next_pieces(const struct journal *journal, struct outbuf_cursor *from, size_t *left,
                        struct iovec *pieces)
 {

@@ -60,7 +60,7 @@ static bool refuse_plainly(struct engine *engine, struct call *call, enum error 
     return refuse_with(engine, call, error, detail, true);
 }
 
-/* A precision for "%.*s", which ends at a NUL as well, as in Redis. */
+/* Returns a precision for "%.*s", which ends at a NUL as well, as in Redis. */
 static int at_most(struct bytes text, size_t max)
 {
     return (int)(text.len < max ? text.len : max);

@@ -4,7 +4,7 @@
 #include "server/cmd/call/call.h"
 #include "store/txn/txn.h"
 
-/* The row of a command that a file or a stream may contain. */
+/* Returns the row of a command that a file or a stream may contain. */
 static struct command_ref find_row(const struct commands *commands, int argc,
                                    const struct bytes *argv, bool with_messages)
 {

@@ -89,7 +89,7 @@ void unblock_ready(struct engine *engine)
 
 /* ---- timeouts and CLIENT UNBLOCK ------------------------------------------------------------- */
 
-/* The reply to a client that times out. */
+/* Replies to a client that times out, unless it receives its reply in another way. */
 static void reply_nothing(struct session *session)
 {
     if (blocked_answers_late(session)) return;

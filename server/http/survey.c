@@ -237,7 +237,7 @@ void survey_hour(const struct survey *survey, struct outlook_hour *hour)
     }
 }
 
-/* The key's value, or NULL. */
+/* Returns the key's value, or NULL. */
 static const struct object *look_up(const struct survey *survey, const struct surveyed_name *name,
                                     msec now)
 {

@@ -29,7 +29,7 @@ static int compare(const struct surveyed_name *name, unsigned db, struct bytes k
     return name->db < db ? -1 : name->db > db;
 }
 
-/* The position of the first name that is not before this one. */
+/* Returns the position of the first name that is not before this one. */
 static size_t index_of(const struct surveyed_names *names, unsigned db, struct bytes key)
 {
     size_t low = 0, high = names->count;

@@ -185,7 +185,7 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     wake(ctx);
 }
 
-/* The instant of the next work that has one. */
+/* Returns the instant of the next work that has one. */
 static struct due_at next_work(void)
 {
     return earlier(earlier(volatile_keys_next(&here.known), due_values_next()), next_of_policies());

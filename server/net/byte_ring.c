@@ -51,7 +51,7 @@ static int64_t *head_at(const struct byte_ring *ring, size_t at)
     return (int64_t *)(void *)(ring->data + (at & (ring->size - 1)));
 }
 
-/* The bytes from here to the end of the ring. */
+/* Returns the bytes from here to the end of the ring. */
 static size_t straight(const struct byte_ring *ring, size_t at)
 {
     return ring->size - (at & (ring->size - 1));

@@ -236,7 +236,7 @@ static void send_order(struct served *socket, const char *data, size_t len)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* How many bytes may be read now. */
+/* Returns how many bytes may be read now. */
 static size_t room_to_read(const struct served *socket)
 {
     if (socket->messages != 0) return 0; /* they come first */

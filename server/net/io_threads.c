@@ -191,7 +191,7 @@ bool io_socket_is_flushed(struct io_socket *socket)
     return socket->written == atomic_load(&socket->served.told.sent);
 }
 
-/* How many of `wanted` bytes one order may carry. */
+/* Returns how many of `wanted` bytes one order may carry. */
 static size_t room_for(struct io_socket *socket, size_t wanted)
 {
     uint64_t before = unsent(socket);

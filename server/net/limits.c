@@ -228,8 +228,8 @@ void limits_bound_output(struct limits *limits)
     limits->session->out.limit = (size_t)output_limit(limits)->hard;
 }
 
-/* The time at which the soft limit will have been exceeded for soft_seconds, rounded up to a
- * millisecond; NEVER while it is not exceeded. */
+/* Returns the time at which the soft limit will have been exceeded for soft_seconds, rounded up to
+ * a millisecond; NEVER while it is not exceeded. */
 static msec soft_end(struct limits *limits)
 {
     const struct conf_output_limit *limit = output_limit(limits);

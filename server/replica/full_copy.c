@@ -95,7 +95,7 @@ static bool write_marked(struct writing *writing, const struct copy_sink *sink)
            write_pipe(writing, copy->mark, FULL_COPY_MARK);
 }
 
-/* A reader that sees an error in place of "$" fails with it. */
+/* Writes an error in place of "$", with which the reader fails. */
 static bool write_refusal(struct writing *writing, const struct rdb_store_losses *losses)
 {
     static const char *const readers[] = {

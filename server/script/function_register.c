@@ -28,7 +28,7 @@ static struct bytes text_at(lua_State *lua, int index)
     return text;
 }
 
-/* The flags of the list at the top of the stack, up to its first nil. */
+/* Returns the flags of the list at the top of the stack, up to its first nil. */
 static unsigned read_flag_table(lua_State *lua)
 {
     unsigned flags = 0;

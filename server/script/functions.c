@@ -97,7 +97,7 @@ static void stop_late_library(void *ctx, lua_State *lua)
     lua_error(lua);
 }
 
-/* Redis' message for the error at the top of the stack, which is popped. */
+/* Pops the error at the top of the stack, and writes Redis' message for it. */
 static void describe_load_error(lua_State *lua, const char *doing, const char *code,
                                 char error[FUNCTION_ERROR_MAX])
 {

@@ -50,8 +50,8 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* The end of the long string or comment whose bracket is at `at`; 0 if there is no such bracket,
- * SIZE_MAX if it does not end. */
+/* Returns the end of the long string or comment whose bracket is at `at`; 0 if there is no such
+ * bracket, SIZE_MAX if it does not end. */
 static size_t long_end(const struct finder *finder, size_t at)
 {
     size_t level = 0;

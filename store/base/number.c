@@ -28,7 +28,7 @@ static const char digit_pairs[201] = "000102030405060708091011121314151617181920
                                      "50515253545556575859606162636465666768697071727374"
                                      "75767778798081828384858687888990919293949596979899";
 
-/* The number of decimal digits: the number of bits times log10(2), or one more. */
+/* Returns the number of decimal digits: the number of bits times log10(2), or one more. */
 static size_t count_digits(uint64_t value)
 {
     static const uint64_t powers[] = { UINT64_C(0),
@@ -56,9 +56,10 @@ static size_t count_digits(uint64_t value)
     return digits + (value >= powers[digits]);
 }
 
-/* The digits of a value below 10^8 as eight numbers from 0 to 9, the first one in the lowest byte.
- * Works on all at once: splits the value into two numbers of four digits, those into two of two,
- * and those into digits. A product and a shift divide by 100 and by 10, exactly in these ranges. */
+/* Returns the digits of a value below 10^8 as eight numbers from 0 to 9, the first one in the
+ * lowest byte. Works on all at once: splits the value into two numbers of four digits, those into
+ * two of two, and those into digits. A product and a shift divide by 100 and by 10, exactly in
+ * these ranges. */
 static inline uint64_t eight_digits(uint64_t value)
 {
     uint64_t fours = value / 10000 | (value % 10000) << 32;

@@ -9,7 +9,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* The character after a backslash in "..."; *at < end. */
+/* Takes the character after a backslash in "..."; *at < end. */
 static char take_escape(const char **at, const char *end)
 {
     const char *p = *at;
@@ -28,7 +28,7 @@ static char take_escape(const char **at, const char *end)
     }
 }
 
-/* From behind the opening quote to behind the closing one. */
+/* Takes a quoted text: moves *at from behind the opening quote to behind the closing one. */
 static bool take_quoted(const char **at, const char *end, char quote, char **to)
 {
     while (*at < end) {

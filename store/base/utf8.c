@@ -3,7 +3,7 @@
 
 enum { CONTINUES_MASK = 0xC0, CONTINUES = 0x80 };
 
-/* The length that the first byte announces, or 0 if no character begins with it. */
+/* Returns the length that the first byte announces, or 0 if no character begins with it. */
 static size_t length_of(unsigned char first)
 {
     if (first < 0x80) return 1;

@@ -223,7 +223,7 @@ bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* The days of the month that match, bit n for day n. */
+/* Returns the days of the month that match, bit n for day n. */
 static uint32_t matching_days(const struct cron *cron, struct civil first)
 {
     int length = days_in_month(first.year, first.month);

@@ -102,7 +102,7 @@ bool footer_parse(struct bytes text, struct footer *footer)
     return take_change(&text, &footer->begin) && take_change(&text, &footer->end) && text.len == 0;
 }
 
-/* The local time of the change, on the clock before it. */
+/* Returns the local time of the change, on the clock before it. */
 static int64_t change_at(const struct change *change, int64_t year)
 {
     int64_t day = civil_to_days((struct civil){ year, 1, 1 });

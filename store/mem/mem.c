@@ -70,7 +70,7 @@ static bool is_small(size_t size)
     return SMALL != 0 && size - 1 < small; /* false for 0 bytes, for which the pool has no class */
 }
 
-/* The pool's class, or 0 if the block does not come from the pool. */
+/* Returns the pool's class, or 0 if the block does not come from the pool. */
 static size_t class_for(size_t size)
 {
     if (is_small(size)) return pool_small_class(size);

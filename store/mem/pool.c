@@ -83,8 +83,8 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->blocks ? FULL : 1 + slab->used * (unsigned)BINS / slab->blocks;
 }
 
-/* The smallest number of used blocks with which a slab stays in this state. Slabs that are being
- * emptied are checked at every free. */
+/* Returns the smallest number of used blocks with which a slab stays in this state. Slabs that are
+ * being emptied are checked at every free. */
 static unsigned floor_of(unsigned state, unsigned blocks)
 {
     if (state == NOWHERE || state == CURRENT) return 0;

@@ -89,7 +89,7 @@ static void rule_free(struct policies *policies, struct rule *rule)
     free_block(policies, rule);
 }
 
-/* A node whose label is `above` followed by `label`. */
+/* Makes a node whose label is `above` followed by `label`. */
 static struct policy_node *node_new(struct policies *policies, struct bytes above,
                                     struct bytes label)
 {
@@ -204,7 +204,7 @@ static struct bytes without_first(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* The node of exactly this name, created if needed. */
+/* Returns the node of exactly this name, created if needed. */
 static struct policy_node *node_for(struct policies *policies, struct bytes name)
 {
     struct bytes none = { NULL, 0 };

@@ -152,7 +152,7 @@ static bool read_value(const struct policy_part *part, struct bytes word, int64_
     }
 }
 
-/* What a value of the part must be. */
+/* Writes what a value of the part must be. */
 static void describe_value(const struct policy_part *part, char *text, size_t size)
 {
     text[0] = '\0';

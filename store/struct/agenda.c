@@ -107,8 +107,8 @@ static inline size_t cells(const struct agenda *ag)
     return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-/* The number of cells by which an agenda with `all` cells grows: at most a quarter of them, at
- * most an eighth once a segment is full; rounded to sizes that allocators have. */
+/* Returns the number of cells by which an agenda with `all` cells grows: at most a quarter of them,
+ * at most an eighth once a segment is full; rounded to sizes that allocators have. */
 static uint32_t growth_step(size_t all)
 {
     if (all < FIRST_CAP) return FIRST_CAP;
@@ -220,7 +220,7 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
     put(ag, hole, moving);
 }
 
-/* The earliest child of slot i; `count` if i has no child. */
+/* Returns the earliest child of slot i; `count` if i has no child. */
 static uint32_t earliest_child(const struct agenda *ag, uint32_t i, number *earliest)
 {
     uint64_t child = first_child(i);
@@ -432,7 +432,8 @@ static void search_begin(const struct agenda *ag, struct agenda_search *search)
                                       .begun = true };
 }
 
-/* The slot that follows the subtree of slot i in a walk from parents to children; 0 at the end. */
+/* Returns the slot that follows the subtree of slot i in a walk from parents to children; 0 at the
+ * end. */
 static uint32_t slot_behind(const struct agenda *ag, uint32_t i)
 {
     while (i > 0 && (i % ARITY == 0 || i + 1 >= ag->count))

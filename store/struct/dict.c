@@ -210,7 +210,7 @@ static void *find_among_equal_tags(const struct dict *dict, const struct dict_bu
     return NULL;
 }
 
-/* The element with this key, or NULL. */
+/* Returns the element with this key, or NULL. */
 static inline void *bucket_find(const struct dict *dict, const struct dict_bucket *bucket,
                                 struct bytes key, uint64_t hash)
 {
@@ -220,7 +220,7 @@ static inline void *bucket_find(const struct dict *dict, const struct dict_bucke
     return find_among_equal_tags(dict, bucket, key, equal, tag);
 }
 
-/* The element's position; the bucket's count if it is absent. */
+/* Returns the element's position; the bucket's count if it is absent. */
 static unsigned position_of(const struct dict_bucket *bucket, const void *element)
 {
     unsigned position = 0, count = bucket_count(bucket);

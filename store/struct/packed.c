@@ -89,7 +89,7 @@ static size_t front_size(const struct packed *packed)
     return packed->has_front ? (unsigned char)packed->data[-1] : 0;
 }
 
-/* The allocation; NULL if empty. */
+/* Returns the allocation; NULL if empty. */
 static char *block_of(const struct packed *packed)
 {
     return packed->has_front ? packed->data - front_size(packed) : packed->data;
@@ -183,8 +183,8 @@ static inline bool is_alike(const char *record, const char *other)
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* The last eight bytes of a text, or all of a shorter one. Texts of equal length mostly differ
- * there. */
+/* Returns the last eight bytes of a text, or all of a shorter one. Texts of equal length mostly
+ * differ there. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;

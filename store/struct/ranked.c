@@ -33,9 +33,9 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* The number of keys of a leaf, or scores of an inner node, below `number` (or equal, if or_equal).
- * Compares every eighth, then the eight between two of them. No branch depends on a number, and no
- * load on another. */
+/* Returns the number of keys of a leaf, or scores of an inner node, below `number` (or equal, if
+ * or_equal). Compares every eighth, then the eight between two of them. No branch depends on a
+ * number, and no load on another. */
 __attribute__((always_inline)) static inline unsigned
 numbers_below(const struct ranked_node *node, bool is_leaf, double number, bool or_equal)
 {
@@ -85,7 +85,7 @@ static bool is_below(const struct ranked_member *m, const struct probe *probe)
     return order < 0 || (order == 0 && probe->or_equal);
 }
 
-/* The number of items of the node below the probe (or equal, if or_equal). */
+/* Returns the number of items of the node below the probe (or equal, if or_equal). */
 static unsigned items_below(const struct ranked_node *node, const struct probe *probe)
 {
     unsigned low = 0, high = node->count;
@@ -113,7 +113,7 @@ static unsigned items_below(const struct ranked_node *node, const struct probe *
     return low;
 }
 
-/* The branch of a member: the last one that does not begin after it. */
+/* Returns the branch of a member: the last one that does not begin after it. */
 static unsigned branch_for(const struct ranked_node *inner, const struct probe *probe)
 {
     unsigned below = items_below(inner, probe);
@@ -130,7 +130,7 @@ static inline struct ranked_node *enter(const struct ranked_node *inner, unsigne
     return child;
 }
 
-/* A member's index in its leaf. */
+/* Returns a member's index in its leaf. */
 static unsigned index_of(const struct ranked_node *leaf, const struct ranked_member *m,
                          double score)
 {
@@ -141,7 +141,7 @@ static unsigned index_of(const struct ranked_node *leaf, const struct ranked_mem
     return i;
 }
 
-/* The leaf where a probe belongs; *before is the number of members before that leaf. */
+/* Returns the leaf where a probe belongs; *before is the number of members before that leaf. */
 static const struct ranked_node *leaf_for_probe(const struct ranked *ranked,
                                                 const struct probe *probe, size_t *before)
 {
@@ -186,7 +186,7 @@ size_t ranked_below_member(const struct ranked *ranked, struct bytes member, boo
     return count_below(ranked, &probe);
 }
 
-/* The leaf of a rank below the count; *rank becomes the index in it. */
+/* Returns the leaf of a rank below the count; *rank becomes the index in it. */
 static const struct ranked_node *leaf_at(const struct ranked *ranked, size_t *rank)
 {
     const struct ranked_node *node = ranked->root;

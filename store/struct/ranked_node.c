@@ -111,7 +111,7 @@ struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_n
 
 /* --- neighbours --- */
 
-/* The number of members below items i to i + n - 1. */
+/* Returns the number of members below items i to i + n - 1. */
 static uint32_t members_below(const struct ranked_node *node, unsigned i, unsigned n)
 {
     if (node->height == 0) return n;

@@ -61,7 +61,7 @@ static inline void leaf_prefetch(const struct timeline_leaf *leaf)
         __builtin_prefetch(line, 1);
 }
 
-/* The first slot later than `at`. The searches are branchless: their branches would be
+/* Returns the first slot later than `at`. The searches are branchless: their branches would be
  * unpredictable. */
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {

@@ -177,7 +177,7 @@ static unsigned band_of(msec left)
     return band;
 }
 
-/* The span of the hour that contains the instant; OUTLOOK_SPANS if none does. */
+/* Returns the span of the hour that contains the instant; OUTLOOK_SPANS if none does. */
 static size_t span_of(const struct outlook *outlook, msec at)
 {
     msec after;
@@ -328,7 +328,7 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 
 /* --- results --- */
 
-/* The number of deadlines that were at most `left` ms away when the forecast began. */
+/* Returns the number of deadlines that were at most `left` ms away when the forecast began. */
 static uint64_t count_within(const struct outlook *outlook, enum outlook_kind kind, msec left)
 {
     uint64_t count = 0;

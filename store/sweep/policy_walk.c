@@ -31,7 +31,7 @@ static void spend_budget(struct slice *slice, size_t cost)
     slice->left -= cost < slice->left ? cost : slice->left;
 }
 
-/* The policy of the current pass that applies to the entry, or NULL. */
+/* Returns the policy of the current pass that applies to the entry, or NULL. */
 static const struct policy *policy_for(const struct store *store, const struct entry *entry)
 {
     const struct policy *policy = policies_of(&store->policies, entry_key(entry), NULL);

@@ -355,7 +355,7 @@ void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_even
         push_weak(trail, &record);
 }
 
-/* The next record about the same database that says the same, or 0. */
+/* Returns the next record about the same database that says the same, or 0. */
 static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
 {
     const struct trail_whole *whole = &trail->wholes[i];

@@ -22,7 +22,7 @@ uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry)
     return policy != NULL ? policy->max_deliveries : 0;
 }
 
-/* The entry at the policy's target, created if it is missing. */
+/* Returns the entry at the policy's target, created if it is missing. */
 static struct entry *find_target(struct txn *txn, const struct entry *entry, enum type created)
 {
     struct bytes key = limiting_policy(txn, entry)->dead_to;

@@ -279,8 +279,9 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
     txn_rede_remove(txn, entry, element, event);
 }
 
-/* The next instant of a schedule. If the system lacks the zone by now, UTC is used: otherwise the
- * work would be done again and again, or never again, until somebody installs tzdata. */
+/* Returns the next instant of a schedule. If the system lacks the zone by now, UTC is used:
+ * otherwise the work would be done again and again, or never again, until somebody installs tzdata.
+ */
 static msec next_of_schedule(struct txn *txn, struct bytes cron)
 {
     char fault[CALENDAR_FAULT_MAX];
@@ -294,7 +295,7 @@ static msec next_of_schedule(struct txn *txn, struct bytes cron)
     return schedule == NULL ? NEVER : calendar_next(schedule, txn->now);
 }
 
-/* The instant after now at which an element with these options is due again, or NEVER. */
+/* Returns the instant after now at which an element with these options is due again, or NEVER. */
 static msec due_again(struct txn *txn, const struct push_options *options)
 {
     bool recurs = options->every > 0 || options->cron.len > 0;

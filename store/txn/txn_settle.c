@@ -23,7 +23,7 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
 
 /* ---- members beyond MAXLEN ---- */
 
-/* The policy whose MAXLEN the entry exceeds, or NULL. */
+/* Returns the policy whose MAXLEN the entry exceeds, or NULL. */
 static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;

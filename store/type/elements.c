@@ -99,7 +99,8 @@ static unsigned slot_of(const struct elements *elements, const struct element *e
     ensure(false, "not among %u elements", elements->count);
 }
 
-/* The first slot later than `at`; from the end, because most deadlines are set in order. */
+/* Returns the first slot later than `at`. Searches from the end, because most deadlines are set in
+ * order. */
 static unsigned slot_after(const struct elements *elements, msec at)
 {
     unsigned i = elements->count;

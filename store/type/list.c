@@ -17,7 +17,7 @@ static uint32_t room_at(const struct list_node *node, enum list_end end)
     return end == LIST_HEAD ? node->begin : node->cap - node->end;
 }
 
-/* The node with room for `size` more bytes at that end, or NULL if a new node is needed. */
+/* Returns the node with room for `size` more bytes at that end, or NULL if a new node is needed. */
 static struct list_node *arrange_room(struct list *list, struct list_node *node, enum list_end end,
                                       uint32_t size)
 {
@@ -192,8 +192,8 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The node of the element at *index, found from the nearer end; *index becomes the element's number
- * in the node. */
+/* Returns the node of the element at *index, found from the nearer end; *index becomes the
+ * element's number in the node. */
 static const struct list_node *find_node(const struct list *list, size_t *index)
 {
     const struct list_node *node;

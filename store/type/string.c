@@ -54,7 +54,7 @@ static bool block_fits(const struct blob *blob, size_t len)
 
 /* ---- soft deadlines -------------------------------------------------------------------------- */
 
-/* The object that stores the text. */
+/* Returns the object that stores the text. */
 static struct object *text_object(struct object *object)
 {
     return object->is_soft ? &object->soft->text : object;

@@ -39,8 +39,8 @@ static const unsigned char digits[UINT8_MAX + 1] = {
     ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
-/* The number of digits for these letters. digits[c] - 1u is below it only if c is such a digit:
- * for any other character digits[c] is 0 or larger than the number. */
+/* Returns the number of digits for these letters. digits[c] - 1u is below it only if c is such a
+ * digit: for any other character digits[c] is 0 or larger than the number. */
 static unsigned limit_of(enum zset_letters letters)
 {
     return letters == ZSET_DECIMAL ? 10 : 16;

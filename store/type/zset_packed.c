@@ -25,7 +25,8 @@ static bool is_whole(double score)
     return is_small && (double)(int64_t)score == score && !(score == 0 && signbit(score));
 }
 
-/* The bytes that hold the bits of the number and its sign; more than 7 if it is too large. */
+/* Returns the bytes that hold the bits of the number and its sign; more than 7 if it is too large.
+ */
 static uint32_t bytes_of_whole(int64_t whole)
 {
     uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);
@@ -101,7 +102,8 @@ static inline bool is_below(const struct packed_record *record, int64_t base,
     return bytes_compare(record->member, probe->member) < 0;
 }
 
-/* The number of records below the probe, and the offset of the first that is not. */
+/* Returns the number of records below the probe; *offset becomes that of the first other one, or
+ * the end. */
 static inline unsigned records_below(const struct packed *packed, const struct probe *probe,
                                      uint32_t *offset)
 {
@@ -216,8 +218,8 @@ static void add_front(struct packed *packed)
         packed_drop(&made);
 }
 
-/* The stored form of a member with this deadline. Changes a front that does not suit it. Returns
- * false if the result does not fit. */
+/* Finds the stored form of a member with this deadline. Changes a front that does not suit the
+ * member; returns false if the records do not fit then. */
 static bool suit_member(struct packed *packed, struct bytes member, msec at,
                         char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {

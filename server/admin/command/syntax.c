@@ -73,7 +73,7 @@ static bool take_repetition(struct parse *parse, int first)
     return true;
 }
 
-/* The first of the trailing nodes of a chain that the repetition at `at` names. */
+/* Returns the first of the trailing nodes of a chain that the repetition at `at` names. */
 static int first_repeated(const struct parse *parse, int first)
 {
     int words = -1, length = 0, node = first; /* -1: the dots are not a word */

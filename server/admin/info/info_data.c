@@ -64,7 +64,7 @@ void info_expiry(struct report *report)
     REPORT_ROWS(report, more);
 }
 
-/* The mean of a random sample; Redis' value is an estimate, too. */
+/* Returns the mean of a random sample; Redis' value is an estimate, too. */
 static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
 {
     enum { DRAWN = 16 };

@@ -33,7 +33,7 @@ static void write_use(struct report *report, const struct memory_figures *figure
     REPORT_ROWS(report, rows);
 }
 
-/* By how many bytes one figure exceeds another; negative if it is smaller. */
+/* Returns by how many bytes one figure exceeds another; negative if it is smaller. */
 static int64_t excess(size_t value, size_t above)
 {
     return (int64_t)value - (int64_t)above;

@@ -38,7 +38,7 @@ bool command_has_keys(const struct command *row)
 
 /* ---- positions ------------------------------------------------------------------------------ */
 
-/* The position at which the spec starts, or 0 if its keyword is missing. */
+/* Returns the position at which the spec starts, or 0 if its keyword is missing. */
 static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
 {
     if (spec->keyword == NULL) return spec->first;

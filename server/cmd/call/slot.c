@@ -18,7 +18,7 @@ static uint16_t crc_step(uint16_t crc, unsigned nibble)
     return (uint16_t)((crc << 4) ^ table[(crc >> 12) ^ nibble]);
 }
 
-/* The tag in braces, which determines the slot; empty if there is none. */
+/* Returns the tag in braces, which determines the slot; empty if there is none. */
 static struct bytes tag_of(struct bytes key)
 {
     const char *open = key.len > 0 ? memchr(key.data, '{', key.len) : NULL;

@@ -39,7 +39,8 @@ static bool find_key(struct call *call, int first, enum naming naming, struct en
     return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
 }
 
-/* The element of the id at argument i if its claim has the token after it, otherwise NULL. */
+/* Returns the element of the id at argument i if its claim has the token after it, otherwise NULL.
+ */
 static struct element *find_named(const struct call *call, const struct entry *entry, int i,
                                   enum naming naming, struct stage *stage)
 {
@@ -72,8 +73,8 @@ static void acknowledge(struct call *call, enum naming naming)
     if (naming == BY_TOKEN) resp_integer(call->out, removed);
 }
 
-/* The deadline that puts an element before all that are due. It is close to that of the first of
- * them, so that the lateness of the delivery stays true to how long they have waited. */
+/* Returns a deadline that puts an element before all that are due. The deadline is close to that of
+ * the first of them, so that the lateness of the delivery still shows how long they have waited. */
 static msec before_due(const struct entry *entry, msec now)
 {
     msec first = dehydrator_next(entry->object.dehydrator);

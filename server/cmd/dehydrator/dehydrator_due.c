@@ -55,7 +55,7 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 
 /* ---- when and how many ----------------------------------------------------------------------- */
 
-/* How many due elements may be delivered now, at most `limit`. */
+/* Returns how many due elements may be delivered now, at most `limit`. */
 static size_t count_deliverable(const struct call *call, const struct entry *entry, int64_t limit)
 {
     return delivery_count(call->txn->store, entry, call->txn->now, limit, false);

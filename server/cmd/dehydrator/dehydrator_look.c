@@ -137,7 +137,7 @@ static bool arg_bound(struct call *call, int i, msec *at)
     return failf(call, ERR_BAD_MSEC, "min or max");
 }
 
-/* The number of elements that are due from min to max. */
+/* Returns the number of elements that are due from min to max. */
 static size_t count_from_to(const struct entry *entry, msec min, msec max)
 {
     if (entry == NULL || min > max) return 0;

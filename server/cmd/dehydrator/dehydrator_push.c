@@ -146,8 +146,8 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
     return PUSHED;
 }
 
-/* The instant at which the undelivered burst of pushes with POSTPONE began: that of the id's
- * successor, or else `first`. */
+/* Returns the instant at which the undelivered burst of pushes with POSTPONE began: that of the
+ * id's successor, or else `first`. */
 static msec first_push(const struct push *push, struct bytes id, msec first)
 {
     struct successor successor;

@@ -57,7 +57,7 @@ static bool has_entries(struct call *call, const struct reading *reading,
     return has_after(entries, group_position(stream->group).last);
 }
 
-/* The number of entries after this ID, at most `limit`, that the budget allows. */
+/* Takes entries after this ID, at most `limit`, from the budget. Returns how many it allows. */
 static size_t take_after(struct reading *reading, const struct stream *stream,
                          struct stream_id after, size_t limit)
 {

@@ -99,7 +99,7 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The number of arguments of an option, including its word, or 0 for another word. */
+/* Returns the number of arguments of an option, including its word, or 0 for another word. */
 static int option_length(struct bytes word)
 {
     static const struct {

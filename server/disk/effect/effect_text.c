@@ -135,7 +135,8 @@ static bool fits_database(const struct effect_writer *writer, const struct effec
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Length of an element's texts. In a form without a head, the element includes the key. */
+/* Returns the length of an element's texts. In a form without a head, the element includes the key.
+ */
 static size_t element_len(const struct effect_form *form, const struct effect *effect)
 {
     return (form->head.count > 0 ? 0 : effect->key.len) + effect->a.len + effect->b.len;

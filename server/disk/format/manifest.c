@@ -482,7 +482,7 @@ static int remove_leftovers(const struct manifest *manifest)
     return error;
 }
 
-/* When the base was made, or -1 if unknown. */
+/* Returns when the base was made, or -1 if unknown. */
 static msec made_at(const struct manifest *manifest, const struct manifest_file *file)
 {
     char path[DISK_PATH_MAX];

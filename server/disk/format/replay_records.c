@@ -351,8 +351,8 @@ static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX bytes; 0
- * if reading has stopped. */
+/* Returns the length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX
+ * bytes; 0 if reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
     for (size_t searched = 0;;) {

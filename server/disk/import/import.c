@@ -67,7 +67,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* The error for the first key of a type that is not skipped; it names all such types so far. */
+/* Fails with the first key of a type that is not skipped. The error names all such types so far. */
 static bool refuse(struct import *import)
 {
     char words[IMPORT_WHY / 2] = "";

@@ -190,7 +190,7 @@ bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, b
     return false;
 }
 
-/* The channel rules of all selectors, each once. */
+/* Returns the channel rules of all selectors, each once. */
 static struct acl_items channels_of(const struct acl_user *user)
 {
     struct acl_items all = { 0 };

@@ -49,7 +49,7 @@ static void drop_selectors(struct acl_user *user, size_t left)
     user->has_full_selector = false;
 }
 
-/* The capacity for this many: a power of two. */
+/* Returns the capacity for this many: a power of two. */
 static size_t cap_for(size_t count)
 {
     size_t cap = 1;
@@ -141,7 +141,8 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* The next word of the text; words are separated by spaces. Its len is 0 when no word is left. */
+/* Returns the next word of the text; words are separated by spaces. Its len is 0 when no word is
+ * left. */
 static struct bytes next_word(struct bytes *text)
 {
     while (text->len > 0 && text->data[0] == ' ')

@@ -93,7 +93,8 @@ struct span {
     int64_t ran_usec, blocked_usec;
 };
 
-/* The arguments without secrets: call->argv, or a copy. Free with free_visible_arguments. */
+/* Returns the arguments without secrets: call->argv, or a copy. Free with free_visible_arguments.
+ */
 static const struct bytes *visible_arguments(const struct call *call)
 {
     if (call->secrets == 0) return call->argv;

@@ -60,7 +60,8 @@ static struct key_queue *queue_of_turn(struct deadline *turn)
     return (struct key_queue *)(void *)((char *)turn - offsetof(struct key_queue, turn));
 }
 
-/* The first of `turns`, or NULL. Clients that have left may have moved it to a later turn. */
+/* Returns the first of `turns`, or NULL. Clients that have left may have moved it to a later turn.
+ */
 static struct key_queue *first_of_turns(struct blocked *blocked)
 {
     struct deadline *turn;
@@ -96,7 +97,7 @@ static void make_ready(struct blocked *blocked, struct key_queue *queue, bool fo
     blocked_join_ready(blocked, queue, 0);
 }
 
-/* The database's table of keys that clients wait for, or NULL if it is empty. */
+/* Returns the database's table of keys that clients wait for, or NULL if it is empty. */
 static const struct dict *queue_in(const struct blocked *blocked, int64_t db)
 {
     if (db < 0 || (size_t)db >= blocked->table_count) return NULL;

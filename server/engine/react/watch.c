@@ -151,7 +151,7 @@ static void touch_watchers(const struct watched *watched)
     watcher->session->watch_touched = true;
 }
 
-/* The database's table of watched keys, or NULL if it is empty. */
+/* Returns the database's table of watched keys, or NULL if it is empty. */
 static const struct dict *watched_in(const struct watch *watch, int64_t db)
 {
     if (db < 0 || (size_t)db >= watch->table_count) return NULL;

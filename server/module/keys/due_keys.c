@@ -31,7 +31,7 @@ static struct due_database *database_at(struct due_keys *keys, unsigned db)
     return &keys->all[db];
 }
 
-/* The size of the length before a long name. */
+/* Returns the size of the length before a long name. */
 static size_t len_bytes(uint32_t len)
 {
     return len < DUE_LEN_LONG ? 0 : sizeof(len);
@@ -156,7 +156,7 @@ struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct
     return (struct due_at){ agenda_at(&keys->all[db].agenda, &key->deadline) };
 }
 
-/* The database with the earliest instant. */
+/* Returns the database with the earliest instant; *due becomes the instant. */
 static unsigned earliest(const struct due_keys *keys, struct due_at *due)
 {
     unsigned found = 0;

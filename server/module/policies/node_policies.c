@@ -230,7 +230,8 @@ static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **err
     return API_OK;
 }
 
-/* The row of POLICY without the subcommand STATS: the host does not tell when a key is read. */
+/* Returns the row of POLICY without the subcommand STATS: the host does not tell when a key is
+ * read. */
 static struct command own_row(void)
 {
     enum { MOST = 16 };

@@ -27,7 +27,7 @@ void read_ahead_init(void)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* The policy that logs the key's value, or NULL. */
+/* Returns the policy that logs the key's value, or NULL. */
 static const struct policy *policy_of(struct bytes name)
 {
     if (node_policies()->with[POLICY_EXPIRED] == 0) return NULL;

@@ -63,7 +63,8 @@ bool held_value_reclaim(size_t work)
     return held_value_released();
 }
 
-/* The effort of freeing, which only puts the value on the list: the host needs no thread for it. */
+/* Returns the effort of freeing, which only puts the value on the list: the host needs no thread
+ * for it. */
 static size_t effort(RedisModuleString *key, const void *value)
 {
     (void)key;

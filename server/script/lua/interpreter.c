@@ -104,7 +104,7 @@ static const char *stack_address(void)
     return __builtin_frame_address(0);
 }
 
-/* Bytes of C's stack used since the script began. */
+/* Returns how many bytes of C's stack have been used since the script began. */
 static ptrdiff_t stack_used(const struct interpreter *interpreter)
 {
     return interpreter->stack_base != NULL ? interpreter->stack_base - stack_address() : 0;

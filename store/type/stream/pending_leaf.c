@@ -50,7 +50,7 @@ void pending_summary_add(struct pending_summary *summary, const struct pending_r
     summary->consumers |= pending_bit(record->consumer);
 }
 
-/* The consumer and the instant of the i-th record: less work than pending_leaf_get. */
+/* Return the consumer and the instant of the i-th record, with less work than pending_leaf_get. */
 static inline uint32_t consumer_at(const struct pending_leaf *leaf, unsigned i)
 {
     if (leaf->form == FORM_NARROW)
@@ -198,7 +198,7 @@ static void choose_form(struct pending_leaf *leaf, const struct pending_record *
 
 /* ---- memory ---- */
 
-/* The size of a leaf with room for `count` records and a few more. */
+/* Returns the size of a leaf with room for `count` records and a few more. */
 static unsigned cap_for(unsigned count)
 {
     if (count <= 2) return 2;
@@ -207,7 +207,7 @@ static unsigned cap_for(unsigned count)
     return cap < PENDING_LEAF_MAX ? cap : PENDING_LEAF_MAX;
 }
 
-/* A leaf without records, of the form and with the bases of `like`. */
+/* Makes a leaf without records, of the form and with the bases of `like`. */
 static struct pending_leaf *leaf_alloc(const struct pending_leaf *like, unsigned cap, size_t *bytes)
 {
     struct pending_leaf *leaf = mem_alloc(sizeof(*leaf) + (size_t)cap * form_sizes[like->form]);

@@ -94,7 +94,7 @@ static void block_remove(struct stream *stream, struct stream_block *block)
     mem_free(block);
 }
 
-/* The last block that may contain entries not after `id`, or the first block; NULL without
+/* Returns the last block that may contain entries not after `id`, or the first block; NULL without
  * entries. */
 static struct stream_block *find_block(const struct stream *stream, struct stream_id id)
 {
@@ -153,7 +153,7 @@ static struct stream_block *make_room(struct stream *stream, struct stream_block
     return block_resize(stream, block, cap - sizeof(*block));
 }
 
-/* A new last block for an entry of `size` bytes. */
+/* Makes a new last block, for an entry of `size` bytes. */
 static struct stream_block *add_last(struct stream *stream, size_t size)
 {
     struct stream_block *last = stream->last;

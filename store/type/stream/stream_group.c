@@ -11,7 +11,7 @@
 
 /* ---- names ---- */
 
-/* A block of `head` zero bytes and a member with the name. */
+/* Allocates a block of `head` zero bytes and a member with the name. */
 static void *named_new(size_t head, struct bytes name)
 {
     ensure(name.len <= RANKED_LEN_MAX, "a name of %zu bytes", name.len);
@@ -27,7 +27,7 @@ static struct ranked_member *name_find(const struct ranked *names, struct bytes 
     return member != NULL && bytes_equal(ranked_bytes(member), name) ? member : NULL;
 }
 
-/* The member after this one; for NULL, the first. */
+/* Returns the member after this one; for NULL, the first. */
 static struct ranked_member *name_next(const struct ranked *names,
                                        const struct ranked_member *member)
 {

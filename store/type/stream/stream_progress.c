@@ -21,7 +21,7 @@ static bool has_holes(const struct stream *stream, const struct stream_marks *ma
     return !stream_id_before(marks->max_deleted, from);
 }
 
-/* The number of entries ever added up to the entry `id`, or GROUP_READ_UNKNOWN. */
+/* Returns the number of entries ever added up to the entry `id`, or GROUP_READ_UNKNOWN. */
 static int64_t count_up_to(const struct stream *stream, const struct stream_marks *marks,
                            struct stream_id id)
 {
