@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -B
 """A seed gives the same trace in another process on a busy core; a world ends programs that it can't repeat or that spin."""
 import contextlib
+import errno
 import os
 import pathlib
 import subprocess
@@ -120,6 +121,20 @@ CHILDREN_END = 400001390  # its trace changed whenever the driver took an ended 
 def thread_outside_the_world_is_refused():
     complaint = complaint_about(STRANGER, 1)
     assert "1 threads run outside the world" in complaint, complaint
+
+
+@test
+def program_that_cannot_be_executed_is_an_error():
+    with tempfile.NamedTemporaryFile() as file, World(1) as world:
+        world.program = file.name
+        node = world.node(1)
+        try:
+            node.start()
+        except OSError as error:
+            equal(error.errno, errno.ENOEXEC)
+        else:
+            raise AssertionError("it was started")
+        assert not node.is_up
 
 
 PRINTS_ITS_ADDRESS = """

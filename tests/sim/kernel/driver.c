@@ -94,7 +94,12 @@ int sim_start(int number, const char *library, const char *log, char *const comm
     node->process = process;
     node->off = false;
     pid_t pid = starter_start(library, command, arguments, log, process, memory);
-    if (pid < 0) return errno;
+    if (pid < 0) {
+        int error = errno;
+        kernel_process_end(process, 0);
+        kernel->processes[process].state = PROCESS_FREE;
+        return error;
+    }
     kernel->processes[process].real_pid = pid;
     kernel_note("start", number, kernel->processes[process].pid, 0);
     return 0;
