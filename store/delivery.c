@@ -1,7 +1,8 @@
 /* delivery: see delivery.h. */
 #include "store/delivery.h"
 
-/* What a RATE allows now, and the microsecond of the next delivery. Without a RATE, any number. */
+/* Returns how many deliveries a RATE allows now, any number without a RATE; *next becomes the
+ * microsecond of the next one. */
 static uint64_t rate_allows(const struct store *store, const struct entry *entry, msec now,
                             int64_t *next)
 {

@@ -23,7 +23,8 @@ static_assert(sizeof(struct entry) == 20, "struct entry has padding");
 
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
-/* Only for types that may have deadlines inside. */
+/* Call only for entries of types that may have deadlines inside: others have no room for one here.
+ */
 static char *own_deadline_address(const struct entry *entry)
 {
     struct bytes key = entry_key(entry);

@@ -189,7 +189,7 @@ static bool count_expired_one(void *ctx, struct deadline *d, msec at)
     return true;
 }
 
-/* Expired keys in the agenda `kind`. */
+/* Counts the expired keys in the agenda `kind`. */
 static size_t count_expired(const struct keyspace *ks, unsigned kind, msec now)
 {
     if (!is_to_hide(kind) && now >= ks->hidden_until) return agenda_count(&ks->agendas[kind]);

@@ -21,7 +21,8 @@ static bool score_of(const struct rdb_item *item, double *score)
     return item->is_integer || number_parse_double(item->text.data, item->text.len, score);
 }
 
-/* A field's deadline; 0 in the file means none. */
+/* Sets *at to a field's deadline; 0 in the file means none. Returns false if the file is damaged.
+ */
 static bool field_deadline(const struct rdb_item *item, int64_t *at)
 {
     *at = item->integer == 0 ? RDB_NEVER : item->integer;

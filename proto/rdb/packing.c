@@ -46,7 +46,8 @@ static size_t packing_left(const struct rdb_walk *walk)
     return (size_t)(walk->end - walk->at);
 }
 
-/* The header of listpacks and ziplists: total bytes (4), and the number of items at `count_at`. */
+/* Reads the header of a listpack or ziplist: total bytes (4), and the number of items at
+ * `count_at`. */
 static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 {
     size_t size = packing_left(walk);

@@ -106,8 +106,8 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
 }
 
-/* The common case: a short length in a complete line. Returns the size of the header including its
- * type byte, or 0 if it is something else or incomplete. */
+/* Reads the common header: a short length in a complete line. Returns the size of the header
+ * including its type byte, or 0 if it is another or incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
@@ -262,7 +262,7 @@ static enum resp_status read_args(struct resp_reader *reader, const char *input,
     return finish(reader, reader->parsed);
 }
 
-/* The first line of a multibulk request. */
+/* Reads the first line of a multibulk request. */
 static enum resp_status begin_multibulk(struct resp_reader *reader, const char *input, size_t len,
                                         const struct resp_limits *limits)
 {

@@ -148,7 +148,7 @@ static void add_event(struct answer *answer, const struct trail_event *event)
     answer->events[i] = *event;
 }
 
-/* A member ends with its key too. */
+/* Adds the ends of a member's key, with which the member ends, too. */
 static void add_ends_of_key(struct answer *answer, const struct trail *trail, uint64_t hash,
                             unsigned db)
 {

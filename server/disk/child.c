@@ -75,7 +75,7 @@ void child_await(struct child *child)
         continue;
 }
 
-/* Bytes of memory that the child no longer shares with the parent. */
+/* Returns the bytes of memory that the child no longer shares with the parent. */
 static uint64_t own_bytes(void)
 {
     unsigned long kilobytes = 0, sum = 0;

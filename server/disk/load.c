@@ -506,7 +506,7 @@ static void warn_of_journal(struct load *load)
                  load->w->conf->dir, load->manifest->dir);
 }
 
-/* Without a journal: loads the snapshot, or imports. */
+/* Call if there is no journal: loads the snapshot, or imports. */
 static bool load_without_journal(struct load *load)
 {
     const struct conf *conf = load->w->conf;

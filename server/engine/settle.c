@@ -133,7 +133,7 @@ void settle_free(struct settle *settle)
 
 /* ---- finding keys that settle slowly --------------------------------------------------------- */
 
-/* A quick check: for most calls nothing is due. */
+/* Checks quickly whether there may be work: for most calls nothing is due. */
 static bool may_need_work(const struct engine *engine, unsigned db)
 {
     const struct store *store = engine->store;

@@ -190,7 +190,7 @@ static bool reclaim_slice(void *ctx, size_t amount)
     return true;
 }
 
-/* Expired keys come first. */
+/* Applies policies to keys. Removing expired keys comes first. */
 static bool policy_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;

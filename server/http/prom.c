@@ -68,7 +68,8 @@ size_t prom_print_real(char *to, double value)
     return to[len - 1] == '.' ? len - 1 : len;
 }
 
-/* The family's name, `suffix`, and the labels, followed by le="bound" unless `bound` is NULL. */
+/* Writes the family's name, `suffix`, and the labels, followed by le="bound" unless `bound` is
+ * NULL. */
 static void begin_sample(struct prom *prom, const char *suffix, const struct prom_labels *labels,
                          const char *bound)
 {

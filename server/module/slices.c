@@ -133,7 +133,7 @@ static struct due_at earlier(struct due_at a, struct due_at b)
     return due_at_before(b, a) ? b : a;
 }
 
-/* When policies have work next. */
+/* Returns when policies have work next. */
 static struct due_at next_of_policies(void)
 {
     return earlier(key_policies_next(), read_ahead_next());
@@ -267,7 +267,7 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     scan_keys_begin(&here.scan);
 }
 
-/* Only with policies, because every write causes such an event. */
+/* Subscribe this only while there are policies, because every write causes such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
     (void)class;

@@ -181,7 +181,7 @@ static void want(struct client *client, bool room)
     transport_want(&client->transport, may_read(client), room, limits_is_anon(&client->limits));
 }
 
-/* Not logged if `why` is empty. */
+/* Ends a client whose connection is lost, and logs why unless that is empty. */
 static void end_lost(struct client *client, struct bytes why)
 {
     if (why.len > 0)

@@ -35,7 +35,7 @@ struct io_thread {
 
 /* ---- what epoll watches ---------------------------------------------------------------------- */
 
-/* False with errno: see loop_io_try. */
+/* Returns false with errno: see loop_io_try. */
 static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;

@@ -685,7 +685,7 @@ int64_t requests_active_usec(const struct requests *requests)
     return requests->active_usec;
 }
 
-/* Bytes in the turn's buffer whose requests have not finished. */
+/* Returns the bytes in the turn's buffer whose requests have not finished. */
 static size_t bytes_being_run(const struct requests *requests)
 {
     const struct arrival *arrival = &requests->arrival;

@@ -73,7 +73,7 @@ static void open_table(struct lua_reply *reply, const struct resp_node *node)
         (struct open_table){ .kind = (int)node->type, .left = node->number, .index = 1 };
 }
 
-/* The innermost table is complete. */
+/* Call when the innermost table is complete. */
 static void close_table(struct lua_reply *reply)
 {
     const struct open_table *table = &reply->open[--reply->depth];

@@ -32,7 +32,7 @@ static bool take_number(struct bytes *text, int min, int max, int *value)
     return digits > 0 && *value >= min && *value <= max;
 }
 
-/* [+-]hh[:mm[:ss]] in seconds. */
+/* Parses [+-]hh[:mm[:ss]] into seconds. */
 static bool take_time(struct bytes *text, int most_hours, int64_t *seconds)
 {
     int hours, minutes = 0, rest = 0;

@@ -124,7 +124,7 @@ static void slab_put(struct slab *slab, unsigned state)
     if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
-/* The slab has become empty. */
+/* Call when the slab has become empty. */
 static void slab_dissolve(struct slab *slab)
 {
     slab_put(slab, NOWHERE);

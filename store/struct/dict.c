@@ -537,7 +537,8 @@ static const struct dict_bucket *bucket_ahead(const struct dict_iter *iter, size
     return bucket < iter->dict->buckets ? bucket_at(iter->dict, bucket) : NULL;
 }
 
-/* Without this an iteration over a large table waits for memory twice for each element. */
+/* Prefetches: without this an iteration over a large table waits for memory twice for each
+ * element. */
 static void hint_ahead(const struct dict_iter *iter)
 {
     const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);

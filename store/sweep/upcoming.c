@@ -95,7 +95,7 @@ static void add_row(struct upcoming *upcoming, struct row row, struct bytes key)
     upcoming->rows[i] = row;
 }
 
-/* `inside` is when something inside is due next, after now. */
+/* Adds a row for the key; `inside` is when something inside the key is due next, after now. */
 static void add_key(struct upcoming *upcoming, const struct entry *entry, struct due_at inside)
 {
     msec expires_at = entry_expires_at(upcoming->scan.ks, entry);

@@ -266,7 +266,7 @@ static bool is_about(const struct trail_whole *whole, unsigned db)
     return whole->db == db || whole->db == TRAIL_ALL_DATABASES;
 }
 
-/* What deadline does the name have after this record, if there is no later one? */
+/* Returns the deadline that the name has after this record, if there is no later one. */
 static msec deadline_after(const struct trail *trail, const struct trail_record *last, unsigned db)
 {
     msec at = unpack_instant(last->when), deadline = unpack_instant(last->until);

@@ -19,7 +19,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
 }
 
-/* Not recorded in the journal: replay drops empty collections too. */
+/* Records nothing in the journal, because a replay drops empty collections, too. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired)
 {
     txn_note_key_end(txn, entry, TRAIL_EMPTIED, expired);

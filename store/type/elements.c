@@ -70,7 +70,7 @@ static inline bool slot_is_claimed(const struct element_slot *slot)
     return (slot->word & CLAIMED) != 0;
 }
 
-/* From the end of the id, where ids that are counted up differ. */
+/* Returns a tag from the end of the id, where ids that are counted up differ. */
 static uint64_t tag_of(struct bytes id)
 {
     uint64_t word = 0;

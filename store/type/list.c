@@ -128,7 +128,7 @@ static uint32_t remove_forward(struct list_node *node, uint64_t limit, struct by
     return gone;
 }
 
-/* The same from the tail. */
+/* As remove_forward, from the tail. */
 static uint32_t remove_backward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->end, from = node->end;

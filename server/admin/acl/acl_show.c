@@ -26,7 +26,7 @@ static void reply_and_drop(struct call *call, struct outbuf *text)
 
 /* ---- users ---------------------------------------------------------------------------------- */
 
-/* The three fields of a selector. */
+/* Replies with the three fields of a selector. */
 static void reply_selector(struct call *call, const struct acl_selector *selector)
 {
     struct outbuf text;

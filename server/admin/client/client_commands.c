@@ -68,7 +68,7 @@ static void cmd_client_no_touch(struct call *call)
     reply_ok(call);
 }
 
-/* Unknown words are those of later versions. */
+/* Accepts unknown words, which may be those of later versions. */
 static void cmd_client_capa(struct call *call)
 {
     for (int i = 2; i < call->argc; i++)

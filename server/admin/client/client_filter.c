@@ -148,7 +148,7 @@ static bool parse_seconds(struct call *call, int i, const char *name, int64_t *s
     return failf(call, ERR_CLIENT_SECONDS, name);
 }
 
-/* One or more ids, up to an argument that is no number. */
+/* Parses one or more ids, up to an argument that is no number. */
 static bool parse_ids(struct call *call, int *i, struct client_wish *wish)
 {
     int64_t id;

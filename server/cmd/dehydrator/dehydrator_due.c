@@ -61,7 +61,7 @@ static size_t count_deliverable(const struct call *call, const struct entry *ent
     return delivery_count(call->txn->store, entry, call->txn->now, limit, false);
 }
 
-/* The same, but no more than may be claimed. */
+/* As count_deliverable, but counts no more than may be claimed. */
 static size_t count_claimable(const struct call *call, const struct entry *entry, int64_t limit)
 {
     return delivery_count(call->txn->store, entry, call->txn->now, limit, true);

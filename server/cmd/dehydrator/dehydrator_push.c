@@ -102,7 +102,8 @@ bool is_present(const struct call *call, const struct entry *entry, struct bytes
     return find_element(entry, id) != NULL || is_remembered(call, entry, id);
 }
 
-/* The deadline and options of a push whose first push was at the instant `first` (0 if unknown). */
+/* Computes the deadline and options of a push. The first push of its burst was at the instant
+ * `first` (0 if unknown). */
 static msec schedule(const struct call *call, const struct push *push, msec first,
                      struct push_options *with)
 {

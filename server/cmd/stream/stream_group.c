@@ -44,7 +44,7 @@ static bool find_target(struct call *call, struct group_target *target)
     return true;
 }
 
-/* The same, but the group must exist too. */
+/* As find_target, but the group must exist, too. */
 static bool need_target(struct call *call, struct group_target *target)
 {
     if (!find_target(call, target)) return false;

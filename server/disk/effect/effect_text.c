@@ -14,7 +14,7 @@ enum {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* A pen for at most `len` bytes: reserves them, or appends if they are too many. */
+/* Returns a pen for at most `len` bytes, which reserves them, or appends if they are too many. */
 static struct pen pen_for(struct outbuf *out, size_t len)
 {
     return (struct pen){ .to = len <= RESERVE_MAX ? outbuf_reserve(out, len) : NULL, .out = out };
@@ -67,7 +67,7 @@ static inline char *print_words(char *to, const struct words *words, const struc
     return to;
 }
 
-/* The same for a command that fits at `to`. Most effects take this way. */
+/* Writes a command that fits at `to`, as put_command would. Most effects take this way. */
 static inline char *print_command(char *to, const struct effect_form *form,
                                   const struct effect *effect, size_t argc,
                                   struct effect_layout *layout)
@@ -214,7 +214,7 @@ static bool begin_alone(struct effect_writer *writer, const struct effect_form *
     return true;
 }
 
-/* The same for a large effect, which waits for others in `text`. */
+/* Begins a run of effects that are too large for that: this one waits for others in `text`. */
 static bool begin_gathered(struct effect_writer *writer, const struct effect_form *form,
                            const struct effect *effect)
 {

@@ -375,14 +375,14 @@ static void resize(struct ahead *ahead)
     pthread_cond_signal(&ahead->changed);
 }
 
-/* False: it is `until`. */
+/* Returns false if `until` has come before a change. */
 static bool await_change(struct ahead *ahead, const struct timespec *until)
 {
     if (until == NULL) return pthread_cond_wait(&ahead->changed, &ahead->lock) == 0;
     return pthread_cond_clockwait(&ahead->changed, &ahead->lock, CLOCK_MONOTONIC, until) == 0;
 }
 
-/* Without `until`, waits for as long as it takes. */
+/* Waits until `until`, or without a limit if that is NULL. */
 static enum ahead_got take_part(struct ahead *ahead, const struct timespec *until,
                                 const struct ahead_part **part)
 {

@@ -476,7 +476,7 @@ static bool apply_record(struct reading *in, struct bytes record, size_t *applie
     return good;
 }
 
-/* False: reading has stopped. */
+/* Replays one record. Returns false if reading has stopped. */
 static bool replay_record(struct reading *in)
 {
     size_t len, applied;

@@ -168,7 +168,7 @@ static bool take_function(void *ctx, struct bytes code)
     return good;
 }
 
-/* Between keys only. */
+/* Call only between keys. */
 static bool pass_over(struct reading *in, const char *kind, const char *which, struct bytes key)
 {
     bool skipped = import_pass_over(in->import, kind, which, key, offset_read(in));

@@ -42,7 +42,7 @@ void acl_log_reset(struct acl_log *log)
         drop_entry(log, TAILQ_FIRST(&log->entries));
 }
 
-/* The line about the client, without a line end. */
+/* Returns the line about the client, without a line end. */
 static struct blob *describe(const struct acl_log *log, struct session *session)
 {
     struct outbuf line;

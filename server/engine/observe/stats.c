@@ -3,7 +3,7 @@
 
 #include "store/mem/mem.h"
 
-/* 0 if the counter was reset since the last sample. */
+/* Returns the increase per second; 0 if the counter was reset since the last sample. */
 static double rate(uint64_t now, uint64_t before, double seconds)
 {
     return now >= before && seconds > 0 ? (double)(now - before) / seconds : 0;

@@ -120,7 +120,7 @@ static bool load_instant(RedisModuleIO *io, msec *at)
     return stored <= (uint64_t)INSTANT_MAX;
 }
 
-/* What an element is, or what is more than an element. */
+/* Reads a record: an element, or something that belongs to the value beside its elements. */
 static bool load_record(RedisModuleIO *io, int encoding, struct effect *effect)
 {
     uint64_t record = encoding == 1 ? RECORD_ELEMENT : redis.LoadUnsigned(io);

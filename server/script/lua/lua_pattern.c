@@ -185,7 +185,7 @@ static bool match_item(struct lua_pattern *run, const char **at, const char **p)
     return false;
 }
 
-/* The same for an item that begins with '%'. */
+/* As match_item, for an item that begins with '%'. */
 static bool match_escape(struct lua_pattern *run, const char **at, const char **p)
 {
     const char *end;

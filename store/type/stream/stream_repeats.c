@@ -65,7 +65,7 @@ static void link_newest(struct stream_repeats *repeats, struct repeat_producer *
     repeats->newest = producer;
 }
 
-/* Its texts are gone. */
+/* Call when no text of the producer is left. */
 static void remove_producer(struct stream_repeats *repeats, struct repeat_producer *producer)
 {
     dict_remove(&repeats->producers, name_of(producer));
