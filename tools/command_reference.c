@@ -188,7 +188,8 @@ static void print_reply(FILE *to, const char *reply)
         bool is_alike = strlen(in_resp2) == len && memcmp(in_resp2, reply, len) == 0;
         if (!is_alike) fprintf(to, ", in RESP2 `%s`", in_resp2);
     }
-    fprintf(to, "%s\n", reply + len);
+    bool has_condition = strncmp(reply + len, ": with", strlen(": with")) == 0;
+    fprintf(to, "%s%s\n", has_condition ? ", " : ": ", reply + len + strlen(": "));
 }
 
 /* An error's text with "..." for its values. */
