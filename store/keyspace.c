@@ -23,8 +23,7 @@ static_assert(sizeof(struct entry) == 20, "struct entry has padding");
 
 /* ---- the key's own deadline ----------------------------------------------------------------- */
 
-/* Call only for entries of types that may have deadlines inside: others have no room for one here.
- */
+/* Returns where an entry whose type may have deadlines inside stores its own deadline. */
 static char *own_deadline_address(const struct entry *entry)
 {
     struct bytes key = entry_key(entry);

@@ -1,5 +1,5 @@
-/* debug: DEBUG, tools for tests: the clock, checks, reloading. Only if enable-debug-command allows
- * them. */
+/* debug: DEBUG, tools for tests: the clock, checks, reloading. A client may call it only if
+ * enable-debug-command allows that. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -214,7 +214,7 @@ static bool begin_alone(struct effect_writer *writer, const struct effect_form *
     return true;
 }
 
-/* Begins a run of effects that are too large for that: this one waits for others in `text`. */
+/* As begin_alone, for an effect that is too large for it: the effect waits for others in `text`. */
 static bool begin_gathered(struct effect_writer *writer, const struct effect_form *form,
                            const struct effect *effect)
 {

@@ -138,8 +138,8 @@ size_t parser_fill(struct parser *parser, const char *data, size_t len, struct p
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Puts the commands of the record at `data`, and finds the line that ends it: *len becomes its
- * offset. */
+/* Puts the commands of the record at `data` into the batch, and finds the line that ends the
+ * record: *len becomes the line's offset. */
 static bool put_record(struct parser *parser, struct instant_marks *instants, const char *data,
                        size_t *len, uint32_t *sum, enum parsed_end *why)
 {

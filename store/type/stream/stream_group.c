@@ -176,8 +176,8 @@ struct stream_consumer *consumer_add(struct stream_group *group, struct bytes na
            name.len);
     struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
 
-    /* Freed numbers are used again, so that the smallest records can hold them, and few consumers
-     * share a bit of the summaries. */
+    /* Use a freed number again, because small numbers fit into the smallest records, and the fewer
+     * numbers there are, the fewer consumers share a bit of the summaries. */
     uint32_t number = group->free_number;
     if (number != 0) {
         group->free_number = (uint32_t)(group->numbered[number].next_free >> 1);
