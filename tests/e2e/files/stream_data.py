@@ -136,11 +136,14 @@ NOT_DATA = re.compile(rb"\$(9\r\nseen-time|1[56]\r\nradix-tree-(keys|nodes))\r\n
 
 def stream_replies(server):
     """The same as {key: replies as they came}, for servers of one version: redis-py computes seconds to parse them."""
-    how = server.connection_pool.connection_kwargs
+    how, found = server.connection_pool.connection_kwargs, {}
     with Raw(how["path"]) as raw:
         equal(raw.call("SELECT", how["db"]), b"+OK\r\n")
-        return {key: [NOT_DATA.sub(b"", reply) for reply in raw.calls([
-            ("XINFO", "STREAM", key, "FULL", "COUNT", "0"), ("PEXPIRETIME", key)])] for key in stream_keys(server)}
+        for key in stream_keys(server):
+            info, deadline = raw.calls([("XINFO", "STREAM", key, "FULL", "COUNT", "0"), ("PEXPIRETIME", key)])
+            assert info[:1] == b"*" and deadline[:1] == b":", (key, info[:100], deadline)
+            found[key] = NOT_DATA.sub(b"", info), deadline
+    return found
 
 
 def same_streams(got, wanted):
