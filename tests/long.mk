@@ -7,7 +7,7 @@
 #   make plants        each planted fault is found: CPU (600) seconds each, SEED
 #   make fuzz          runs each fuzzer for FUZZ_SECONDS (60)
 #   make soak          a mixed load for MINUTES (30), SEED; its plot is doc/soak.svg
-#   make asan         all tests under ASan and UBSan
+#   make asan          all tests under ASan and UBSan; asan-short is a part of it
 #   make tsan          programs that start threads, under ThreadSanitizer: TESTS; tsan-short is a part of it
 #   make warned        builds what the tests run, with the warnings of make lint; .ci/run begins with it
 #   make steady        every test ROUNDS times (5), beside busy processes, in random order: TEST_SEED, TESTS
@@ -47,6 +47,11 @@ asan:
 ASAN_B = build/asan
 ASAN = B=$(ASAN_B) MALLOC=libc CFLAGS="-O1 -g1" \
     SANITIZE="-fsanitize=$(SANITIZERS) -fno-sanitize-recover=all"
+
+# What .ci/run can afford: the unit tests, and random programs in the daemon. They need no tools.
+asan-short:
+	@$(MAKE) --no-print-directory asan TOOLS=$(ASAN_B)/tools/conf_example FAULT= SIM= \
+	    E2E="tests/e2e/commands/test_diff.py tests/e2e/expiry/test_model.py"
 
 # The unit tests that start threads, and programs in which the daemon's threads have work.
 TSAN_UNIT = $(patsubst %,build/tsan/tests/unit/%_test,store/mem/shared server/base/page_thread \
@@ -132,7 +137,7 @@ test-newest:
 	    MODULE_HOST=$(NEWEST_BIN)/$$host $(MAKE) --no-print-directory test-here TESTS="$(HOSTED_TESTS)" || failed=1; \
 	done;) exit $$failed
 
-.PHONY: warned test-newest diff crash asan tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test
+.PHONY: warned test-newest diff crash asan asan-short tsan tsan-here tsan-short plants fuzz fuzz-built soak steady mutants service-test
 
 # ---- packages of npm ----
 
