@@ -74,9 +74,10 @@ tsan-here:
 	    tests/tsan $(B)/races $(or $(TESTS),$(TSAN_E2E) $(TSAN_UNIT))
 
 # What the tests run, built with lint's warnings as errors: `make lint LINT_B='$(B)'` then has nothing to compile.
+# Without debugging information, which changes no instruction.
 warned:
 	@tools/deps build test_all
-	@$(LOCKED) $(MAKE) $(PARALLEL) $(WARNED) objects tests-built
+	@$(LOCKED) $(MAKE) $(PARALLEL) $(WARNED) CFLAGS="$(CFLAGS) -g0" objects tests-built
 
 # What .ci/run can afford: compiling takes most of the time.
 TSAN_SHORT = $(filter-out %_fault_test %/base_test %/copy_test %/segments_test,$(TSAN_UNIT))
