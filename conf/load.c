@@ -233,7 +233,7 @@ static bool is_name(const char *word)
 
 /* Reads one "--name value ...". The word after a name is its value even if it begins with "--", as
  * a password may, unless name and value are one word ("--port 7000") or the value is optional.
- * Moves *at past it. */
+ * Moves *at behind the option. */
 static void load_option(struct conf *conf, char *const **at, char *const *end,
                         struct faults *faults)
 {

@@ -222,9 +222,9 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
 
 /* ---- ziplists ---- */
 
-/* A ziplist. A wrong length of the item before, or a wrong offset of the last item in the header,
- * is damage. The length of the item before is one byte below 254, or 254 and 4 bytes. The encoding
- * follows:
+/* The items of a ziplist. A wrong length of the item before, or a wrong offset of the last item in
+ * the header, is damage. The length of the item before is one byte below 254, or 254 and 4 bytes.
+ * The encoding follows:
  *
  *     first byte   what follows
  *     00llllll     text

@@ -62,8 +62,8 @@ void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
-/* Names with values: an array of arrays in RESP2, a map in RESP3. Call resp_named_next before each
- * name. */
+/* Begins `count` names with values: an array of arrays in RESP2, a map in RESP3. Call
+ * resp_named_next before each name. */
 void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 

@@ -21,8 +21,7 @@ void lifecycle_on_signals(struct parts *parts); /* call when the loop has been m
 int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
-/* For CONFIG SET, with the parts: applies changed options. Returns false if the journal could not
- * be started. */
+/* Applies changed options, for CONFIG SET. Returns false if the journal could not be started. */
 bool lifecycle_apply(void *parts);
 
 /* Writes a snapshot if parts->stop_how.saves, and stops the loop unless the snapshot fails and the

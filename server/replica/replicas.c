@@ -369,8 +369,8 @@ static bool has_applied(const struct replica *replica, uint64_t offset)
     return replica->applied >= offset;
 }
 
-/* A write from before the stream has offset 0. It is in the full copy, and a replica that reports
- * any synced byte has a base of that copy on disk. */
+/* A write from before the stream began has offset 0. The full copy contains it, and a replica that
+ * reports any synced byte has a base made of that copy on disk. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
 {
     return replica->synced > 0 && replica->synced >= offset;

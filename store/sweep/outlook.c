@@ -234,8 +234,8 @@ static bool count_elements(struct outlook *outlook, const struct dehydrator *deh
     msec at;
     while ((at = dehydrator_next_after(dehydrator, *counted_to)) != NEVER) {
         if (*steps >= budget) return false;
-        /* The last instant that is counted together with `at`: in the same bucket of the same band,
-         * and in the same span of the hour. */
+        /* Find the last instant that is counted together with `at`: the last one in the same bucket
+         * of the same band, and in the same span of the hour. */
         msec left = time_left(outlook, at);
         unsigned band = band_of(left);
         msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;

@@ -124,8 +124,9 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
 /* Counts a key that ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
-/* Call when a key was added, or its whole value was replaced. The bits are set even without
- * policies, so that POLICY STATS is right from the moment a policy is set. */
+/* Call when a key was added, or its whole value was replaced: notes whether it was set here, and
+ * that it was not read. Does so even without policies, so that POLICY STATS is right from the
+ * moment a policy is set. */
 static inline void txn_begin_value(struct txn *txn, struct entry *entry)
 {
     entry->object.is_set_here = txn->origin == FROM_CLIENT;

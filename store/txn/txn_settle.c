@@ -12,8 +12,8 @@ static bool has_expired(const struct txn *txn, const struct entry *entry)
            entry->object.has_expiry && !txn_type_of(entry)->due_stays;
 }
 
-/* A collection in which all members have expired is dropped at once, unless a listener or a log
- * wants each name. */
+/* Should the key be dropped at once? A collection in which all members have expired should, unless
+ * a listener or a log wants each name. */
 static bool goes_whole(struct txn *txn, const struct entry *entry)
 {
     if (!entry_expired(txn->ks, entry, txn->now)) return false;

@@ -178,8 +178,8 @@ static enum step run_next(struct reading *in)
     return STEP_GOOD;
 }
 
-/* Call if the file ends within a command. If complete commands follow the beginning of that one,
- * its length is wrong, and the file is damaged and not torn. */
+/* Call if the file ends within a command. If complete commands follow the beginning of the last
+ * one, a length in that one is wrong: the file is damaged, not torn. */
 static enum step judge_short(struct reading *in)
 {
     uint64_t rest = in->size - in->at;

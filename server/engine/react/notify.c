@@ -107,8 +107,9 @@ static bool has_subscribers(const struct notify *notify)
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* Passing on events costs the store almost nothing. For members' events it must visit each member
- * of a removed range, so these are requested only while there are subscribers. */
+/* Returns the events to request from the store. Events of keys cost it almost nothing. For events
+ * of members the store must visit each member of a removed range, so they are requested only while
+ * there are subscribers. */
 unsigned notify_wants(const struct notify *notify)
 {
     /* g: holders of leases. */

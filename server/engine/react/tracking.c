@@ -343,8 +343,8 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 
 /* ---- keys that change ----------------------------------------------------------------------- */
 
-/* Queues messages to the readers of the key and forgets them. `own` is the session that changed
- * it. */
+/* Queues messages to the readers of the key, and forgets these readers. `own` is the session that
+ * changed the key. */
 static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t own)
 {
     struct tracked *tracked = dict_remove(&tracking->keys, key);

@@ -74,8 +74,8 @@ static inline bool interpreter_is_full(const struct interpreter *interpreter)
     return interpreter->used > interpreter->limit;
 }
 
-/* From now on the hook is called at each line, until interpreter_resume, so that a script can't
- * continue by catching the errors that on_steps raises. */
+/* Makes Lua call the hook at each line until interpreter_resume, so that a script can't continue by
+ * catching the errors that on_steps raises. */
 void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);
 bool interpreter_hurries(lua_State *lua);
