@@ -147,7 +147,7 @@ static inline struct push_options effect_options(const struct effect *effect)
                                   .phase = effect->stage.at };
 }
 
-/* The schedule of an element, or of its successor. */
+/* Returns the effect that sets the schedule of an element, or of its successor. */
 static inline struct effect effect_of_cron(struct bytes id, bool of_successor,
                                            const struct push_options *options)
 {

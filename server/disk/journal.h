@@ -30,12 +30,12 @@
  * the segment's end: as many as the segment uses, at least 1 MiB and at most 32 MiB. Unused blocks
  * are freed when a segment is closed, and by journal_open after a crash.
  *
- * With JOURNAL_SYNC_EVERY_SECOND, the thread also has the kernel begin to write back each 2 MiB once
- * they are written. The sync of a second in which 40 MB were written would otherwise submit all of
- * their pages at once. The thread and the kernel's workers need 6 to 8 ms of CPU time for that, and
- * if they share the main thread's core, requests wait: for 4 ms at a time. In pieces it takes a
- * tenth more CPU time, but less than a millisecond at a time. The main thread's own writes do not
- * wait for a sync: at most 0.05 ms (measured on ext4). */
+ * With JOURNAL_SYNC_EVERY_SECOND, the thread also has the kernel begin to write back each 2 MiB
+ * once they are written. The sync of a second in which 40 MB were written would otherwise submit
+ * all of their pages at once. The thread and the kernel's workers need 6 to 8 ms of CPU time for
+ * that, and if they share the main thread's core, requests wait: for 4 ms at a time. In pieces it
+ * takes a tenth more CPU time, but less than a millisecond at a time. The main thread's own writes
+ * do not wait for a sync: at most 0.05 ms (measured on ext4). */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 
@@ -103,7 +103,8 @@ int64_t journal_flush(struct journal *journal, int64_t now);
  * operations. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
-/* A descriptor to watch; when it is readable, call journal_sync_done; `now` as for journal_flush.
+/* Returns a descriptor to watch; when it is readable, call journal_sync_done; `now` as for
+ * journal_flush.
  */
 int journal_sync_fd(const struct journal *journal);
 void journal_sync_done(struct journal *journal, int64_t now);

@@ -50,9 +50,9 @@ struct pace {
 
 /* Events have filled three quarters of the client's limit. */
 void pace_filled(struct pace *pace, struct lag *lag, msec now);
-/* The client has read down to half of its limit. */
+/* Call when the client has read down to half of its limit. */
 void pace_halved(struct lag *lag);
-/* The client has read everything, lost its limit, or is closed. */
+/* Call when the client has read everything, lost its limit, or is closed. */
 void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */

@@ -58,8 +58,8 @@ void replication_begin_stream(struct replication *r)
     replication_update_role(r);
 }
 
-/* PING and GETACK move the stream without changing data. Writes the position after them into the
- * journal; otherwise a replica that received them would be ahead of this server after a restart. */
+/* Writes the position after PING and GETACK, which move the stream without changing data, into the
+ * journal. Otherwise a replica that received them would be ahead of this server after a restart. */
 static void mark_position(struct replication *r, uint64_t bytes)
 {
     if (r->w.engine->persist != NULL) persist_mark_position(r->w.engine->persist, bytes);

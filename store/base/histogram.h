@@ -19,8 +19,8 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, int64_t value,
                    uint64_t count); /* < 0 counts as 0 */
-/* The smallest value that is not below `percent` (50, 99, 99.9, ...) of all values, or 0 if there
- * are none. O(HISTOGRAM_BUCKETS) */
+/* Returns the smallest value that is not below `percent` (50, 99, 99.9, ...) of all values, or 0 if
+ * there are none. O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
 /* Returns the values that were added after `before`, an earlier copy, or all values if the

@@ -467,8 +467,8 @@ void mem_purge_in_background(void)
     if (mallctl == NULL) return;
     bool on = true;
     size_t never = SIZE_MAX / 2;
-    /* Otherwise freeing 8 MiB at once returns the memory to the system immediately, which delays
-     * the caller. */
+    /* Treat large blocks like others: by default, freeing 8 MiB at once returns the memory to the
+     * system immediately, which delays the caller. */
     mallctl("arena.0.oversize_threshold", NULL, NULL, &never, sizeof(never));
     mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 }

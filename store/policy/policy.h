@@ -156,8 +156,8 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
 /* Returns the policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);
 bool policies_remove(struct policies *policies, struct bytes name); /* false if there is none */
-/* The policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are borrowed
- * until the next change. O(length of the key) */
+/* Returns the policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are
+ * borrowed until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
 /* As policies_of, but returns NULL at once if no policy has the option. */

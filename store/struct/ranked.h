@@ -42,8 +42,8 @@ struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NU
 /* Returns the number of members with a score below `score` (or equal, if or_equal), which is the
  * rank at which a range begins or ends. O(log n) */
 size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
-/* The number of members whose bytes sort below `member`, for BYLEX ranges; all scores must be
- * equal. O(log n) */
+/* Returns the number of members whose bytes sort below `member`, for BYLEX ranges; all scores must
+ * be equal. O(log n) */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
 /* A position that moves in either direction. Returns NULL at a rank past the end, and after a step

@@ -203,8 +203,8 @@ void trail_replaced(struct trail *trail, msec now);
  * half of its bits. */
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared);
-/* What ended a name that is missing, or TRAIL_NONE if that is not known. TRAIL_EXPIRED even if only
- * its last member expired. O(1) */
+/* Returns what ended a name that is missing, or TRAIL_NONE if that is not known. TRAIL_EXPIRED even
+ * if only its last member expired. O(1) */
 enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db);
 
 /* ---- the fast way, for deadlines of keys that a client sets ---- */

@@ -361,8 +361,8 @@ bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effe
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* Finds or creates the stream for entries from effect->id on. Returns NULL if that is not above its
- * last ID. */
+/* Finds or creates the stream for entries from effect->id on. Returns NULL if that ID is not above
+ * the stream's last one. */
 static struct entry *make_stream(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     struct stream_id last = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;

@@ -50,8 +50,8 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct element *element,
                                enum event event);
 
-/* The counts of a dehydrator whose key was dropped because it became empty; {0} if none are kept.
- * Borrowed until the next mutator. O(1) */
+/* Returns the counts of a dehydrator whose key was dropped because it became empty; {0} if none are
+ * kept. Borrowed until the next mutator. O(1) */
 struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key);
 
 #endif

@@ -88,21 +88,21 @@ size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
 /* See dehydrator_extras.h. NULL if none was needed so far. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
-/* The counts of pushes and deliveries since the dehydrator was created, loaded or copied. The
- * pointer is valid until the next push or delivery. */
+/* Returns the counts of pushes and deliveries since the dehydrator was created, loaded or copied.
+ * The pointer is valid until the next push or delivery. */
 const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
 void dehydrator_note_pushed(struct dehydrator *dehydrator);
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 /* Replaces the counts, taking ownership, and returns the old ones to the caller. */
 struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
                                             struct delivery_tally tally);
-/* The end of its pause, before which it delivers nothing; 0 if it is not paused, INSTANT_MAX if the
- * pause has no end. O(1) */
+/* Returns the end of the dehydrator's pause, before which it delivers nothing; 0 if it is not
+ * paused, INSTANT_MAX if the pause has no end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Is nothing left to keep, neither elements nor extras? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
-/* The instant from which on it is spent, ignoring pauses, remembered ids and a rate that have
- * ended. NEVER if it contains elements, or its pause has no end. O(log n) */
+/* Returns the instant from which on it is spent, ignoring pauses, remembered ids and a rate that
+ * have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* The id must be absent. O(log n) */

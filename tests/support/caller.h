@@ -33,7 +33,7 @@ static inline void caller_drop(struct caller *caller, struct watch *watch, struc
     outbuf_drop(&caller->out);
 }
 
-/* The output since the last call, with "\r\n" shown as "|"; valid until the next call. */
+/* Returns the output since the last call, with "\r\n" shown as "|"; valid until the next call. */
 static inline const char *caller_heard(struct caller *caller)
 {
     static char text[16 * 1024];

@@ -84,7 +84,8 @@ static inline void ask(struct caller *caller, const char *line)
         hears(caller, text);                                                                       \
     } while (0)
 
-/* A suite with one test case; each test runs between `begin` and `end`. NULL ends the list. */
+/* Returns a suite with one test case; each test runs between `begin` and `end`. NULL ends the list.
+ */
 static inline Suite *engine_world_suite(const char *name, const TTest *const *tests,
                                         void (*begin)(void), void (*end)(void))
 {

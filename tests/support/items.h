@@ -26,7 +26,7 @@ static inline size_t items_of(struct bytes reply, struct bytes *items, size_t ca
     return count;
 }
 
-/* The number after the first letter of an item such as "m12". */
+/* Returns the number after the first letter of an item such as "m12". */
 static inline unsigned item_number(struct bytes item)
 {
     char text[16] = { 0 };

@@ -32,7 +32,7 @@ static inline void end(void)
     server_world_drop(&world);
 }
 
-/* The reply with "\r\n" shown as "|"; valid until the next one. */
+/* Returns the reply with "\r\n" shown as "|"; valid until the next one. */
 static inline const char *shown(struct bytes reply)
 {
     static char text[SHOWN_SIZE];
@@ -46,7 +46,7 @@ static inline const char *shown(struct bytes reply)
     return text;
 }
 
-/* The reply to a request line, as shown. */
+/* Returns the reply to a request line, as shown. */
 static inline const char *answer(const char *line)
 {
     return shown(server_world_send(&world, 0, line));

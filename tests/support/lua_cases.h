@@ -22,7 +22,7 @@ struct lua_case {
 
 /* A state with Lua's own libraries and struct, cmsgpack and cjson as globals; NULL: malloc. */
 lua_State *lua_cases_open(lua_Alloc allocate, void *ctx);
-/* The result of a text, as above. Valid until the next call. */
+/* Returns the result of a text, as above. Valid until the next call. */
 const char *lua_cases_result(lua_State *L, const char *text);
 void lua_cases_check(lua_State *L, const struct lua_case *cases, size_t count);
 

@@ -31,7 +31,7 @@ Suite *test_suite(void);
 /* Is the test named in TEST_SKIP, a list of words? Counts it then. */
 bool suite_skips(const char *name);
 
-/* A suite with one test case. NULL ends the list of tests. */
+/* Returns a suite with one test case. NULL ends the list of tests. */
 static inline Suite *suite_of(const char *name, const TTest *const *tests)
 {
     Suite *suite = suite_create(name);

@@ -15,11 +15,11 @@ void samples_drop(struct samples *samples);
 void samples_add(struct samples *samples, int64_t usec);
 void samples_sort(struct samples *samples);
 
-/* The percentile `share` (0 to 1) of sorted samples, out of `of` events. Events without a sample
- * count as later than all others; if the rank is one of them, returns INT64_MAX. SIZE_MAX: `of` is
- * the number of samples. */
+/* Returns the percentile `share` (0 to 1) of sorted samples, out of `of` events. Events without a
+ * sample count as later than all others; if the rank is one of them, returns INT64_MAX. SIZE_MAX:
+ * `of` is the number of samples. */
 int64_t samples_at(const struct samples *samples, double share, size_t of);
-/* The number of samples that are at most `usec`. */
+/* Returns the number of samples that are at most `usec`. */
 size_t samples_within(const struct samples *samples, int64_t usec);
 
 #endif

@@ -105,7 +105,7 @@ static inline struct bytes text_of(const struct effect *effect, const struct wor
     return *(const struct bytes *)field_of(effect, word);
 }
 
-/* The field's value: an int64, a smaller unsigned integer or a bool. */
+/* Returns the field's value: an int64, a smaller unsigned integer or a bool. */
 static inline int64_t number_of(const struct effect *effect, const struct word *word)
 {
     const void *field = field_of(effect, word);

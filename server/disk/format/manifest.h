@@ -109,8 +109,8 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
 uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
 size_t manifest_segments(const struct manifest *manifest);                  /* their number */
-/* The n-th file in the order of the data, from 0 on: kept history, the base, its segments. NULL if
- * there are fewer. */
+/* Returns the n-th file in the order of the data, from 0 on: kept history, the base, its segments.
+ * NULL if there are fewer. */
 const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n);
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
@@ -133,9 +133,9 @@ int manifest_make_folder(const struct manifest *manifest);
 /* Repeats a failed sync of the folder. Call before relying on a change. */
 int manifest_sync_again(struct manifest *manifest);
 
-/* The index of the first file that a crash may have torn: the last segment with records, or the
- * first segment if none has any, because a new segment receives records only once the one before it
- * is synced. Without segments, the number of files. */
+/* Returns the index of the first file that a crash may have torn: the last segment with records, or
+ * the first segment if none has any, because a new segment receives records only once the one
+ * before it is synced. Without segments, the number of files. */
 size_t manifest_first_torn(const struct manifest *manifest);
 
 /* Call when all segments are synced and closed: records their lengths. */

@@ -36,8 +36,8 @@ struct journal_end {
     uint32_t id; /* of the segment; 0 before the first */
 };
 
-/* The end that the next segment continues: this segment's end or, if this one contains no records,
- * the end that it continues itself, if any. */
+/* Returns the end that the next segment continues: this segment's end or, if this one contains no
+ * records, the end that it continues itself, if any. */
 struct journal_end journal_end_to_follow(const struct journal_end *end,
                                          const struct journal_end *before);
 

@@ -101,8 +101,9 @@ struct snapshot_fault {
     char reason[160];
 };
 
-/* The checksum of the file's header, or 0 if it can't be read or is damaged. The header contains
- * the creation time, so the checksum differs from file to file. Any thread may call this. */
+/* Returns the checksum of the file's header, or 0 if it can't be read or is damaged. The header
+ * contains the creation time, so the checksum differs from file to file. Any thread may call this.
+ */
 uint32_t snapshot_header_sum(const char *path);
 
 /* Returns the creation time in the file's header, or -1 if it can't be read. Any thread may call

@@ -80,7 +80,8 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
  * their users, whose permissions change. A missing default user is made from requirepass. Users
  * that are not in the table are deleted, as by acl_delete_user. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
-/* At start: reads `aclfile` or `user`. On failure, returns false with all errors in `why`. */
+/* Call at the start: reads `aclfile` or `user`. On failure, returns false with all errors in `why`.
+ */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* Implement ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);

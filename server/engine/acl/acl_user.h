@@ -23,7 +23,7 @@ struct acl_user {
     bool has_full_selector; /* a selector after the first allows everything */
 };
 
-/* A user that can do nothing: off, no password. With one reference. */
+/* Makes a user that can do nothing: off, without a password. It has one reference. */
 struct acl_user *acl_user_new(struct bytes name, bool all_channels);
 /* Lets the user do everything without a password, like the initial default user. */
 void acl_user_open(struct acl_user *user);

@@ -66,7 +66,7 @@ size_t peak_recent(const struct peak *peak);
 /* No effect if it has already begun, or ended. */
 void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
-/* The period that has not ended, or 0. */
+/* Returns the period that has not ended, or 0. */
 int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec);
 /* Returns the sum of all periods, including the current one. */
 int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec);

@@ -43,8 +43,8 @@ void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
 /* Calls the `late` of the wait. Returns false if `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
-/* The call that the session is blocked in, borrowed, and its time so far. NULL if the session is
- * not blocked on a key. */
+/* Returns the call that the session is blocked in, borrowed, and its time so far. NULL if the
+ * session is not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
 size_t blocked_with_timeout(const struct blocked *blocked); /* those of them that have a timeout */
@@ -121,7 +121,7 @@ struct session *blocked_first_timed_out(const struct blocked *blocked, msec now)
 /* Returns the memory of the wait and of its copy of the command; 0 for a session that is not
  * blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
-/* The reply at the client's timeout. */
+/* Returns the reply at the client's timeout. */
 enum no_answer blocked_no_answer(const struct session *session);
 
 /* Checks every invariant; aborts with the values if one is broken. */

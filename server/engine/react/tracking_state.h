@@ -87,8 +87,8 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* tracking_notify.c. key.data is NULL if all keys changed. `own`: the tracker's session made the
- * change. */
+/* Defined in tracking_notify.c. key.data is NULL if all keys changed. `own` says that the tracker's
+ * session made the change. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bool own);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);

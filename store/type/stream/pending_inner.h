@@ -28,8 +28,8 @@ static inline void pending_summary_join(struct pending_summary *to,
     to->consumers |= from->consumers;
 }
 
-/* The last branch that begins at or before the ID. Tries the ends first, because entries are
- * delivered and acknowledged nearly in order. */
+/* Returns the last branch that begins at or before the ID. Tries the ends first, because entries
+ * are delivered and acknowledged nearly in order. */
 static inline unsigned pending_branch_for(const struct counted_node *inner, struct stream_id id)
 {
     const struct pending_branch *branches = pending_branches(inner);

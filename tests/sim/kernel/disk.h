@@ -11,9 +11,9 @@
 
 #include "tests/sim/kernel/kernel.h"
 
-/* The tracked file behind a descriptor; NONE. */
+/* Returns the tracked file behind a descriptor, or NONE. */
 int disk_file_of(int fd);
-/* The node whose folder contains the path; NONE. `absolute` gets the whole path. */
+/* Returns the node whose folder contains the path, or NONE. `absolute` gets the whole path. */
 int disk_node_of(const char *path, char absolute[PATH_SIZE]);
 
 /* Before a write, a change of length, and the change of a name. */

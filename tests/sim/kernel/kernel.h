@@ -258,7 +258,7 @@ static inline struct node *own_node(void)
     return &kernel->nodes[own_process()->node];
 }
 
-/* A number below `limit`. */
+/* Returns a number below `limit`. */
 uint64_t kernel_roll(enum dice dice, uint64_t limit);
 /* True with a chance of `chance` in 2^16. Rolls only if it may happen. */
 bool kernel_chance(enum dice dice, uint32_t chance);

@@ -36,7 +36,7 @@ struct mix {
 
 /* NULL: unknown name. */
 const struct mix *mix_find(const char *name);
-/* The i-th name; NULL after the last. */
+/* Returns the i-th name; NULL after the last. */
 const char *mix_name(unsigned i);
 
 uint64_t mix_keys(const struct mix *mix, uint64_t key_space);

@@ -48,7 +48,7 @@ struct draw {
 void script_compile(struct script *script, const char *text, unsigned pipeline, size_t value_size);
 void script_drop(struct script *script);
 
-/* The number of rounds under way at a time. */
+/* Returns the number of rounds under way at a time. */
 static inline unsigned script_draws(const struct script *script)
 {
     return script->by_command ? script->pipeline : 1;

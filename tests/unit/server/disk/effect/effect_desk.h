@@ -94,7 +94,7 @@ static inline void desk_read(void)
     request_drop(&request);
 }
 
-/* The arguments of all commands, separated by spaces, with / after each command. */
+/* Returns the arguments of all commands, separated by spaces, with / after each command. */
 static inline const char *desk_words(void)
 {
     static char words[16384];
