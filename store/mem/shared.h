@@ -11,8 +11,8 @@ void *mem_shared_realloc(void *old, size_t size);
 void mem_shared_free(void *p); /* NULL is allowed */
 
 size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
-/* Adds to the part of mem_shared_used that must not cause an eviction, and returns it. The addition
- * is modulo 2^N, so a negated number subtracts. */
+/* Add to the part of mem_shared_used that must not cause an eviction, and return that part. The
+ * addition is modulo 2^N, so a negated number subtracts. */
 void mem_shared_set_apart(size_t more);
 size_t mem_shared_apart(void);
 
