@@ -206,8 +206,14 @@ bool persist_listens(const struct persist *persist)
 
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
-    effect_writer_put(&persist->writer, effect);
     persist->has_token |= effect->kind == EFFECT_TOKEN;
+    effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
+}
+
+/* Between the positions at the beginning and at the end of the open record. */
+static uint64_t position_of(const struct persist *persist)
+{
+    return persist->before + journal_position(persist->journal) + persist->committed;
 }
 
 static bool has_open_transaction(const struct persist *persist)
@@ -233,17 +239,18 @@ void persist_end_record(struct persist *persist)
     if (persist->committed > 0 && !has_open_transaction(persist)) end_record(persist);
 }
 
-void persist_commit(struct persist *persist)
+uint64_t persist_commit(struct persist *persist)
 {
     effect_writer_end(&persist->writer);
     if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
     persist->committed = journal_text(persist->journal);
-    if (persist->committed < RECORD_BYTES && !persist->has_token) return;
+    if (persist->committed < RECORD_BYTES && !persist->has_token) return position_of(persist);
     uint64_t before = journal_position(persist->journal);
     persist_end_record(persist);
     /* Tokens granted after it must never be granted again. */
     if (persist->has_token) journal_require_sync(persist->journal, before);
     persist->has_token = false;
+    return position_of(persist);
 }
 
 void persist_mark_position(struct persist *persist, uint64_t bytes)
@@ -265,9 +272,7 @@ const struct stream_position *persist_loaded_position(const struct persist *pers
 
 uint64_t persist_position(const struct persist *persist)
 {
-    if (!persist->listens) return 0;
-    /* Between the positions at the beginning and at the end of the record. */
-    return persist->before + journal_position(persist->journal) + persist->committed;
+    return persist->listens ? position_of(persist) : 0;
 }
 
 /* A journal can't be loaded without its base, so under `always` replies wait for the base, too. */

@@ -67,7 +67,8 @@ const struct stream_position *persist_loaded_position(const struct persist *pers
 
 bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
-void persist_commit(struct persist *persist); /* at the end of the transaction */
+/* Call at the end of the transaction. Returns the position after it. */
+uint64_t persist_commit(struct persist *persist);
 /* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
  * transactions so far, because a record can't be ended and written in the middle of a
  * transaction. */

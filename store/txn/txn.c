@@ -109,17 +109,33 @@ static bool is_wanted(unsigned wants, const struct effect *effect)
     return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
 }
 
+static inline void tell_listener(struct txn *txn, const struct effect *effect)
+{
+    const struct store *store = txn->store;
+    unsigned wants = store->event_mask;
+    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
+    store->listener.effect(store->listener.ctx, txn, effect);
+}
+
+/* First tells the parts of the store that follow effects. A separate function, so that
+ * txn_record_each saves no registers while there are none. */
+__attribute__((noinline)) static void tell_all(struct txn *txn, const struct effect *effect)
+{
+    if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, effect->key);
+    if (txn->ks->refreshers != NULL) txn_refresh_note(txn, effect);
+    if (txn->store->fair != NULL) fair_note(txn->store, effect);
+    tell_listener(txn, effect);
+}
+
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
 {
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
-    if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, key);
-    if (txn->ks->refreshers != NULL) txn_refresh_note(txn, effect);
-    if (txn->store->fair != NULL) fair_note(txn->store, effect);
-    unsigned wants = txn->store->event_mask;
-    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
-    txn->store->listener.effect(txn->store->listener.ctx, txn, effect);
+    if (txn->ks->hidden > 0 || txn->ks->refreshers != NULL || txn->store->fair != NULL)
+        tell_all(txn, effect);
+    else
+        tell_listener(txn, effect);
 }
 
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)

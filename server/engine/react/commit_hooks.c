@@ -6,12 +6,12 @@
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
-static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)
+/* A separate function, so that take_effect saves no registers if only the journal listens. */
+__attribute__((noinline)) static void pass_on(struct commit_hooks *hooks, const struct txn *txn,
+                                              const struct effect *effect)
 {
-    struct commit_hooks *hooks = ctx;
     const struct session *caller = txn->caller;
     if (hooks->keeps) persist_effect(hooks->persist, effect);
-    /* Tested now, because a promotion creates the stream within its own call. */
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     if (hooks->keeps_only) return;
     /* Pass on even effects that no reader of the key sees, such as the drop of a stream's group. */
@@ -27,6 +27,16 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
     if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);
 }
 
+static void take_effect(void *ctx, const struct txn *txn, const struct effect *effect)
+{
+    struct commit_hooks *hooks = ctx;
+    /* The stream is tested now, because a promotion creates it within its own call. */
+    if (hooks->keeps_only && hooks->feed == NULL)
+        persist_effect(hooks->persist, effect);
+    else
+        pass_on(hooks, txn, effect);
+}
+
 static void take_commit(void *ctx, const struct txn *txn)
 {
     struct commit_hooks *hooks = ctx;
@@ -40,8 +50,8 @@ static void take_commit(void *ctx, const struct txn *txn)
     }
     /* The call may have turned the journal off. */
     if (hooks->keeps && txn->changes > 0 && persist_listens(hooks->persist)) {
-        persist_commit(hooks->persist);
-        if (caller != NULL) caller->durable_at = persist_position(hooks->persist);
+        uint64_t position = persist_commit(hooks->persist);
+        if (caller != NULL) caller->durable_at = position;
     }
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
