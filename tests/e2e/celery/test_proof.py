@@ -41,7 +41,8 @@ class Proof:
         self.raw = shop.raw()
         self.start_at = self.clock("GET")
         bursts = [range(first, min(first + BURST, TASKS)) for first in range(0, TASKS, BURST)]
-        starts = sorted([1_000, DAYS_30 - 10_000, *(self.rng.randrange(10_000, DAYS_30 - 20_000) for _ in bursts[2:])])
+        between = self.rng.sample(range(100_000, DAYS_30 - 200_000, 100_000), len(bursts) - 2)
+        starts = sorted([1_000, DAYS_30 - 10_000, *between])
         self.bursts = [(at, numbers) for at, numbers in zip(starts, bursts)]
         self.due = {number: at + 1000 * (number - numbers[0]) // RATE
                     for at, numbers in self.bursts for number in numbers}
@@ -56,7 +57,8 @@ class Proof:
         self.read_due()
 
     def read_due(self):
-        """When each is due by the server's clock, which stood still between a task's ETA and its publication."""
+        """When each is due by the server's clock, which stood still between a task's ETA and its publication: a little
+        earlier than planned, and not always in the order of the numbers."""
         with self.shop.redis() as client:
             at = dict(client.execute_command("REDE.RANGE", "celery", "-", "+"))
             cursor = None
@@ -80,7 +82,7 @@ class Proof:
         with self.shop.client.pubsub(ignore_subscribe_messages=True) as acks:
             acks.subscribe("__keyevent@0__:rede.ack")
             acks.get_message(timeout=PATIENCE)
-            for at, due in itertools.groupby(numbers, self.due.get):
+            for at, due in itertools.groupby(sorted(numbers, key=self.due.get), self.due.get):
                 due = list(due)
                 left -= len(due)
                 self.stepped_at.update(dict.fromkeys(due, time.time()))
@@ -128,8 +130,8 @@ class Proof:
     def go(self):
         for number in range(WORKERS):
             self.add_worker(number)
-        for index, (at, numbers) in enumerate(self.bursts):
-            self.clock("SET", self.start_at + at - 200)
+        for index, (_, numbers) in enumerate(self.bursts):
+            self.clock("SET", self.start_at + min(map(self.due.get, numbers)) - 1)
             if index % DISTURBED < DISTURBED - 1:
                 self.step_through(numbers)
             else:
