@@ -2,8 +2,9 @@
 daemon with expired.kombu. One worker is killed in the middle, and another one starts.
 
 A visibility timeout of 20 seconds stands for the hour that it is by default, and ETAs of minutes for days. The lease is
-the default one.
+the default one. Then, with the default of an hour, tasks wait that are due in 30 days.
 """
+import contextlib
 import os
 import signal
 import subprocess
@@ -18,8 +19,10 @@ PYTHON = "/usr/bin/python3"  # has Debian's Celery
 WORKERS = 4
 SPAN, LEAD = 200, 20  # seconds in which tasks are due, and until the first one is
 QUICK_SPAN, QUICK_LEAD = 4, 2
-VISIBILITY_TIMEOUT = 20
+VISIBILITY_TIMEOUT, DEFAULT_TIMEOUT = 20, 3600
 PATIENCE = 120  # seconds for the tasks of the killed worker
+FAR = 30 * 86_400  # seconds until tasks are due that only wait
+TAKE_SECONDS = 1800  # for workers to take all tasks that wait
 
 
 class Workers:
@@ -68,20 +71,31 @@ def read_notes(folder):
     return runs
 
 
-def measure_one(bench, server, transport, jobs, span, lead):
+@contextlib.contextmanager
+def environment(server, transport, visibility_timeout):
+    """Of producers and workers."""
     with tempfile.TemporaryDirectory() as temporary:  # killed workers leave files there
         folder = os.path.join(temporary, "notes")
         os.mkdir(folder)
         # Python finds the modules of Celery that Debian compiled, even if a caller keeps compiled modules elsewhere.
-        env = {**os.environ, "PYTHONPYCACHEPREFIX": "", "BROKER": f"redis://127.0.0.1:{server.port}/0",
-               "TRANSPORT": transport, "NOTES": folder, "VISIBILITY_TIMEOUT": str(VISIBILITY_TIMEOUT),
+        yield {**os.environ, "PYTHONPYCACHEPREFIX": "", "BROKER": f"redis://127.0.0.1:{server.port}/0",
+               "TRANSPORT": transport, "NOTES": folder, "VISIBILITY_TIMEOUT": str(visibility_timeout),
                "PYTHONPATH": CLIENTS, "C_FORCE_ROOT": "1", "TMPDIR": temporary}
+
+
+def submit(env, jobs, lead, span):
+    done = subprocess.run([PYTHON, "-B", "delayed_tasks.py", str(jobs), str(lead), str(span)], env=env, cwd=SCRIPTS,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(done.stderr)
+
+
+def measure_due(bench, server, transport, jobs, span, lead):
+    with environment(server, transport, VISIBILITY_TIMEOUT) as env:
+        folder = env["NOTES"]
         with Workers(bench, env) as workers:
             start = time.monotonic()
-            done = subprocess.run([PYTHON, "-B", "delayed_tasks.py", str(jobs), str(lead), str(span)], env=env,
-                                  cwd=SCRIPTS, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise Failed(done.stderr)
+            submit(env, jobs, lead, span)
             time.sleep(max(0, start + lead + span / 2 - time.monotonic()))
             workers.kill()
             workers.start()
@@ -97,6 +111,18 @@ def measure_one(bench, server, transport, jobs, span, lead):
             "runs": sum(map(len, runs.values())), "lost": jobs - len(runs), "worker_bytes": peak}
 
 
+def measure_waiting(bench, server, transport, jobs):
+    """The memory of a worker while tasks wait, once the workers have taken what they take."""
+    with environment(server, transport, DEFAULT_TIMEOUT) as env, Workers(bench, env) as workers:
+        submit(env, jobs, FAR, 3600)
+        end = time.monotonic() + TAKE_SECONDS
+        while not transport and server.call("LLEN", "celery") > 0:
+            if time.monotonic() > end:
+                raise Failed("the workers did not take all tasks")
+            time.sleep(1)
+        return {"waiting": jobs, "waiting_bytes": workers.peak()}
+
+
 def measure(bench, settings, say):
     """{what: figures}; None: Celery is not there."""
     if subprocess.run([PYTHON, "-c", "import celery"], capture_output=True, check=False).returncode != 0:
@@ -108,6 +134,8 @@ def measure(bench, settings, say):
     for name, transport in [*((other, "") for other in others[:1]), (ours, "expired.kombu:Transport")]:
         with bench.server(name, settings.servers[name]) as server:
             what = f"{transport or 'redis'}, {name}"
-            found[what] = measure_one(bench, server, transport, settings.celery_tasks, span, lead)
+            found[what] = measure_due(bench, server, transport, settings.celery_tasks, span, lead)
+            server.call("FLUSHALL")
+            found[what].update(measure_waiting(bench, server, transport, settings.celery_waiting))
         say(f"{what}: " + ", ".join(f"{figure} {value:.1f}" for figure, value in found[what].items()))
     return found

@@ -260,7 +260,7 @@ def queues_table(results):
 def celery_table(results):
     def row(what, cell):
         return [what, *map(cell, results.values())]
-    jobs = next(iter(results.values()))["jobs"]
+    jobs, waiting = (next(iter(results.values()))[count] for count in ("jobs", "waiting"))
     names = [what.split(", ") for what in results]
     return table([f"{jobs:,} tasks with an ETA", *(f"`{transport}`, {server}" for transport, server in names)], [
         row("late: p50", lambda its: f"{its['late_p50_ms']:,.0f} ms"),
@@ -269,7 +269,8 @@ def celery_table(results):
         row("run more than once", lambda its: f"{its['again']:,}"),
         row("runs in all", lambda its: f"{its['runs']:,}"),
         row("not run two minutes after the last ETA", lambda its: f"{its['lost']:,}"),
-        row("memory of a worker", lambda its: f"{its['worker_bytes'] / 1e6:.0f} MB")])
+        row("memory of a worker", lambda its: f"{its['worker_bytes'] / 1e6:.0f} MB"),
+        row(f"while {waiting:,} tasks wait for 30 days", lambda its: f"{its['waiting_bytes'] / 1e6:.0f} MB")])
 
 
 def growth_table(results, names):
