@@ -13,8 +13,7 @@ bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct
                    const struct stage *stage)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
-    if (dehydrator_find(dehydrator, id) != NULL) return false;
-    dehydrator_push(dehydrator, id, payload, stage);
+    if (!dehydrator_push(dehydrator, id, payload, stage)) return false;
     if (txn->origin != FROM_REPLAY) dehydrator_note_pushed(dehydrator); /* else it was loaded */
     txn_token_raise(txn, stage->token);
     keyspace_rearm(txn->ks, entry);

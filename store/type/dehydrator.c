@@ -347,14 +347,18 @@ static void unannounce(struct dehydrator *dehydrator, msec at)
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;
 }
 
-void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
+bool dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage)
 {
+    struct elements *elements = &dehydrator->elements;
+    uint64_t hash = elements_hash(elements, id);
+    if (elements_find_hashed(elements, id, hash) != NULL) return false;
     struct element *element = element_new(dehydrator, id, payload, stage, NULL);
-    elements_add(&dehydrator->elements, element, stage->at, stage->claimed);
+    elements_add(elements, element, hash, stage->at, stage->claimed);
     update_claim(dehydrator, element, stage);
     dehydrator->redelivered += is_redelivered(element);
     unannounce(dehydrator, stage->at);
+    return true;
 }
 
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element, struct bytes payload)

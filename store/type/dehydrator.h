@@ -105,8 +105,8 @@ bool dehydrator_is_spent(const struct dehydrator *dehydrator);
  * have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
-/* The id must be absent. O(log n) */
-void dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
+/* Returns false if the id exists. O(log n) */
+bool dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage);
 /* Replaces the payload; stage and position stay. Invalidates `element`. O(1) */
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element,

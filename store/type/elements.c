@@ -180,12 +180,11 @@ static NOINLINE void few_remove(struct elements *elements, const struct element 
 
 /* ---- tables of many -------------------------------------------------------------------------- */
 
-static inline void tables_add(struct element_tables *tables, struct element *element, msec at,
-                              bool claimed)
+static inline void tables_add(struct element_tables *tables, struct element *element, uint64_t hash,
+                              msec at, bool claimed)
 {
-    struct bytes id = id_of_element(element);
     timeline_node_init(&element->deadline);
-    dict_add_hashed(&tables->by_id, element, siphash(id.data, id.len));
+    dict_add_hashed(&tables->by_id, element, hash);
     timeline_add(&tables->timeline, &element->deadline, at);
     tables->bytes += mem_size(element);
     struct claim *claim = claim_of(element);
@@ -203,7 +202,9 @@ static NOINLINE void widen(struct elements *elements)
     timeline_init(&tables->leases);
     for (unsigned i = 0; i < elements->count; i++) {
         const struct element_slot *slot = &elements->slots[i];
-        tables_add(tables, slot_element(slot), slot->at, slot_is_claimed(slot));
+        struct bytes id = id_of_element(slot_element(slot));
+        tables_add(tables, slot_element(slot), siphash(id.data, id.len), slot->at,
+                   slot_is_claimed(slot));
     }
     mem_free(elements->slots);
     elements->tables = tables;
@@ -249,14 +250,25 @@ void elements_expect(struct elements *elements, size_t count)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-void elements_add(struct elements *elements, struct element *element, msec at, bool claimed)
+uint64_t elements_hash(const struct elements *elements, struct bytes id)
 {
-    bool is_long = id_of_element(element).len > SHORT_ID;
-    if (!are_many(elements) && (elements->count == ELEMENTS_FEW || is_long)) widen(elements);
-    if (are_many(elements))
-        tables_add(elements->tables, element, at, claimed);
-    else
+    bool fits = elements->count < ELEMENTS_FEW && id.len <= SHORT_ID;
+    return are_many(elements) || !fits ? siphash(id.data, id.len) : 0;
+}
+
+void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,
+                  bool claimed)
+{
+    if (are_many(elements)) {
+        tables_add(elements->tables, element, hash, at, claimed);
+        return;
+    }
+    if (elements->count < ELEMENTS_FEW && id_of_element(element).len <= SHORT_ID) {
         few_add(elements, element, at, claimed);
+        return;
+    }
+    widen(elements);
+    tables_add(elements->tables, element, hash, at, claimed);
 }
 
 void elements_move(struct elements *elements, struct element *element, msec at, bool claimed)
@@ -324,6 +336,13 @@ size_t elements_count(const struct elements *elements)
 struct element *elements_find(const struct elements *elements, struct bytes id)
 {
     return are_many(elements) ? dict_find(&elements->tables->by_id, id) : few_find(elements, id);
+}
+
+struct element *elements_find_hashed(const struct elements *elements, struct bytes id,
+                                     uint64_t hash)
+{
+    return are_many(elements) ? dict_find_hashed(&elements->tables->by_id, id, hash)
+                              : few_find(elements, id);
 }
 
 struct element *elements_first(const struct elements *elements)

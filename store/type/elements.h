@@ -47,8 +47,12 @@ size_t elements_count(const struct elements *elements);
 /* Makes room for `count` elements, which are about to be added. O(count) */
 void elements_expect(struct elements *elements, size_t count);
 
-/* The element's id must be absent. O(log n) */
-void elements_add(struct elements *elements, struct element *element, msec at, bool claimed);
+/* Returns what elements_find_hashed and elements_add need to know of an id, so that it is hashed
+ * only once. */
+uint64_t elements_hash(const struct elements *elements, struct bytes id);
+/* Adds an element whose id is absent; `hash` is the elements_hash of its id. O(log n) */
+void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,
+                  bool claimed);
 /* It goes behind others with the same deadline. A claimed element must have room for a claim.
  * O(log n) */
 void elements_move(struct elements *elements, struct element *element, msec at, bool claimed);
@@ -57,8 +61,10 @@ void elements_remove(struct elements *elements, struct element *element); /* O(l
 void elements_replace(struct elements *elements, struct element *old, struct element *by);
 
 struct element *elements_find(const struct elements *elements, struct bytes id); /* O(1) */
-struct element *elements_first(const struct elements *elements);                 /* or NULL. O(1) */
-msec elements_next(const struct elements *elements); /* or NEVER. O(1) */
+struct element *elements_find_hashed(const struct elements *elements, struct bytes id,
+                                     uint64_t hash);             /* O(1) */
+struct element *elements_first(const struct elements *elements); /* or NULL. O(1) */
+msec elements_next(const struct elements *elements);             /* or NEVER. O(1) */
 msec elements_at(const struct elements *elements, const struct element *element); /* O(1) */
 size_t elements_count_until(const struct elements *elements, msec until);         /* O(log n) */
 /* Return the first deadline, or the first end of a lease, after `at`; NEVER if there is none. O(log
