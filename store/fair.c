@@ -485,6 +485,34 @@ bool fair_survey(struct store *store, struct fair_index *index, bool again, msec
     return fair_survey_figures(&index->survey, figures);
 }
 
+void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now)
+{
+    if (!fair_prefix_ok(policy)) return;
+    struct bytes prefix = bytes_of(policy.data, policy.len - 1);
+    for (unsigned i = 0; i < store->database_count; i++) {
+        if (i != db && keyspace_count(store_database(store, i)) == 0) continue;
+        struct fair_index *index = fair_use(store, i, prefix, now);
+        if (index->nodes == FAIR_NO_NODES) begin_scan(index);
+    }
+}
+
+struct keep {
+    struct store *store;
+    msec now;
+};
+
+static void keep_if_fair(void *ctx, struct bytes name, const struct policy *policy)
+{
+    const struct keep *keep = ctx;
+    if (policy->fair) fair_keep(keep->store, keep->store->database_count, name, keep->now);
+}
+
+void fair_keep_all(struct store *store, msec now)
+{
+    struct keep keep = { store, now };
+    if (store->policies.with[POLICY_FAIR] > 0) policies_each(&store->policies, keep_if_fair, &keep);
+}
+
 uint64_t fair_looks_needed(const struct fair_index *index)
 {
     return index->nodes == FAIR_COMPLETE ? index->looks : index->looks + index->checks_again;

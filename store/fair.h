@@ -16,9 +16,9 @@
  *
  * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
  * looks at them when the call ends. An index is not part of the data: files, replicas and digests
- * leave it out. The first REDE.FAIRCLAIM that needs it creates it from a scan of all keys in
- * slices, made by the calls that wait for it, and by fair_run between calls. The figures of
- * REDE.FAIRINFO are counted the same way (fair_survey.h); they need no nodes.
+ * leave it out. POLICY SET with FAIR creates it, and so does the first REDE.FAIRCLAIM that needs
+ * it: from a scan of all keys in slices, made by fair_run, and by the calls that wait for it. The
+ * figures of REDE.FAIRINFO are counted the same way (fair_survey.h); they need no nodes.
  *
  *      nodes                                          survey
  *
@@ -95,6 +95,11 @@ bool fair_prefix_ok(struct bytes name);
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
 /* Visits about `budget` buckets, unless all its nodes are known, and returns what is known then. */
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
+/* Begins to build the index of a policy with FAIR in this database, and in all others with keys;
+ * fair_run continues. No effect on indexes that exist, and for the name of a single key. */
+void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now);
+/* Call after a start: the same for all policies with FAIR, in databases with keys. */
+void fair_keep_all(struct store *store, msec now);
 /* The number of the scan or check whose end shows what the policies that are set now allow. */
 uint64_t fair_looks_needed(const struct fair_index *index);
 /* Has the scan or check of this number ended? */

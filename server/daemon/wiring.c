@@ -343,6 +343,7 @@ bool wiring_make(struct parts *parts)
         policy_lines_set(&txn, parts->conf.policy);
         txn_commit(&txn);
     }
+    if (!parts->engine.role.replica) fair_keep_all(parts->store, clock_now(&parts->clock));
 
     /* After an unclean end, clients may hold leases that were granted but not recorded. If there is
      * no token, no lease was granted, because the first grant of a run is always recorded. Without

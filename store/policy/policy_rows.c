@@ -111,8 +111,8 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
 
     ROW(FAIR, .part_count = 1, .parts = { { .shown = "FAIR", FLAG(fair) } }, .types = "dehydrator",
         .help =
-            "Once REDE.FAIRCLAIM has found the dehydrators of the prefix, keeps in memory which\n"
-            "of them are due, even if no client waits."),
+            "Keeps in memory which dehydrators of the prefix are due, even if no client waits in\n"
+            "REDE.FAIRCLAIM."),
 
     ROW(EXPIRED, .part_count = 3,
         .parts = { { .shown = "EXPIRED TO", TO(expired_to) },

@@ -207,6 +207,34 @@ START_TEST(a_flush_empties_an_index)
 }
 END_TEST
 
+static void set_fair(enum origin origin, const char *name)
+{
+    struct txn *txn = world_begin(&world);
+    txn->origin = origin;
+    txn_policy_set(txn, text(name), &(struct policy){ .fair = true });
+    world_commit(&world);
+}
+
+START_TEST(a_policy_builds_its_index_between_calls)
+{
+    world_init(&world);
+    push_keys(3000, world.now + 1);
+    set_fair(FROM_CLIENT, "k*");
+    set_fair(FROM_CLIENT, "k1");
+    ck_assert_uint_eq(fair_count(world.store), 1);
+    while (fair_run(world.store, world.now, 10))
+        continue;
+    struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
+    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
+
+    set_fair(FROM_REPLAY, "k2*");
+    ck_assert_uint_eq(fair_count(world.store), 1);
+    fair_keep_all(world.store, world.now);
+    ck_assert_uint_eq(fair_count(world.store), 2);
+    world_drop(&world);
+}
+END_TEST
+
 /* Otherwise a client that keeps setting policies would delay all others. */
 START_TEST(a_scan_ends_while_policies_change)
 {
@@ -383,6 +411,7 @@ Suite *test_suite(void)
         an_unused_index_is_dropped,
         few_indexes_are_kept_for_nobody,
         a_flush_empties_an_index,
+        a_policy_builds_its_index_between_calls,
         a_scan_ends_while_policies_change,
         a_survey_needs_no_nodes,
         prefixes_are_names_with_a_star_at_the_end,
