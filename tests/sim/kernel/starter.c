@@ -84,7 +84,10 @@ static _Noreturn void execute(const char *library, char *const command[], int fd
 
 static bool starter_begin(const char *library, char *const command[])
 {
-    if (starter.pid != 0 && starter.driver == own_pid() && strcmp(starter.program, command[0]) == 0)
+    const char *program = NULL; /* the last word; an emulator in front is the same for all */
+    for (int i = 0; command[i] != NULL; i++)
+        program = command[i];
+    if (starter.pid != 0 && starter.driver == own_pid() && strcmp(starter.program, program) == 0)
         return true;
     starter_end();
     int ends[2];
@@ -99,7 +102,7 @@ static bool starter_begin(const char *library, char *const command[])
     starter.driver = own_pid();
     starter.pid = pid;
     starter.fd = ends[0];
-    snprintf(starter.program, sizeof(starter.program), "%s", command[0]);
+    snprintf(starter.program, sizeof(starter.program), "%s", program);
     return true;
 }
 
