@@ -188,7 +188,8 @@ static const struct command subcommands[] = {
       .arity = 2,
       .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
       .since = "4.0.0",
-      .replies = REPLIES("map[bulk any ...]: figures by name; those of a database are a map"),
+      .replies = REPLIES(
+          "map[bulk any ...]: figures by name; the figures of a database are a map of their own"),
       .complexity = "O(N) where N is the number of connections.",
       .syntax = "",
       .summary = "Returns how much memory each part uses." },

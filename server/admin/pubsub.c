@@ -275,7 +275,7 @@ static const struct command rows[] = {
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_CHANNEL_ALL,
       .since = "2.0.0",
-      .replies = REPLIES("push['subscribe' bulk integer]: for each channel: its name, and how many "
+      .replies = REPLIES("push['subscribe' bulk integer]: for each channel, its name and how many "
                          "subscriptions there are"),
       .complexity = "O(N) where N is the number of channels given.",
       .syntax = "channel [channel ...]",
@@ -286,7 +286,7 @@ static const struct command rows[] = {
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_PATTERN_ALL,
       .since = "2.0.0",
-      .replies = REPLIES("push['psubscribe' bulk integer]: for each pattern: the pattern, and how "
+      .replies = REPLIES("push['psubscribe' bulk integer]: for each pattern, the pattern and how "
                          "many subscriptions there are"),
       .complexity = "O(N) where N is the number of patterns given.",
       .syntax = "pattern [pattern ...]",
@@ -296,8 +296,8 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .since = "2.0.0",
-      .replies = REPLIES("push['unsubscribe' bulk|null integer]: for each channel: its name, null "
-                         "if there was none, and how many subscriptions are left"),
+      .replies = REPLIES("push['unsubscribe' bulk|null integer]: for each channel, its name (null "
+                         "if there was none) and how many subscriptions are left"),
       .complexity = "O(N) where N is the number of channels left.",
       .syntax = "[channel [channel ...]]",
       .summary = "Unsubscribes from some or all channels." },
@@ -306,8 +306,8 @@ static const struct command rows[] = {
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .since = "2.0.0",
-      .replies = REPLIES("push['punsubscribe' bulk|null integer]: for each pattern: the pattern, "
-                         "null if there was none, and how many subscriptions are left"),
+      .replies = REPLIES("push['punsubscribe' bulk|null integer]: for each pattern, the pattern "
+                         "(null if there was none) and how many subscriptions are left"),
       .complexity = "O(N) where N is the number of patterns left.",
       .syntax = "[pattern [pattern ...]]",
       .summary = "Unsubscribes from some or all patterns." },
@@ -330,7 +330,7 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_NOT,
       .since = "7.0.0",
-      .replies = REPLIES("push['ssubscribe' bulk integer]: for each channel: its name, and how "
+      .replies = REPLIES("push['ssubscribe' bulk integer]: for each channel, its name and how "
                          "many shard subscriptions there are"),
       .errors = ERRORS(ERR_SSUBSCRIBE_IN_MULTI),
       .complexity = "O(N) where N is the number of shard channels given.",
@@ -343,8 +343,8 @@ static const struct command rows[] = {
       .keys = { .first = 1, .last = -1, .step = 1 },
       .key_flags = KEY_NOT,
       .since = "7.0.0",
-      .replies = REPLIES("push['sunsubscribe' bulk|null integer]: for each channel: its name, null "
-                         "if there was none, and how many shard subscriptions are left"),
+      .replies = REPLIES("push['sunsubscribe' bulk|null integer]: for each channel, its name (null "
+                         "if there was none) and how many shard subscriptions are left"),
       .complexity = "O(N) where N is the number of shard channels left.",
       .syntax = "[shardchannel [shardchannel ...]]",
       .summary = "Unsubscribes from some or all shard channels." },

@@ -371,7 +371,8 @@ static const struct command rows[] = {
                        ERR_GEO_COUNT, ERR_GEO_ANY, ERR_GEO_STORE_WITH, ERR_GEO_FROM, ERR_GEO_BY),
       .complexity = COST,
       .syntax = "destination source " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] [STOREDIST]",
-      .summary = "Stores the members within a circle or a box in a sorted set." },
+      .summary =
+          "Stores the members of a sorted set within a circle or a box as another sorted set." },
 };
 
 const struct command_group geo_search_commands = COMMAND_GROUP("geo", rows);

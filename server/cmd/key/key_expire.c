@@ -220,7 +220,8 @@ static const struct command rows[] = {
       .since = "1.0.0",
       .replies =
           REPLIES("integer: the seconds left, rounded; -1 without a deadline, -2 if there is no "
-                  "such key; with member (as KeyDB) of that member, -1 if there is none"),
+                  "such key; with member (as KeyDB) the time of that member, -1 if the key has no "
+                  "such member"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary =
@@ -234,7 +235,8 @@ static const struct command rows[] = {
       .tips = "nondeterministic_output",
       .since = "2.6.0",
       .replies = REPLIES("integer: the milliseconds left; -1 without a deadline, -2 if there is no "
-                         "such key; with member (as KeyDB) of that member, -1 if there is none"),
+                         "such key; with member (as KeyDB) the time of that member, -1 if the key "
+                         "has no such member"),
       .complexity = "O(1)",
       .syntax = "key [member]",
       .summary = "Returns the remaining time to live of a key, or of one of its members, in "
