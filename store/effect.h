@@ -42,8 +42,7 @@ enum effect_kind {
     EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
     EFFECT_KEEP,      /* the list is trimmed to [from, to) */
     EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
-    /* a is inserted before (`to` is 0) or after (1) the first b; or, if `to` is -1, at index `from`
-     */
+    /* a is inserted before the first b (`to` is 0), after it (1), or at index `from` (-1) */
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,   /* LREM key from a */
     EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER for none) */

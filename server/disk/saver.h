@@ -40,8 +40,9 @@ void saver_loaded(struct saver *saver);
 /* Call at the end of each turn, between records. Starts what is scheduled, due to be tried again,
  * or needed by the journal, and continues the rewrite. */
 void saver_turn(struct saver *saver, struct journal *journal);
-/* About once a second: logs progress, removes kept files that are no longer needed, and schedules a
- * snapshot if a save point asks for one, and a rewrite if the journal has grown enough. */
+/* Call about once a second: logs progress, removes kept files that are no longer needed, and
+ * schedules a snapshot if a save point asks for one, and a rewrite if the journal has grown
+ * enough. */
 void saver_second(struct saver *saver, bool has_grown);
 /* Was the store flushed since the last snapshot that saver_save_flushed considered? */
 bool saver_sees_flush(const struct saver *saver);

@@ -1,8 +1,8 @@
 /* functions: see functions.h.
  *
  * All libraries share one environment, an empty table whose metatable finds variables in another
- * table. While a library loads, that contains the few variables that Redis gives to it; while a
- * function is called, it is the whole sandbox. */
+ * table. While a library loads, the other table contains the few variables that Redis gives to
+ * libraries; while a function is called, it contains those of scripts, with a smaller `redis`. */
 #include "server/script/functions.h"
 
 #include <stdio.h>

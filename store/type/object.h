@@ -46,9 +46,8 @@ struct __attribute__((packed, aligned(4))) object {
     /* A member, an entry or an element has a deadline. Maintained by keyspace_rearm. */
     bool has_expiry : 1;
     bool is_soft : 1; /* a string with a soft deadline (string.h) */
-    /* For the statistics of policies; the bits belong to struct entry. The first bit is false for a
-     * value that was loaded or sent by a master, because this server does not know all reads of
-     * it. */
+    /* Two bits of struct entry, for the statistics of policies. is_set_here is false for a value
+     * that was loaded or sent by a master: others may have read that value before. */
     bool is_set_here : 1; /* a client of this server created the key, or replaced its value */
     bool was_read : 1;    /* the key was read since then */
     uint8_t small_len;

@@ -246,8 +246,8 @@ struct command_ref {
 /* For rename-command: only the new name then finds the command; "" disables it. Call before clients
  * connect. Returns NULL, or Redis' error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
-/* Like commands_find and commands_match, but by the names in the rows, as if nothing were renamed:
- * for ACL rules and files of other servers. O(n) */
+/* Find rows as commands_find and commands_match do, but by the names in the rows, as if nothing
+ * were renamed: for ACL rules and files of other servers. O(n) */
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
 struct command_ref commands_match_original(const struct commands *commands, int argc,
                                            const struct bytes *argv);

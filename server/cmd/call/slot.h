@@ -13,8 +13,8 @@ enum { SLOTS = 16384, SLOT_NONE = -1 };
  * key. O(length) */
 int slot_of(struct bytes key);
 
-/* Are all keys of the call in one slot, namely *slot unless that is SLOT_NONE? Sets *slot. A prefix
- * of keys needs a tag in braces. */
+/* Are all keys of the call in one slot, namely *slot unless that is SLOT_NONE? If so, *slot becomes
+ * this slot, or stays if the call has no keys. A prefix of keys must have a tag in braces. */
 bool slot_is_one(const struct call *call, int *slot);
 
 #endif

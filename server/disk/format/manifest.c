@@ -75,8 +75,9 @@ static bool is_long(const char *path)
     return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* A segment that the manifest does not list may be the only copy of data, if the manifest was
- * restored or edited. Segments of this server's own unfinished changes contain no records yet. */
+/* Does a file that the manifest does not list contain records? Such a file must stay: it may be the
+ * only copy of data, if the manifest was restored or edited. Segments of this server's own
+ * unfinished changes contain no records yet. */
 static bool has_records(const char *path)
 {
     enum file_kind kind = is_long(path) ? file_kind(path) : FILE_EMPTY;

@@ -265,9 +265,9 @@ static enum replay_end search_good_record(struct reading *in)
     }
 }
 
-/* Finds a mark in the rest of the file which says that bytes after the good ones were synced. If
- * the segment's ID is unknown, because the record with it is damaged too, marks with any ID
- * count. */
+/* Is the end of the file torn or damaged? It is damaged if a mark in the rest of the file says that
+ * bytes after the good ones were synced. If the segment's ID is unknown, because the record with
+ * the ID is damaged, too, marks with any ID count. */
 static enum replay_end search_mark(struct reading *in)
 {
     uint64_t at = in->file->good;
