@@ -173,8 +173,9 @@ class Reasons:
             run.count("reason of an end")
 
     def miss(self, event, since, told):
-        """The record is missing; a server that was a replica then may have merged it with others of its master."""
-        if event.is_sure and event.before > since and event.done > self.run.switched:
+        """The record is missing; a server that was a replica then may have merged it with others of its master, and one
+        that was killed may have started again in the millisecond of the record."""
+        if event.is_sure and int(event.before) > since and event.done > self.run.switched:
             self.run.broken(f"{told}: no record of {vars(event)}")
 
     def fits(self, record, event):
