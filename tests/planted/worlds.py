@@ -111,7 +111,7 @@ PLANTS = {
     "each change of a transaction is a record of its own": (
         "Logs|Registers power|kill-in-a-call|failing-disk|master",
         ("server/disk/persist.c",
-         "    effect_writer_put(&persist->writer, effect);\n",
+         "    effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */\n",
          "    effect_writer_put(&persist->writer, effect);\n    persist_commit(persist);\n"),
     ),
     "a replica applies half of a transaction": (
