@@ -56,6 +56,7 @@ void unblock_ready(struct engine *engine)
     enum pause_kind pause = pause_now(&engine->pause, clock_now(engine->clock));
     if (engine->role.replica) pause = PAUSE_NONE;
     if (pause == PAUSE_ALL) return;
+    if (pause == PAUSE_NONE) blocked_wake_for_prefixes(engine->blocked, clock_now(engine->clock));
     while (blocked_next_try(engine->blocked, pause == PAUSE_WRITE, &try)) {
         /* A lease granted to it would be lost until its end. */
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;

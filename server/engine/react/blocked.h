@@ -73,6 +73,10 @@ void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, mse
 msec blocked_next_wake(const struct blocked *blocked);
 /* Makes the key with the earliest time ready. Returns false if none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
+/* If clients wait for prefixes, makes all keys ready that are due by now, except those due after
+ * the next timeout. A client of a prefix may take an element of any key under it, so clients of
+ * these keys and prefixes that blocked earlier must be ready too. O(log n) for each key */
+void blocked_wake_for_prefixes(struct blocked *blocked, msec now);
 bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may find a client */
 
 /* ---- serving -------------------------------------------------------------------------------- */

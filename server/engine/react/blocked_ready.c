@@ -249,6 +249,14 @@ bool blocked_wake(struct blocked *blocked, msec now)
     return true;
 }
 
+void blocked_wake_for_prefixes(struct blocked *blocked, msec now)
+{
+    if (blocked->of_prefix == 0) return;
+    while (blocked_next_wake(blocked) <= blocked_next_timeout(blocked) &&
+           blocked_wake(blocked, now))
+        continue;
+}
+
 bool blocked_pending(const struct blocked *blocked)
 {
     return blocked->next != NULL || !TAILQ_EMPTY(&blocked->ready) ||

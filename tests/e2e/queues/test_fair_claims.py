@@ -312,6 +312,22 @@ def two_keys_and_their_prefix_become_ready_together():
 
 
 @own
+def keys_that_fall_due_at_once_go_to_those_that_blocked_first():
+    """The instant of q:1 comes first, and its clients would let the one of * take the element of r:1."""
+    with Dehydrators() as de:
+        push(de, "q:1", "1", ttl=5)
+        others = [wait(de, *words, 0) for words in (
+            ("REDE.FAIRCLAIM", "r:*", 1000, "BLOCK"), ("REDE.BPOLL", "q:1"),
+            ("REDE.FAIRCLAIM", "*", 1000, "BLOCK"), ("REDE.CLAIM", "q:1", 1000, "BLOCK"))]
+        push(de, "r:1", "1", ttl=5)
+        de.step(5)
+        equal(is_waiting(de, *others), [False, False, True, True])
+        equal(others[0].reply(), claimed(b"r:1", b"1"))
+        for other in others:
+            other.close()
+
+
+@own
 def the_timeout_and_unblock_end_the_wait():
     with Dehydrators() as de:
         other = wait(de, "REDE.FAIRCLAIM", "q:*", 1000, "BLOCK", 1)
