@@ -253,7 +253,7 @@ class Model:
 
     def make_ready(self, db, name, kind=None):
         """kind: there is no effect unless some client waits for it."""
-        if kind is not None:
+        if kind == "dehydrator":
             self.touch(db, name)
         is_wanted = any((w.db, w.words[1]) == (db, name) for w in self.waiting)
         if is_wanted and (kind is None or any(w.kind == kind for w in self.waiting)):
