@@ -38,8 +38,7 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
 
     ROW(MAXTTL, .part_count = 1, .parts = { { .shown = "MAXTTL", SPAN(max_ttl) } },
         .changes_keys = true, .types = "any",
-        .help = "The maximum TTL. A longer TTL is shortened to it, and a key without a TTL "
-                "receives it."),
+        .help = "The maximum TTL. A longer TTL is cut to it, and a key without a TTL receives it."),
 
     ROW(JITTER, .part_count = 1, .parts = { { .shown = "JITTER", NUMBER(jitter, 100) } },
         .needs = EITHER(TTL, MEMBERTTL), .inside = true, .types = "any",
