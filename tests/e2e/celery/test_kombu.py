@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from unittest.mock import patch
 
 import kombu.exceptions
 
@@ -453,6 +454,18 @@ def messages_given_back_come_before_those_that_wait(broker, _client):
     other = Inbox(broker.connect())
     other.drain(6)
     equal(other.bodies, list(range(6)))
+
+
+@with_broker
+def begun_messages_go_behind_those_that_wait_in_their_order(broker, _client):
+    publish(broker.connect(), *range(6))
+    inbox = Inbox(broker.connect(), prefetch=4)
+    inbox.drain(4)
+    with patch("expired.kombu.was_begun_by_celery", lambda message: message.payload % 2 == 0):
+        inbox.connection.release()
+    other = Inbox(broker.connect())
+    other.drain(6)
+    equal(other.bodies, [1, 3, 4, 5, 0, 2])
 
 
 @with_broker

@@ -236,6 +236,14 @@ def give_back(client, claim):
     return client.rede_retry(claim.key, "FIRST", claim.pair, nocount=True)
 
 
+def in_turn(endings):
+    """What ends with give_back comes last and backwards, since each goes before the last one. All others keep their
+    order. An ending is the last item."""
+    endings = list(endings)
+    return ([ending for ending in endings if ending[-1] is not give_back]
+            + [ending for ending in reversed(endings) if ending[-1] is give_back])
+
+
 class Claims:
     """The claims of a transport by delivery tag. Consumers and the keeper use them at the same time."""
 
@@ -286,12 +294,14 @@ class Claims:
         nobody uses any more."""
         with self.lock:
             held = dict(self.held)
-        by_key = {}
-        for tag, claim in reversed(list(held.items())):  # each that goes back goes before the last one
+        by_key, endings = {}, []
+        for tag, claim in held.items():
             ending = give_back if gives_back and not claim.is_in_use() and claim.ending is None else claim.ending
             if ending is None:
                 by_key.setdefault(claim.key, []).append((tag, claim))
-                continue
+            else:
+                endings.append((tag, claim, ending))
+        for tag, claim, ending in in_turn(endings):
             with self.log_refusals(claim.key):
                 self.settle(tag, ending)
         for key, claims in by_key.items():
@@ -637,8 +647,8 @@ class QoS(virtual.QoS):
         told to end at once, has begun some."""
         self._flush()
         try:
-            for tag, message in reversed(list(self._delivered.items())):  # each goes before the last one
-                ending = put_back if was_begun_by_celery(message) else give_back
+            for tag, message, ending in in_turn((tag, message, put_back if was_begun_by_celery(message) else give_back)
+                                                for tag, message in self._delivered.items()):
                 claim = self.channel.transport.claims.settle(tag, ending)
                 if claim is not None and pushes_again:
                     self.channel.push_again(claim, message)
