@@ -1,5 +1,6 @@
-/* timeline: see timeline.h. Finds, inserts and removes slots; timeline_tree.c splits and merges
- * leaves, and counted.c the nodes above them.
+/* timeline: see timeline.h. Finds, inserts and removes slots, and splits and merges leaves;
+ * counted.c does the same for the nodes above them. Leaves are merged late, as inner nodes are
+ * (counted.h).
  *
  * An instant belongs after its equals, in the last child whose bound is not later. */
 #include "store/struct/timeline.h"
@@ -8,9 +9,10 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/struct/timeline_tree.h"
+#include "store/struct/timeline_state.h"
 
 enum {
+    STEP = 8,  /* a leaf's cap is a multiple of this many slots */
     AHEAD = 8, /* timeline_pop_due prefetches the owner this many pops ahead */
 };
 
@@ -34,11 +36,18 @@ bool timeline_drop_some(struct timeline *tl, size_t *work)
 {
     for (; tl->first != TIMELINE_NONE; --*work) {
         if (*work == 0) return false;
-        timeline_leaf_drop_first(tl);
+        struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
+        tl->count -= (uint32_t)leaf->node.total;
+        tl->cap -= leaf->cap;
+        tl->first = leaf->next;
+        counted_remove(&tl->tree, &leaf->node);
+        mem_free(leaf->slots);
     }
     for (; tl->number_cap > 0; --*work) {
         if (*work == 0) return false;
-        timeline_segment_drop_last(tl);
+        uint32_t last = (tl->number_cap - 1) >> TIMELINE_SEGMENT_SHIFT;
+        mem_free(tl->leaves[last]);
+        tl->number_cap = last * TIMELINE_SEGMENT;
     }
     mem_free(tl->leaves);
     timeline_init(tl);
@@ -49,6 +58,250 @@ void timeline_drop(struct timeline *tl)
 {
     size_t work = SIZE_MAX;
     timeline_drop_some(tl, &work);
+}
+
+/* --- memory --- */
+
+/* Redirects the pointers to the leaves of a segment that was copied, and frees the old one. */
+static void segment_replace(struct timeline *tl, uint32_t i, struct timeline_leaf *segment)
+{
+    struct timeline_leaf *old = tl->leaves[i];
+    uint32_t used = tl->numbers - i * TIMELINE_SEGMENT;
+    tl->leaves[i] = segment;
+    for (uint32_t n = 0; n < used && n < TIMELINE_SEGMENT; n++)
+        if (segment[n].slots != NULL) counted_moved(&tl->tree, &old[n].node, &segment[n].node);
+    mem_free(old);
+}
+
+/* Adds a segment, or makes the first one larger. */
+static void segment_add(struct timeline *tl, uint32_t i, uint32_t cap)
+{
+    struct timeline_leaf *segment = mem_alloc(cap * sizeof(*segment));
+    if (i == tl->segment_cap) {
+        tl->segment_cap = i == 0 ? 1 : 2 * i;
+        tl->leaves = mem_realloc(tl->leaves, tl->segment_cap * sizeof(*tl->leaves));
+    }
+    if (tl->number_cap > i * TIMELINE_SEGMENT) {
+        memcpy(segment, tl->leaves[i], tl->numbers * sizeof(*segment));
+        segment_replace(tl, i, segment);
+    }
+    tl->leaves[i] = segment;
+    tl->number_cap = i * TIMELINE_SEGMENT + cap;
+}
+
+static uint32_t number_take(struct timeline *tl)
+{
+    uint32_t number = tl->free_number;
+    if (number != TIMELINE_NONE) {
+        tl->free_number = timeline_leaf_of(tl, number)->next;
+        return number;
+    }
+    if (tl->numbers == tl->number_cap) {
+        if (tl->numbers == 0)
+            segment_add(tl, 0, 1);
+        else if (tl->numbers < TIMELINE_SEGMENT)
+            segment_add(tl, 0, 2 * tl->numbers);
+        else
+            segment_add(tl, tl->numbers >> TIMELINE_SEGMENT_SHIFT, TIMELINE_SEGMENT);
+    }
+    return tl->numbers++;
+}
+
+/* Reallocates the slots; afterwards they start at the beginning. */
+static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigned cap)
+{
+    struct timeline_leaf old = *leaf;
+    size_t count = leaf->node.total;
+    leaf->slots = mem_alloc_tight(timeline_slots_size(cap));
+    leaf->begin = 0;
+    leaf->cap = (uint16_t)cap;
+    tl->cap = tl->cap - old.cap + cap;
+    if (old.slots == NULL) return;
+    memcpy(timeline_offsets(leaf), timeline_offsets(&old), count * sizeof(uint32_t));
+    memcpy(timeline_nodes(leaf), timeline_nodes(&old), count * sizeof(struct pointer48));
+    mem_free(old.slots);
+}
+
+/* Counts the instants of a leaf from another base, which must not be after them. */
+static void leaf_rebase(struct timeline_leaf *leaf, msec base)
+{
+    uint32_t *offsets = timeline_offsets(leaf);
+    uint32_t less = (uint32_t)((uint64_t)base - (uint64_t)leaf->base);
+    for (size_t i = 0; i < leaf->node.total; i++)
+        offsets[i] -= less; /* modulo 2^32, if the base becomes earlier */
+    leaf->base = base;
+}
+
+/* Is `to` at most 2^32 - 1 ms after `from`, which is not later? */
+static bool in_span(msec from, msec to)
+{
+    return (uint64_t)to - (uint64_t)from <= TIMELINE_SPAN;
+}
+
+/* --- leaves --- */
+
+/* Inserts an empty leaf with base `at` after `prev`, or as the only leaf if `prev` is
+ * TIMELINE_NONE. No instant of the leaf may be before `at`. The caller must put a slot into the
+ * leaf before it calls anything else. */
+static uint32_t leaf_new(struct timeline *tl, uint32_t prev, unsigned cap, msec at)
+{
+    uint32_t number = number_take(tl);
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    *leaf =
+        (struct timeline_leaf){ .next = TIMELINE_NONE, .prev = prev, .number = number, .base = at };
+    leaf_resize(tl, leaf, cap);
+    if (prev == TIMELINE_NONE) {
+        tl->first = tl->last = number;
+        counted_insert(&tl->tree, NULL, &leaf->node, &at);
+        return number;
+    }
+    struct timeline_leaf *before = timeline_leaf_of(tl, prev);
+    leaf->next = before->next;
+    before->next = number;
+    if (leaf->next == TIMELINE_NONE)
+        tl->last = number;
+    else
+        timeline_leaf_of(tl, leaf->next)->prev = number;
+    counted_insert(&tl->tree, &before->node, &leaf->node, &at);
+    return number;
+}
+
+/* Frees an empty leaf that is not the only one. */
+static void leaf_free(struct timeline *tl, uint32_t number)
+{
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    if (leaf->prev == TIMELINE_NONE)
+        tl->first = leaf->next;
+    else
+        timeline_leaf_of(tl, leaf->prev)->next = leaf->next;
+    if (leaf->next == TIMELINE_NONE)
+        tl->last = leaf->prev;
+    else
+        timeline_leaf_of(tl, leaf->next)->prev = leaf->prev;
+    mem_free(leaf->slots);
+    leaf->slots = NULL;
+    tl->cap -= leaf->cap;
+    leaf->next = tl->free_number;
+    tl->free_number = number;
+    counted_remove(&tl->tree, &leaf->node);
+}
+
+static unsigned rounded_up(unsigned count)
+{
+    return (count + STEP - 1) / STEP * STEP;
+}
+
+/* Moves slots, from `from` on, to the end of another leaf that has room and span. */
+static void slots_shift(struct timeline *tl, struct timeline_leaf *leaf, unsigned from,
+                        uint32_t number)
+{
+    struct timeline_leaf *to = timeline_leaf_of(tl, number);
+    size_t moved = leaf->node.total - from, end = to->node.total;
+    for (size_t i = 0; i < moved; i++) {
+        struct timeline_node *node = timeline_slot_node(leaf, from + i);
+        timeline_slot_set(to, end + i, timeline_slot_at(leaf, from + i), node);
+        node->leaf = number;
+    }
+    counted_change(&to->node, moved);
+    counted_change(&leaf->node, -moved);
+}
+
+/* Moves the slots from `from` on to a new leaf after this one; returns its number. */
+static uint32_t leaf_cut(struct timeline *tl, uint32_t number, unsigned from)
+{
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    unsigned moved = (unsigned)leaf->node.total - from;
+    uint32_t right = leaf_new(tl, number, rounded_up(moved), timeline_slot_at(leaf, from));
+    slots_shift(tl, timeline_leaf_of(tl, number), from, right);
+    return right;
+}
+
+/* Merges two leaves, if they have the same parent and fit with room to spare. */
+static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
+{
+    if (left == TIMELINE_NONE || right == TIMELINE_NONE) return false;
+    struct timeline_leaf *to = timeline_leaf_of(tl, left), *from = timeline_leaf_of(tl, right);
+    unsigned both = (unsigned)(to->node.total + from->node.total);
+    if (to->node.parent != from->node.parent || both > TIMELINE_LEAF_MAX * 3 / 4 ||
+        !in_span(timeline_slot_at(to, 0), timeline_slot_at(from, from->node.total - 1)))
+        return false;
+    leaf_rebase(to, timeline_slot_at(to, 0));
+    if (both > to->cap)
+        leaf_resize(tl, to, rounded_up(both));
+    else if (to->begin + both > to->cap)
+        timeline_slots_to_begin(to);
+    slots_shift(tl, from, 0, left);
+    leaf_free(tl, right);
+    return true;
+}
+
+/* Call after a removal: frees unused memory, with hysteresis, so that alternately adding and
+ * cancelling does not reallocate each time. Spares the first of several leaves, because draining
+ * will soon empty it. */
+static void leaf_shrink(struct timeline *tl, uint32_t number)
+{
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
+    unsigned count = (unsigned)leaf->node.total;
+    if (tl->first == tl->last) {
+        if (leaf->cap > TIMELINE_LEAF_MIN && count <= leaf->cap / 4)
+            leaf_resize(tl, leaf, leaf->cap / 2);
+        return;
+    }
+    if (number == tl->first) return;
+    if (count <= TIMELINE_LEAF_MAX / 4 &&
+        (leaf_merge(tl, number, leaf->next) || leaf_merge(tl, leaf->prev, number)))
+        return;
+    if (count + 2 * STEP <= leaf->cap) leaf_resize(tl, leaf, rounded_up(count + STEP / 2U));
+}
+
+/* Makes a leaf whose span includes `at`, which belongs at *slot of a leaf that has slots. */
+static void make_span(struct timeline *tl, uint32_t *number, unsigned *slot, msec at)
+{
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, *number);
+    if (at >= leaf->base && in_span(leaf->base, at)) return;
+    msec first = timeline_slot_at(leaf, 0), last = timeline_slot_at(leaf, leaf->node.total - 1);
+    if (at >= first) { /* after the last one */
+        if (in_span(first, at)) {
+            leaf_rebase(leaf, first);
+        } else {
+            *number = leaf_new(tl, *number, STEP, at);
+            *slot = 0;
+        }
+        return;
+    }
+    if (in_span(at, last)) {
+        leaf_rebase(leaf, at);
+        return;
+    }
+    leaf_cut(tl, *number, 0);
+    leaf = timeline_leaf_of(tl, *number);
+    leaf_resize(tl, leaf, STEP);
+    leaf->base = at;
+}
+
+/* Makes room for `at`, which belongs at *slot of a leaf. Updates *number and *slot. */
+static void leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at)
+{
+    if (timeline_leaf_of(tl, *number)->node.total > 0) make_span(tl, number, slot, at);
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, *number);
+    size_t count = leaf->node.total;
+    bool at_end = *slot == count && leaf->begin + count == leaf->cap;
+    if (count < leaf->cap && !(at_end && leaf->begin < leaf->cap / 4)) return;
+    if (leaf->cap < TIMELINE_LEAF_MAX) {
+        leaf_resize(tl, leaf, rounded_up(leaf->cap + 1U));
+    } else if (at_end) {
+        unsigned cap = *number == tl->last ? TIMELINE_LEAF_MAX : STEP;
+        *number = leaf_new(tl, *number, cap, at);
+        *slot = 0;
+    } else {
+        uint32_t right = leaf_cut(tl, *number, TIMELINE_LEAF_MAX / 2);
+        leaf_resize(tl, timeline_leaf_of(tl, *number), TIMELINE_LEAF_MAX / 2);
+        if (*slot > TIMELINE_LEAF_MAX / 2) {
+            *number = right;
+            *slot -= TIMELINE_LEAF_MAX / 2;
+        }
+        leaf_resize(tl, timeline_leaf_of(tl, *number), TIMELINE_LEAF_MAX / 2 + STEP);
+    }
 }
 
 /* --- finding --- */
@@ -141,7 +394,7 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
     ensure(!timeline_node_armed(node), "already armed in leaf %u", node->leaf);
     ensure(tl->count < TIMELINE_NODE_IDLE - 1, "timeline is full: %u slots", tl->count);
     ensure(pointer48_fits(node), "pointer %p does not fit 48 bits", (void *)node);
-    if (tl->count == 0) timeline_leaf_insert(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
+    if (tl->count == 0) leaf_new(tl, TIMELINE_NONE, TIMELINE_LEAF_MIN, at);
     uint32_t number = tl->last;
     const struct timeline_leaf *last = timeline_leaf_of(tl, number);
     unsigned slot = (unsigned)last->node.total;
@@ -150,7 +403,7 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
         number = leaf->number;
         slot = slot_after(leaf, at);
     }
-    timeline_leaf_make_room(tl, &number, &slot, at);
+    leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
     slot_open(leaf, slot);
     timeline_slot_set(leaf, slot, at, node);
@@ -165,9 +418,9 @@ static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
     slot_close(leaf, i);
     tl->count--;
     if (leaf->node.total > 0)
-        timeline_leaf_shrink(tl, number);
+        leaf_shrink(tl, number);
     else if (tl->count > 0)
-        timeline_leaf_remove(tl, number);
+        leaf_free(tl, number);
     else
         timeline_drop(tl);
 }
@@ -310,6 +563,25 @@ struct timeline_node *timeline_walk_next(struct timeline_walk *walk, msec *at)
 void timeline_walk_end(struct timeline_walk *walk)
 {
     *walk = (struct timeline_walk){ .leaf = TIMELINE_NONE };
+}
+
+/* --- relocating --- */
+
+uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation)
+{
+    if (cursor >= tl->numbers) return 0;
+    if (cursor == 0) tl->leaves = relocation_block(relocation, tl->leaves);
+    if (cursor % TIMELINE_SEGMENT == 0) {
+        uint32_t i = cursor >> TIMELINE_SEGMENT_SHIFT;
+        struct timeline_leaf *moved = relocation_copy(relocation, tl->leaves[i]);
+        if (moved != NULL) segment_replace(tl, i, moved);
+    }
+    struct timeline_leaf *leaf = timeline_leaf_of(tl, cursor);
+    if (leaf->slots != NULL) {
+        leaf->slots = relocation_block(relocation, leaf->slots);
+        counted_relocate(&tl->tree, &leaf->node, relocation);
+    }
+    return cursor + 1 < tl->numbers ? cursor + 1 : 0;
 }
 
 /* --- checking --- */

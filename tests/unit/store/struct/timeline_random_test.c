@@ -4,7 +4,7 @@
 
 #include "store/mem/mem.h"
 #include "store/struct/timeline.h"
-#include "store/struct/timeline_tree.h"
+#include "store/struct/timeline_state.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

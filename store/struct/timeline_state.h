@@ -1,5 +1,4 @@
-/* timeline_tree: the leaves of a timeline: allocating, splitting, merging and freeing them. For
- * timeline.c, which finds the leaf and slot of an instant, and the test only.
+/* timeline_state: the leaves of a timeline. For timeline.c and its tests only.
  *
  * A slot is an instant, counted in four bytes from its leaf's base, and a pointer in six bytes;
  * each part is an array of its own. The instants of a leaf thus lie within 2^32 ms, or 49 days: an
@@ -15,8 +14,8 @@
  * When a slot is appended to a full leaf, the leaf stays full and a new one follows it; other full
  * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes half the
  * memory; reallocating moves only slots and does not touch owners. */
-#ifndef STORE_STRUCT_TIMELINE_TREE_H
-#define STORE_STRUCT_TIMELINE_TREE_H
+#ifndef STORE_STRUCT_TIMELINE_STATE_H
+#define STORE_STRUCT_TIMELINE_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,24 +102,5 @@ static inline void timeline_slots_to_begin(struct timeline_leaf *leaf)
     timeline_slots_move(leaf, -(ptrdiff_t)leaf->begin, 0, leaf->node.total);
     leaf->begin = 0;
 }
-
-/* Inserts an empty leaf with base `at` after `prev`, or as the only leaf if `prev` is
- * TIMELINE_NONE. No instant of the leaf may be before `at`. The caller must put a slot into the
- * leaf before it calls anything else. */
-uint32_t timeline_leaf_insert(struct timeline *tl, uint32_t prev, unsigned cap, msec at);
-/* Removes an empty leaf that is not the only one. */
-void timeline_leaf_remove(struct timeline *tl, uint32_t number);
-/* Makes room for `at`, which belongs at *slot of a leaf. Updates *number and *slot. */
-void timeline_leaf_make_room(struct timeline *tl, uint32_t *number, unsigned *slot, msec at);
-/* Call after a removal: frees unused memory, with hysteresis, so that alternately adding and
- * cancelling does not reallocate each time. Spares the first of several leaves, because draining
- * will soon empty it. */
-void timeline_leaf_shrink(struct timeline *tl, uint32_t number);
-
-/* For dropping in slices: call timeline_leaf_drop_first until no leaf is left, then
- * timeline_segment_drop_last until no segment is. No other function may be called after the first
- * of these. */
-void timeline_leaf_drop_first(struct timeline *tl);
-void timeline_segment_drop_last(struct timeline *tl);
 
 #endif
