@@ -18,7 +18,9 @@
 #include <stdint.h>
 
 #include "store/base/ensure.h"
-#include "store/struct/agenda.h"
+#include "store/base/instant.h"
+
+struct deadline;
 
 enum {
     INSTANT_BITS = 46,

@@ -256,10 +256,11 @@ static void root_make_room(struct ranked *ranked)
 {
     struct ranked_node *old = ranked->root;
     if (old->count < ranked_node_max(old)) {
-        if (old->count == old->cap) ranked->root = ranked_node_fit(ranked, old, old->count + 1U);
+        if (old->count == old->cap)
+            ranked->root = ranked_node_fit(&ranked->bytes, old, old->count + 1U);
         return;
     }
-    struct ranked_node *root = ranked_node_new(ranked, old->height + 1U, 2);
+    struct ranked_node *root = ranked_node_new(&ranked->bytes, old->height + 1U, 2);
     root->count = 1;
     ranked_node_set_child(root, 0, old);
     ranked_node_set_first(root, 0);
@@ -274,7 +275,7 @@ static void root_lower(struct ranked *ranked)
         struct ranked_node *old = ranked->root;
         ranked->root = ranked_node_child(old, 0);
         ranked->depth--;
-        ranked_node_free(ranked, old);
+        ranked_node_free(&ranked->bytes, old);
     }
 }
 
@@ -286,13 +287,13 @@ static void make_room_in_child(struct ranked *ranked, struct ranked_node *parent
     const struct ranked_node *child = ranked_node_child(parent, i);
     unsigned roomy = ranked_node_merge_max(child);
     if (edge)
-        ranked_node_split(ranked, parent, i, child->count - 1U);
+        ranked_node_split(&ranked->bytes, parent, i, child->count - 1U);
     else if (i > 0 && ranked_node_child(parent, i - 1)->count <= roomy)
-        ranked_node_balance(ranked, parent, i - 1);
+        ranked_node_balance(&ranked->bytes, parent, i - 1);
     else if (i + 1 < parent->count && ranked_node_child(parent, i + 1)->count <= roomy)
-        ranked_node_balance(ranked, parent, i);
+        ranked_node_balance(&ranked->bytes, parent, i);
     else
-        ranked_node_split(ranked, parent, i, child->count / 2U);
+        ranked_node_split(&ranked->bytes, parent, i, child->count / 2U);
 }
 
 /* Makes room in all nodes on the path to the probe. */
@@ -312,7 +313,7 @@ static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
         edge = edge && i + 1 == node->count;
         node = child->count < child->cap
                    ? ranked_node_child(node, i)
-                   : ranked_node_fit_child(ranked, node, i, child->count + 1U);
+                   : ranked_node_fit_child(&ranked->bytes, node, i, child->count + 1U);
     }
 }
 
@@ -324,9 +325,9 @@ static void refill_child(struct ranked *ranked, struct ranked_node *parent, unsi
     const struct ranked_node *one = ranked_node_child(parent, left);
     const struct ranked_node *other = ranked_node_child(parent, left + 1);
     if (one->count + other->count > ranked_node_merge_max(one))
-        ranked_node_balance(ranked, parent, left);
+        ranked_node_balance(&ranked->bytes, parent, left);
     else
-        ranked_node_merge(ranked, parent, left);
+        ranked_node_merge(&ranked->bytes, parent, left);
 }
 
 /* Makes all nodes on the path to the probe large enough to lose an item. */
@@ -356,7 +357,7 @@ static void subtree_free(struct ranked *ranked, struct ranked_node *node)
 {
     for (unsigned i = 0; node->height > 0 && i < node->count; i++)
         subtree_free(ranked, ranked_node_child(node, i));
-    ranked_node_free(ranked, node);
+    ranked_node_free(&ranked->bytes, node);
 }
 
 void ranked_drop(struct ranked *ranked)
@@ -443,7 +444,7 @@ static void descend_both(const struct ranked *ranked, struct path *one, struct p
 /* Resizes the leaf to hold `count` items. */
 static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
 {
-    path->leaf = ranked_node_fit(ranked, path->leaf, count);
+    path->leaf = ranked_node_fit(&ranked->bytes, path->leaf, count);
     if (path->length == 0)
         ranked->root = path->leaf;
     else
@@ -505,7 +506,7 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m)
     struct path path;
     ensure(ranked->count < UINT32_MAX, "tree is full: %zu members", ranked->count);
     if (ranked->root == NULL) {
-        ranked->root = ranked_node_new(ranked, 0, 1);
+        ranked->root = ranked_node_new(&ranked->bytes, 0, 1);
         *ranked_node_base(ranked->root) = isfinite(m->score) ? m->score : 0;
         ranked->depth = 1;
     }
@@ -653,7 +654,7 @@ static struct ranked_member *take_last(struct ranked *ranked, struct ranked_node
     struct ranked_member *m = take_last(ranked, child);
     ranked_node_counts(node)[last]--;
     if (child->count == 0) {
-        ranked_node_free(ranked, child);
+        ranked_node_free(&ranked->bytes, child);
         node->count--;
     }
     return m;

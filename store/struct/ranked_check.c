@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "store/base/ensure.h"
+#include "store/struct/ranked.h"
 #include "store/struct/ranked_node.h"
 
 struct checking {

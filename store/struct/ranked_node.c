@@ -73,38 +73,38 @@ static unsigned cap_for(unsigned count)
     return (count + RANKED_STEP - 1) / RANKED_STEP * RANKED_STEP;
 }
 
-struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count)
+struct ranked_node *ranked_node_new(size_t *bytes, unsigned height, unsigned count)
 {
     unsigned cap = cap_for(count);
     struct ranked_node *node = mem_alloc(ranked_node_size(height, cap));
     *node = (struct ranked_node){ .cap = (uint16_t)cap,
                                   .height = (uint16_t)height,
                                   .is_exact = height == 0 };
-    ranked->bytes += ranked_node_size(height, cap);
+    *bytes += ranked_node_size(height, cap);
     return node;
 }
 
-void ranked_node_free(struct ranked *ranked, struct ranked_node *node)
+void ranked_node_free(size_t *bytes, struct ranked_node *node)
 {
-    ranked->bytes -= ranked_node_size(node->height, node->cap);
+    *bytes -= ranked_node_size(node->height, node->cap);
     mem_free(node);
 }
 
-struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node, unsigned count)
+struct ranked_node *ranked_node_fit(size_t *bytes, struct ranked_node *node, unsigned count)
 {
     if (cap_for(count) == node->cap) return node;
-    struct ranked_node *fitting = ranked_node_new(ranked, node->height, count);
+    struct ranked_node *fitting = ranked_node_new(bytes, node->height, count);
     if (node->height == 0) *ranked_node_base(fitting) = *ranked_node_base(node);
     ranked_node_copy(fitting, 0, node, 0, node->count);
     fitting->count = node->count;
-    ranked_node_free(ranked, node);
+    ranked_node_free(bytes, node);
     return fitting;
 }
 
-struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
-                                          unsigned i, unsigned count)
+struct ranked_node *ranked_node_fit_child(size_t *bytes, struct ranked_node *parent, unsigned i,
+                                          unsigned count)
 {
-    struct ranked_node *child = ranked_node_fit(ranked, ranked_node_child(parent, i), count);
+    struct ranked_node *child = ranked_node_fit(bytes, ranked_node_child(parent, i), count);
     ranked_node_set_child(parent, i, child);
     return child;
 }
@@ -122,12 +122,12 @@ static uint32_t members_below(const struct ranked_node *node, unsigned i, unsign
 }
 
 /* Moves n items from the front of child i + 1 to the end of child i. */
-static void shift_left(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned n)
+static void shift_left(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned n)
 {
     struct ranked_node *left = ranked_node_child(parent, i);
     struct ranked_node *right = ranked_node_child(parent, i + 1);
     uint32_t moved = members_below(right, 0, n);
-    left = ranked_node_fit_child(ranked, parent, i, left->count + n);
+    left = ranked_node_fit_child(bytes, parent, i, left->count + n);
     ranked_node_copy(left, left->count, right, 0, n);
     left->count = (uint16_t)(left->count + n);
     right->count = (uint16_t)(right->count - n);
@@ -135,53 +135,53 @@ static void shift_left(struct ranked *ranked, struct ranked_node *parent, unsign
     ranked_node_counts(parent)[i] += moved;
     ranked_node_counts(parent)[i + 1] -= moved;
     if (right->count == 0) return;
-    ranked_node_fit_child(ranked, parent, i + 1, right->count);
+    ranked_node_fit_child(bytes, parent, i + 1, right->count);
     ranked_node_set_first(parent, i + 1);
 }
 
 /* Moves n items from the end of child i to the front of child i + 1. */
-static void shift_right(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned n)
+static void shift_right(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned n)
 {
     struct ranked_node *left = ranked_node_child(parent, i);
     struct ranked_node *right = ranked_node_child(parent, i + 1);
-    right = ranked_node_fit_child(ranked, parent, i + 1, right->count + n);
+    right = ranked_node_fit_child(bytes, parent, i + 1, right->count + n);
     left->count = (uint16_t)(left->count - n);
     uint32_t moved = members_below(left, left->count, n);
     ranked_node_copy(right, n, right, 0, right->count);
     ranked_node_copy(right, 0, left, left->count, n);
     right->count = (uint16_t)(right->count + n);
-    ranked_node_fit_child(ranked, parent, i, left->count);
+    ranked_node_fit_child(bytes, parent, i, left->count);
     ranked_node_counts(parent)[i] -= moved;
     ranked_node_counts(parent)[i + 1] += moved;
     ranked_node_set_first(parent, i + 1);
 }
 
-void ranked_node_balance(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+void ranked_node_balance(size_t *bytes, struct ranked_node *parent, unsigned i)
 {
     unsigned left = ranked_node_child(parent, i)->count;
     unsigned right = ranked_node_child(parent, i + 1)->count;
     if (left > right)
-        shift_right(ranked, parent, i, (left - right) / 2);
+        shift_right(bytes, parent, i, (left - right) / 2);
     else
-        shift_left(ranked, parent, i, (right - left) / 2);
+        shift_left(bytes, parent, i, (right - left) / 2);
 }
 
-void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i, unsigned keep)
+void ranked_node_split(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned keep)
 {
     struct ranked_node *left = ranked_node_child(parent, i);
     unsigned moving = left->count - keep;
     ranked_node_open_gap(parent, i + 1);
-    struct ranked_node *right = ranked_node_new(ranked, left->height, moving);
+    struct ranked_node *right = ranked_node_new(bytes, left->height, moving);
     if (left->height == 0) *ranked_node_base(right) = *ranked_node_base(left);
     ranked_node_set_child(parent, i + 1, right);
     ranked_node_counts(parent)[i + 1] = 0;
-    shift_right(ranked, parent, i, moving);
+    shift_right(bytes, parent, i, moving);
 }
 
-void ranked_node_merge(struct ranked *ranked, struct ranked_node *parent, unsigned i)
+void ranked_node_merge(size_t *bytes, struct ranked_node *parent, unsigned i)
 {
     struct ranked_node *right = ranked_node_child(parent, i + 1);
-    shift_left(ranked, parent, i, right->count);
+    shift_left(bytes, parent, i, right->count);
     ranked_node_close_gap(parent, i + 1);
-    ranked_node_free(ranked, right);
+    ranked_node_free(bytes, right);
 }

@@ -19,7 +19,7 @@
 
 #include "store/base/pointer48.h"
 #include "store/base/prefetch.h"
-#include "store/struct/ranked.h"
+#include "store/struct/ranked_member.h"
 
 struct ranked_node {
     uint16_t count, cap; /* items in use, room */
@@ -157,17 +157,16 @@ void ranked_node_copy(struct ranked_node *to, unsigned at, const struct ranked_n
 void ranked_node_open_gap(struct ranked_node *node, unsigned i); /* needs room; sets no item */
 void ranked_node_close_gap(struct ranked_node *node, unsigned i);
 
-/* ---- nodes; the tree counts their bytes ------------------------------------------------------ */
+/* ---- nodes; *bytes is the memory of all nodes of a tree -------------------------------------- */
 
 /* Returns an empty node with room for `count` items; the caller sets a leaf's base. */
-struct ranked_node *ranked_node_new(struct ranked *ranked, unsigned height, unsigned count);
-void ranked_node_free(struct ranked *ranked, struct ranked_node *node);
+struct ranked_node *ranked_node_new(size_t *bytes, unsigned height, unsigned count);
+void ranked_node_free(size_t *bytes, struct ranked_node *node);
 /* Reallocates the node with room for `count` items if needed; returns its address. */
-struct ranked_node *ranked_node_fit(struct ranked *ranked, struct ranked_node *node,
-                                    unsigned count);
+struct ranked_node *ranked_node_fit(size_t *bytes, struct ranked_node *node, unsigned count);
 /* As ranked_node_fit, for child i; updates the parent's pointer. */
-struct ranked_node *ranked_node_fit_child(struct ranked *ranked, struct ranked_node *parent,
-                                          unsigned i, unsigned count);
+struct ranked_node *ranked_node_fit_child(size_t *bytes, struct ranked_node *parent, unsigned i,
+                                          unsigned count);
 
 /* Prefetches a node. */
 static inline void ranked_node_prefetch(const struct ranked_node *node, size_t size)
@@ -181,12 +180,11 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
 
 /* Moves items so that both have about equally many. */
-void ranked_node_balance(struct ranked *ranked, struct ranked_node *parent, unsigned i);
+void ranked_node_balance(size_t *bytes, struct ranked_node *parent, unsigned i);
 /* Splits child i, which keeps `keep` items; the rest go to a new child after it. The parent has
  * room. */
-void ranked_node_split(struct ranked *ranked, struct ranked_node *parent, unsigned i,
-                       unsigned keep);
+void ranked_node_split(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned keep);
 /* Moves all items to child i, which must be able to hold them, and frees child i + 1. */
-void ranked_node_merge(struct ranked *ranked, struct ranked_node *parent, unsigned i);
+void ranked_node_merge(size_t *bytes, struct ranked_node *parent, unsigned i);
 
 #endif

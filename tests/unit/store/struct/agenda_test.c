@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "store/mem/mem.h"
+#include "store/struct/agenda.h"
 #include "store/struct/agenda_slot.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
