@@ -132,7 +132,7 @@ bool string_overwrite(struct object *object, size_t offset, struct bytes data)
     return true;
 }
 
-/* ---- for object.c ---------------------------------------------------------------------------- */
+/* ---- for type_rows.c ------------------------------------------------------------------------- */
 
 void string_free(struct object *object)
 {

@@ -23,7 +23,7 @@ msec string_soft_deadline(const struct object *object);
 /* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
 void string_soften(struct object *object, msec at);
 
-/* ---- for object.c --------------------------------------------------------------------------- */
+/* ---- for type_rows.c ------------------------------------------------------------------------ */
 
 void string_free(struct object *object);
 size_t string_bytes(const struct object *object); /* memory, without the object */

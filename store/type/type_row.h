@@ -1,5 +1,5 @@
 /* type_row: one row for each type: its names, and the functions through which the rest of the store
- * handles values of any type. The rows are in object.c; the functions of object.h call them.
+ * handles values of any type. The rows are in type_rows.c; the functions of object.h call them.
  * store/txn/txn_type.h lists the functions that need a transaction. */
 #ifndef STORE_TYPE_TYPE_ROW_H
 #define STORE_TYPE_TYPE_ROW_H

@@ -107,7 +107,7 @@ STATE_READERS = {
 CIRCULAR = (
     "proto/rdb server/admin server/cmd/call server/cmd/stream server/cmd/string server/daemon server/disk"
     " server/disk/effect server/disk/format server/disk/import server/engine server/engine/acl server/http"
-    " server/script store store/policy store/txn store/type store/type/stream"
+    " server/script store store/policy store/txn"
 )
 
 SCRIPT_SMELLS = (

@@ -23,7 +23,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
-#include "store/type/stream/stream_id.h"
+#include "store/type/stream/stream_entry.h"
 
 struct stream;
 struct stream_block;
@@ -72,31 +72,6 @@ bool stream_id_at(const struct stream *stream, size_t rank,
 /* Counts the entries in the first whole blocks that together contain at most `most`, for
  * approximate trims. O(log n) */
 size_t stream_whole_blocks(const struct stream *stream, size_t most);
-
-/* One entry, borrowed until the next change of the stream. */
-struct stream_entry {
-    struct stream_id id;
-    size_t count; /* pairs of name and value */
-
-    /* private: where the next field is */
-    const unsigned char *names, *values;
-    size_t given;
-};
-/* Reads the next field, in the order in which they were added. Returns false after the last. */
-bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
-
-/* Private: a position between the entries of one block. */
-struct stream_cursor {
-    const struct stream_block *block;
-    const unsigned char *next, *names; /* the next entry, the names in force before it */
-    struct stream_id id;               /* of the entry before it */
-    uint32_t index;
-};
-
-struct stream_note {
-    struct stream_id id;
-    uint32_t next, names;
-};
 
 enum { STREAM_WALK_WINDOW = 100 };
 

@@ -7,7 +7,7 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/stream/stream_group_parts.h"
+#include "store/type/stream/stream_group_state.h"
 
 /* ---- names ---- */
 

@@ -2,7 +2,7 @@
  * with the consumers' counts. See stream_group.h. */
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/stream/stream_group_parts.h"
+#include "store/type/stream/stream_group_state.h"
 
 /* ---- pending entries ---- */
 

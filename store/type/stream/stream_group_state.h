@@ -1,9 +1,9 @@
-/* stream_group_parts: the structs behind stream_group.h, for stream_group*.c only.
+/* stream_group_state: the structs behind stream_group.h, for stream_group*.c only.
  *
  * A group is one allocation, and so is a consumer: the struct, then its member of the tree by name.
  */
-#ifndef STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
-#define STORE_TYPE_STREAM_STREAM_GROUP_PARTS_H
+#ifndef STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
+#define STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
 
 #include "store/struct/ranked.h"
 #include "store/type/stream/pending_tree.h"

@@ -1,0 +1,40 @@
+/* stream_entry: one entry of a stream, and positions between entries. The functions are in
+ * stream_block.c, which knows how entries are packed. */
+#ifndef STORE_TYPE_STREAM_STREAM_ENTRY_H
+#define STORE_TYPE_STREAM_STREAM_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+#include "store/type/stream/stream_id.h"
+
+struct stream_block;
+
+/* One entry, borrowed until the next change of the stream. */
+struct stream_entry {
+    struct stream_id id;
+    size_t count; /* pairs of name and value */
+
+    /* private: where the next field is */
+    const unsigned char *names, *values;
+    size_t given;
+};
+/* Reads the next field, in the order in which they were added. Returns false after the last. */
+bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value);
+
+/* Private: a position between the entries of one block. */
+struct stream_cursor {
+    const struct stream_block *block;
+    const unsigned char *next, *names; /* the next entry, the names in force before it */
+    struct stream_id id;               /* of the entry before it */
+    uint32_t index;
+};
+
+struct stream_note {
+    struct stream_id id;
+    uint32_t next, names;
+};
+
+#endif
