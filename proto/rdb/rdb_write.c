@@ -2,7 +2,9 @@
  *
  * A set, hash or sorted set with few parts is staged first, because its encoding depends on the
  * longest part, which is known only at the end. A list is written to nodes at once; their number is
- * inserted before them at the end. */
+ * inserted before them at the end. A stream is written without its deleted entries, packed into the
+ * nodes that Redis would create if it added the others at its default limits; stream.c and
+ * stream_node.h define the layouts. */
 #include "proto/rdb/rdb_write.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/packing.h"
 #include "proto/rdb/put.h"
-#include "proto/rdb/writer.h"
+#include "proto/rdb/stream_node.h"
 #include "store/base/little_endian.h"
 
 /* Redis' default limits. */
@@ -27,6 +29,11 @@ enum {
     PLAIN_ELEMENT = 1 << 30, /* an element of this length gets a node of its own */
     PLAIN_NODE = 1,
     PACKED_NODE = 2,
+    MAX_STREAM_NODE = 4096,   /* stream-node-max-bytes */
+    MAX_STREAM_ENTRIES = 100, /* stream-node-max-entries */
+    /* Of a node's number of entries, one byte because MAX_STREAM_ENTRIES is below 128. */
+    COUNT_AT = 6,
+    ID_BYTES = 16,
 };
 
 /* The latest deadline that Redis allows for a field. */
@@ -39,9 +46,11 @@ enum wire_type {
     WIRE_HASH = 4,
     WIRE_ZSET_2 = 5,
     WIRE_INTSET = 11,
+    WIRE_STREAM = 15,
     WIRE_HASH_LISTPACK = 16,
     WIRE_ZSET_LISTPACK = 17,
     WIRE_QUICKLIST_2 = 18,
+    WIRE_STREAM_2 = 19,
     WIRE_VALKEY_HASH = 22,
     WIRE_HASH_METADATA = 24,
     WIRE_FUNCTION = 245,
@@ -61,6 +70,12 @@ struct part {
 };
 
 static const struct bytes nothing = { "", 0 };
+
+/* Records an error, which rdb_writer_end reports. */
+static void note_failure(struct rdb_writer *writer, bool ok)
+{
+    if (!ok) writer->failed = true;
+}
 
 void rdb_writer_init(struct rdb_writer *writer, int version)
 {
@@ -83,8 +98,9 @@ static bool has_nodes(const struct rdb_writer *writer)
 
 static void put_plain_head(struct rdb_writer *writer)
 {
-    rdb_note(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
-    if (writer->type != RDB_STRING) rdb_note(writer, rdb_put_length(&writer->out, writer->count));
+    note_failure(writer, rdb_put_byte(&writer->out, plain_types[writer->type]));
+    if (writer->type != RDB_STRING)
+        note_failure(writer, rdb_put_length(&writer->out, writer->count));
 }
 
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count)
@@ -109,9 +125,10 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
 
 /* ---- parts ---- */
 
-bool rdb_accept_part(struct rdb_writer *writer, enum rdb_type type)
+/* Counts a part. Returns false after an error. */
+static bool accept_part(struct rdb_writer *writer, enum rdb_type type)
 {
-    rdb_note(writer, writer->type == type && writer->given < writer->count);
+    note_failure(writer, writer->type == type && writer->given < writer->count);
     writer->given++;
     return !writer->failed;
 }
@@ -122,22 +139,22 @@ static void stage_part(struct rdb_writer *writer, struct part *part, struct byte
     part->at = writer->staged.len;
     part->first_len = first.len;
     part->second_len = second.len;
-    rdb_note(writer, buffer_try_append(&writer->staged, first.data, first.len) &&
-                         buffer_try_append(&writer->staged, second.data, second.len) &&
-                         buffer_try_append(&writer->parts, part, sizeof(*part)));
+    note_failure(writer, buffer_try_append(&writer->staged, first.data, first.len) &&
+                             buffer_try_append(&writer->staged, second.data, second.len) &&
+                             buffer_try_append(&writer->parts, part, sizeof(*part)));
 }
 
 void rdb_writer_string(struct rdb_writer *writer, struct bytes value)
 {
-    if (rdb_accept_part(writer, RDB_STRING)) rdb_note(writer, rdb_put_text(&writer->out, value));
+    if (accept_part(writer, RDB_STRING)) note_failure(writer, rdb_put_text(&writer->out, value));
 }
 
 void rdb_writer_member(struct rdb_writer *writer, struct bytes member)
 {
     struct part part = { 0 };
-    if (!rdb_accept_part(writer, RDB_SET)) return;
+    if (!accept_part(writer, RDB_SET)) return;
     if (!writer->staging) {
-        rdb_note(writer, rdb_put_text(&writer->out, member));
+        note_failure(writer, rdb_put_text(&writer->out, member));
         return;
     }
     if (!number_parse_int64(member.data, member.len, &part.integer)) writer->packs = false;
@@ -147,9 +164,10 @@ void rdb_writer_member(struct rdb_writer *writer, struct bytes member)
 void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct bytes value)
 {
     struct part part = { 0 };
-    if (!rdb_accept_part(writer, RDB_HASH)) return;
+    if (!accept_part(writer, RDB_HASH)) return;
     if (!writer->staging) {
-        rdb_note(writer, rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
+        note_failure(writer,
+                     rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value));
         return;
     }
     if (field.len > MAX_PACKED_TEXT || value.len > MAX_PACKED_TEXT) writer->packs = false;
@@ -159,9 +177,10 @@ void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct byte
 void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score)
 {
     struct part part = { .score = score };
-    if (!rdb_accept_part(writer, RDB_ZSET)) return;
+    if (!accept_part(writer, RDB_ZSET)) return;
     if (!writer->staging) {
-        rdb_note(writer, rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
+        note_failure(writer,
+                     rdb_put_text(&writer->out, member) && rdb_put_score(&writer->out, score));
         return;
     }
     if (member.len > MAX_PACKED_TEXT) writer->packs = false;
@@ -182,11 +201,11 @@ void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_
     buffer_clear(&writer->out);
     writer->staging = writer->packs = false;
     writer->earliest = earliest < REDIS_FIELD_MAX ? earliest : REDIS_FIELD_MAX;
-    rdb_note(writer,
-             writer->version >= RDB_VERSION_8 &&
-                 rdb_put_byte(&writer->out, valkey ? WIRE_VALKEY_HASH : WIRE_HASH_METADATA));
-    rdb_note(writer, (valkey || put_deadline(writer, writer->earliest)) &&
-                         rdb_put_length(&writer->out, count));
+    note_failure(writer,
+                 writer->version >= RDB_VERSION_8 &&
+                     rdb_put_byte(&writer->out, valkey ? WIRE_VALKEY_HASH : WIRE_HASH_METADATA));
+    note_failure(writer, (valkey || put_deadline(writer, writer->earliest)) &&
+                             rdb_put_length(&writer->out, count));
 }
 
 /* The layouts are in value.c. */
@@ -195,12 +214,13 @@ void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, st
 {
     bool valkey = writer->version >= RDB_VALKEY_9_0;
     uint64_t distance = 0;
-    if (!rdb_accept_part(writer, RDB_HASH)) return;
+    if (!accept_part(writer, RDB_HASH)) return;
     if (at != RDB_NEVER)
         distance = (uint64_t)((at < REDIS_FIELD_MAX ? at : REDIS_FIELD_MAX) - writer->earliest) + 1;
-    rdb_note(writer, (valkey || rdb_put_length(&writer->out, distance)) &&
-                         rdb_put_text(&writer->out, field) && rdb_put_text(&writer->out, value) &&
-                         (!valkey || put_deadline(writer, at == RDB_NEVER ? -1 : at)));
+    note_failure(writer, (valkey || rdb_put_length(&writer->out, distance)) &&
+                             rdb_put_text(&writer->out, field) &&
+                             rdb_put_text(&writer->out, value) &&
+                             (!valkey || put_deadline(writer, at == RDB_NEVER ? -1 : at)));
 }
 
 /* ---- a list's nodes ---- */
@@ -208,13 +228,13 @@ void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, st
 static void put_node(struct rdb_writer *writer, unsigned kind, struct bytes bytes)
 {
     writer->nodes++;
-    rdb_note(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
+    note_failure(writer, rdb_put_length(&writer->out, kind) && rdb_put_raw(&writer->out, bytes));
 }
 
 static void finish_node(struct rdb_writer *writer)
 {
     if (writer->in_node == 0) return;
-    rdb_note(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
+    note_failure(writer, rdb_listpack_finish(&writer->staged, 0, writer->in_node));
     put_node(writer, PACKED_NODE, buffer_bytes(&writer->staged));
     writer->staged.len = 0;
     writer->in_node = 0;
@@ -222,9 +242,9 @@ static void finish_node(struct rdb_writer *writer)
 
 void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
 {
-    if (!rdb_accept_part(writer, RDB_LIST)) return;
+    if (!accept_part(writer, RDB_LIST)) return;
     if (!has_nodes(writer)) {
-        rdb_note(writer, rdb_put_text(&writer->out, element));
+        note_failure(writer, rdb_put_text(&writer->out, element));
         return;
     }
     if (element.len >= PLAIN_ELEMENT) {
@@ -234,8 +254,8 @@ void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
     }
     size_t size = writer->staged.len + NODE_END;
     if (size + element.len + NODE_OVERHEAD > MAX_NODE) finish_node(writer);
-    if (writer->in_node == 0) rdb_note(writer, rdb_listpack_start(&writer->staged));
-    rdb_note(writer, rdb_listpack_append(&writer->staged, element));
+    if (writer->in_node == 0) note_failure(writer, rdb_listpack_start(&writer->staged));
+    note_failure(writer, rdb_listpack_append(&writer->staged, element));
     writer->in_node++;
 }
 
@@ -251,7 +271,232 @@ void rdb_writer_begin_functions(struct rdb_writer *writer)
 
 void rdb_writer_function(struct rdb_writer *writer, struct bytes code)
 {
-    rdb_note(writer, rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
+    note_failure(writer,
+                 rdb_put_byte(&writer->out, WIRE_FUNCTION) && rdb_put_raw(&writer->out, code));
+}
+
+/* Writes type and number of nodes in front of the nodes in `out`. */
+static void put_nodes_head(struct rdb_writer *writer, unsigned type)
+{
+    buffer_clear(&writer->staged);
+    note_failure(writer, rdb_put_byte(&writer->staged, type) &&
+                             rdb_put_length(&writer->staged, writer->nodes) &&
+                             buffer_try_append(&writer->staged, writer->out.data, writer->out.len));
+    struct buffer whole = writer->staged;
+    writer->staged = writer->out;
+    writer->out = whole;
+}
+
+/* ---- streams: numbers ---- */
+
+static void encode_id(unsigned char bytes[ID_BYTES], struct rdb_stream_id id)
+{
+    for (size_t i = sizeof(id.ms); i > 0; i--, id.ms >>= 8, id.seq >>= 8) {
+        bytes[i - 1] = (unsigned char)id.ms;
+        bytes[i - 1 + sizeof(id.ms)] = (unsigned char)id.seq;
+    }
+}
+
+static bool put_raw_id(struct rdb_writer *writer, struct rdb_stream_id id)
+{
+    unsigned char bytes[ID_BYTES];
+    encode_id(bytes, id);
+    return buffer_try_append(&writer->out, bytes, sizeof(bytes));
+}
+
+static bool put_id(struct rdb_writer *writer, struct rdb_stream_id id)
+{
+    return rdb_put_length(&writer->out, id.ms) && rdb_put_length(&writer->out, id.seq);
+}
+
+static bool put_instant(struct rdb_writer *writer, int64_t at)
+{
+    unsigned char bytes[sizeof(at)];
+    little_put(bytes, sizeof(bytes), (uint64_t)at);
+    return buffer_try_append(&writer->out, bytes, sizeof(bytes));
+}
+
+/* ---- a node ---- */
+
+static void put_item(struct rdb_writer *writer, struct bytes text)
+{
+    writer->stream.items++;
+    note_failure(writer, rdb_listpack_append(&writer->staged, text));
+}
+
+static void put_integer(struct rdb_writer *writer, uint64_t value)
+{
+    char digits[NUMBER_INT64_MAX_CHARS];
+    put_item(writer, (struct bytes){ digits, number_print_int64(digits, (int64_t)value) });
+}
+
+static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_stream_entry *entry)
+{
+    const char *at = writer->parts.data;
+    if (entry->count / 2 != writer->stream.names) return false;
+    for (size_t i = 0; i < entry->count; i += 2) {
+        size_t len;
+        memcpy(&len, at, sizeof(len));
+        at += sizeof(len);
+        if (len != entry->texts[i].len || memcmp(at, entry->texts[i].data, len) != 0) return false;
+        at += len;
+    }
+    return true;
+}
+
+static void finish_stream_node(struct rdb_writer *writer)
+{
+    unsigned char id[ID_BYTES];
+    struct bytes key = { (const char *)id, sizeof(id) };
+    if (writer->in_node == 0 || writer->failed) return;
+    encode_id(id, writer->stream.master);
+    writer->staged.data[COUNT_AT] = (char)writer->in_node;
+    note_failure(writer, rdb_listpack_finish(&writer->staged, 0, writer->stream.items) &&
+                             rdb_put_raw(&writer->out, key) &&
+                             rdb_put_raw(&writer->out, buffer_bytes(&writer->staged)));
+    writer->nodes++;
+    writer->in_node = 0;
+}
+
+/* ---- streams: entries ---- */
+
+void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    note_failure(writer, entry->count >= 2 && entry->count % 2 == 0 &&
+                             rdb_stream_id_compare(entry->id, stream->last) > 0);
+    if (!accept_part(writer, RDB_STREAM)) return;
+    if (writer->given == 1) stream->first = entry->id;
+    stream->last = entry->id;
+    size_t bytes = writer->staged.len + NODE_END;
+    for (size_t i = 0; i < entry->count; i++)
+        bytes += entry->texts[i].len;
+    if (bytes >= MAX_STREAM_NODE || writer->in_node >= MAX_STREAM_ENTRIES)
+        finish_stream_node(writer);
+
+    if (writer->in_node == 0) {
+        writer->stream.master = entry->id;
+        writer->stream.names = entry->count / 2;
+        writer->stream.items = 0;
+        writer->staged.len = writer->parts.len = 0;
+        note_failure(writer, rdb_listpack_start(&writer->staged));
+        put_integer(writer, 0); /* the number of entries, which finish_stream_node sets */
+        put_integer(writer, 0);
+        put_integer(writer, writer->stream.names);
+        for (size_t i = 0; i < entry->count; i += 2) {
+            struct bytes name = entry->texts[i];
+            put_item(writer, name);
+            /* Keep the names, to compare those of later entries with them. */
+            note_failure(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
+                                     buffer_try_append(&writer->parts, name.data, name.len));
+        }
+        put_integer(writer, 0);
+    }
+
+    if (writer->failed) return;
+    bool same_names = has_names_of_node(writer, entry);
+    uint64_t before = stream->items;
+    put_integer(writer, same_names ? RDB_ENTRY_SAME_NAMES : 0);
+    put_integer(writer, entry->id.ms - stream->master.ms);
+    put_integer(writer, entry->id.seq - stream->master.seq);
+    if (!same_names) put_integer(writer, entry->count / 2);
+    for (size_t i = 0; i < entry->count; i++)
+        if (i % 2 == 1 || !same_names) put_item(writer, entry->texts[i]);
+    put_integer(writer, stream->items - before);
+    writer->in_node++;
+}
+
+/* ---- streams: marks ---- */
+
+void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
+                      uint64_t groups)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    bool later = writer->version >= RDB_VERSION_7;
+    note_failure(writer, writer->type == RDB_STREAM && writer->given == writer->count &&
+                             stream->now == RDB_ENTRIES &&
+                             rdb_stream_id_compare(marks->last, stream->last) >= 0);
+    finish_stream_node(writer);
+    if (writer->failed) return;
+    stream->now = RDB_CONSUMERS;
+    stream->groups = groups;
+    put_nodes_head(writer, later ? WIRE_STREAM_2 : WIRE_STREAM);
+    note_failure(writer,
+                 rdb_put_length(&writer->out, writer->count) && put_id(writer, marks->last));
+    if (later)
+        note_failure(writer, put_id(writer, stream->first) && put_id(writer, marks->max_deleted) &&
+                                 rdb_put_length(&writer->out, marks->added));
+    note_failure(writer, rdb_put_length(&writer->out, groups));
+}
+
+/* ---- streams: groups ---- */
+
+/* Counts one of `left`. Returns false if it is not allowed here, or after an earlier error. */
+static bool take(struct rdb_writer *writer, uint64_t *left, bool allowed)
+{
+    note_failure(writer, allowed && *left > 0);
+    if (!writer->failed) --*left;
+    return !writer->failed;
+}
+
+static bool may_end_group(const struct rdb_stream_writer *stream)
+{
+    return stream->now == RDB_CONSUMERS && stream->consumers == 0 && stream->owned == 0;
+}
+
+void rdb_writer_group(struct rdb_writer *writer, const struct rdb_group *group, uint64_t pending)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    if (!take(writer, &stream->groups, may_end_group(stream))) return;
+    stream->now = RDB_PENDING;
+    stream->pending = pending;
+    note_failure(writer, rdb_put_text(&writer->out, group->name) && put_id(writer, group->last));
+    if (writer->version >= RDB_VERSION_7)
+        note_failure(writer, rdb_put_length(&writer->out, (uint64_t)group->read));
+    note_failure(writer, rdb_put_length(&writer->out, pending));
+}
+
+void rdb_writer_pending(struct rdb_writer *writer, const struct rdb_pending *pending)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    if (take(writer, &stream->pending, stream->now == RDB_PENDING))
+        note_failure(writer, put_raw_id(writer, pending->id) && put_instant(writer, pending->at) &&
+                                 rdb_put_length(&writer->out, pending->deliveries));
+}
+
+void rdb_writer_consumers(struct rdb_writer *writer, uint64_t count)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    note_failure(writer, stream->now == RDB_PENDING && stream->pending == 0);
+    if (writer->failed) return;
+    stream->now = RDB_CONSUMERS;
+    stream->consumers = count;
+    note_failure(writer, rdb_put_length(&writer->out, count));
+}
+
+void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *consumer,
+                         uint64_t pending)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    bool allowed = stream->now == RDB_CONSUMERS && stream->owned == 0;
+    if (!take(writer, &stream->consumers, allowed)) return;
+    stream->owned = pending;
+    note_failure(writer, rdb_put_text(&writer->out, consumer->name) &&
+                             put_instant(writer, consumer->seen_at) &&
+                             rdb_put_length(&writer->out, pending));
+}
+
+void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id)
+{
+    struct rdb_stream_writer *stream = &writer->stream;
+    if (take(writer, &stream->owned, stream->now == RDB_CONSUMERS))
+        note_failure(writer, put_raw_id(writer, id));
+}
+
+/* Are the marks and all groups complete? */
+static bool stream_is_whole(const struct rdb_writer *writer)
+{
+    return may_end_group(&writer->stream) && writer->stream.groups == 0;
 }
 
 /* ---- end ---- */
@@ -314,36 +559,25 @@ static void put_staged(struct rdb_writer *writer)
     if (!writer->packs) {
         put_plain_head(writer);
         for (size_t i = 0; i < count; i++) {
-            rdb_note(writer, rdb_put_text(&writer->out, first_of(&parts[i])));
+            note_failure(writer, rdb_put_text(&writer->out, first_of(&parts[i])));
             if (writer->type == RDB_HASH)
-                rdb_note(writer, rdb_put_text(&writer->out, second_of(&parts[i])));
+                note_failure(writer, rdb_put_text(&writer->out, second_of(&parts[i])));
             if (writer->type == RDB_ZSET)
-                rdb_note(writer, rdb_put_score(&writer->out, parts[i].score));
+                note_failure(writer, rdb_put_score(&writer->out, parts[i].score));
         }
     } else if (writer->type == RDB_SET) {
         int64_t integers[MAX_INTSET];
         size_t start = writer->staged.len;
         for (size_t i = 0; i < count; i++)
             integers[i] = parts[i].integer;
-        rdb_note(writer, rdb_intset_append(&writer->staged, integers, count));
+        note_failure(writer, rdb_intset_append(&writer->staged, integers, count));
         struct bytes packed = { writer->staged.data + start, writer->staged.len - start };
-        rdb_note(writer,
-                 rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed));
+        note_failure(writer,
+                     rdb_put_byte(&writer->out, WIRE_INTSET) && rdb_put_raw(&writer->out, packed));
     } else {
         if (writer->type == RDB_ZSET) qsort(parts, count, sizeof(*parts), compare_scored);
-        rdb_note(writer, put_listpack(writer, parts, count));
+        note_failure(writer, put_listpack(writer, parts, count));
     }
-}
-
-void rdb_put_nodes_head(struct rdb_writer *writer, unsigned type)
-{
-    buffer_clear(&writer->staged);
-    rdb_note(writer, rdb_put_byte(&writer->staged, type) &&
-                         rdb_put_length(&writer->staged, writer->nodes) &&
-                         buffer_try_append(&writer->staged, writer->out.data, writer->out.len));
-    struct buffer whole = writer->staged;
-    writer->staged = writer->out;
-    writer->out = whole;
 }
 
 static bool put_footer(struct rdb_writer *writer, struct bytes *payload)
@@ -360,13 +594,13 @@ static bool put_footer(struct rdb_writer *writer, struct bytes *payload)
 
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload)
 {
-    rdb_note(writer, writer->given == writer->count);
+    note_failure(writer, writer->given == writer->count);
     if (!writer->failed && writer->staging) put_staged(writer);
     if (!writer->failed && has_nodes(writer)) {
         finish_node(writer);
-        rdb_put_nodes_head(writer, WIRE_QUICKLIST_2);
+        put_nodes_head(writer, WIRE_QUICKLIST_2);
     }
-    if (writer->type == RDB_STREAM) rdb_note(writer, rdb_stream_is_whole(writer));
+    if (writer->type == RDB_STREAM) note_failure(writer, stream_is_whole(writer));
     return !writer->failed && put_footer(writer, payload);
 }
 

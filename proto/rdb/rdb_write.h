@@ -9,7 +9,7 @@
 #ifndef PROTO_RDB_RDB_WRITE_H
 #define PROTO_RDB_RDB_WRITE_H
 
-#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/rdb_visitor.h"
 #include "store/mem/buffer.h"
 
 enum {

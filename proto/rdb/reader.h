@@ -4,8 +4,9 @@
 #define PROTO_RDB_READER_H
 
 #include "proto/rdb/packing.h"
-#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/rdb_visitor.h"
 #include "proto/rdb/seen.h"
+#include "proto/rdb/source.h"
 
 /* Names of fields: their bytes one after the other, and the end of each (a size_t). */
 struct rdb_names {

@@ -15,7 +15,7 @@
 #define PROTO_RDB_STREAM_NODE_H
 
 #include "proto/rdb/packing.h"
-#include "proto/rdb/rdb_read.h"
+#include "proto/rdb/rdb_visitor.h"
 #include "store/mem/buffer.h"
 
 enum { RDB_ENTRY_DELETED = 1, RDB_ENTRY_SAME_NAMES = 2 };

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "proto/rdb/rdb_read.h"
 #include "proto/rdb/rdb_write.h"
 #include "server/base/clock.h"
 #include "server/cmd/call/args.h"

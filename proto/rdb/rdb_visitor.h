@@ -1,0 +1,161 @@
+/* rdb_visitor: what the reader passes to its caller, one call for each part of a value, and how a
+ * reading ends. rdb_write.h takes values in the same structs. */
+#ifndef PROTO_RDB_RDB_VISITOR_H
+#define PROTO_RDB_RDB_VISITOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/base/bytes.h"
+
+#define RDB_NEVER  INT64_MAX
+#define RDB_LATEST (INT64_MAX - 2) /* the latest deadline of an element; the earliest is 0 */
+
+enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATOR, RDB_STREAM };
+
+/* Instants are unix milliseconds as in the file, and may be in the past. */
+struct rdb_key {
+    struct bytes name; /* of a payload: empty */
+    uint64_t database;
+    enum rdb_type type;
+    int64_t expire_at; /* or RDB_NEVER */
+    int64_t idle;      /* seconds without access, or -1 */
+    int freq;          /* 0..255, or -1 */
+};
+
+struct rdb_element {
+    struct bytes id, payload;
+    int64_t ttl; /* of its queue */
+    int64_t at;  /* when it is due */
+};
+
+/* ---- streams ---- */
+
+struct rdb_stream_id {
+    uint64_t ms, seq;
+};
+
+/* Returns less than 0 if a comes before b, 0 if they are equal, and more than 0 if a comes after
+ * b. */
+static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_stream_id b)
+{
+    if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
+    return a.seq < b.seq ? -1 : a.seq > b.seq;
+}
+
+struct rdb_stream_entry {
+    struct rdb_stream_id id; /* greater than those before it */
+    const struct bytes *texts;
+    size_t count; /* of texts: names and values in turn; 2 or more */
+};
+
+/* What a stream records about its entries, including deleted ones. */
+struct rdb_stream_marks {
+    struct rdb_stream_id last;        /* of all entries ever; not below that of the last entry */
+    struct rdb_stream_id max_deleted; /* 0-0 if none was */
+    uint64_t added;                   /* number of entries ever added */
+};
+
+#define RDB_READ_UNKNOWN (-1)
+
+struct rdb_group {
+    struct bytes name;
+    struct rdb_stream_id last; /* the last ID delivered */
+    int64_t read;              /* number of entries up to it, or RDB_READ_UNKNOWN */
+};
+
+struct rdb_consumer {
+    struct bytes name;
+    int64_t seen_at, active_at; /* -1 if never active; equal before Redis 7.2 */
+};
+
+struct rdb_pending {
+    struct rdb_stream_id id; /* its entry may be gone */
+    int64_t at;              /* when it was delivered last */
+    uint64_t deliveries;
+};
+
+/* An entry that a producer has sent under an id. If the producer sends it again, it is not added
+ * again. */
+struct rdb_repeat {
+    struct bytes producer, text;
+    struct rdb_stream_id id;
+};
+
+/* A key that was skipped. */
+struct rdb_unsupported {
+    struct bytes key;
+    uint64_t database;
+    const char *type;   /* "module", "array", "pre-release function" (the key is its name), or "key
+                         * metadata" (no key yet: the key's name follows later) */
+    const char *module; /* of a module: its type's name (9 characters) and version; else "" */
+    int encoding_version;
+};
+
+/* Bytes are borrowed during the call, a key's name until the key's end. Any callback may be NULL. A
+ * callback that returns false stops the reading.
+ *
+ * Each key_begin that returns true is followed by exactly one of key_end and key_failed; on
+ * key_failed, discard the value built so far. Parts of a value come in the order of the file,
+ * without duplicates, and each only after its string or packing was checked completely. Later
+ * parts, and the file's checksum, are checked later: to accept a file wholly or not at all, wait
+ * for RDB_OK. Duplicate keys in a database are not detected. */
+struct rdb_visitor {
+    void *ctx;
+    uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
+    /* set_member, hash_field and zset_member return false for a part that the value has already,
+     * and only then. So the reader need not remember the parts of values that are not packed, which
+     * would take more time than all else. */
+    bool finds_duplicates;
+
+    bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
+    bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */
+    bool (*aux)(void *ctx, struct bytes name, struct bytes value);
+    bool (*function)(void *ctx, struct bytes code); /* the source of a library */
+    bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
+    bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
+
+    bool (*key_begin)(void *ctx, const struct rdb_key *key);
+    bool (*string)(void *ctx, struct bytes value);
+    bool (*list_element)(void *ctx, struct bytes element); /* from the head */
+    bool (*set_member)(void *ctx, struct bytes member);
+    bool (*hash_field)(void *ctx, struct bytes field, struct bytes value, int64_t at);
+    bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
+    bool (*dehydrator_element)(void *ctx,
+                               const struct rdb_element *element); /* there may be none */
+    /* The parts of a stream come in this order: its entries, if any; its marks, once; its groups.
+     * Each group is followed by its consumers, each consumer by its pending entries in order of
+     * their IDs, and last by the pending entries without a consumer (XNACK of Redis 8.8). From
+     * Redis 8.6 on, what to remember of producers follows: two limits for each producer's texts
+     * (seconds, and their number), the texts of each producer, and how many texts were added and
+     * how many were repeats. */
+    bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
+    bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
+    bool (*stream_group)(void *ctx, const struct rdb_group *group);
+    bool (*stream_consumer)(void *ctx, const struct rdb_consumer *consumer);
+    bool (*stream_pending)(void *ctx, const struct rdb_pending *pending);
+    bool (*stream_released)(void *ctx, const struct rdb_pending *pending);
+    bool (*stream_limits)(void *ctx, uint64_t seconds, uint64_t texts);
+    bool (*stream_repeat)(void *ctx, const struct rdb_repeat *repeat);
+    bool (*stream_counts)(void *ctx, uint64_t added, uint64_t repeated);
+    bool (*key_end)(void *ctx);
+    void (*key_failed)(void *ctx);
+};
+
+enum rdb_status {
+    RDB_OK,
+    RDB_STOPPED,    /* a callback returned false */
+    RDB_DAMAGED,    /* truncated or inconsistent */
+    RDB_FOREIGN,    /* not RDB, or of an unknown version or kind */
+    RDB_UNREADABLE, /* the source's read function failed */
+    RDB_TOO_LARGE,  /* a string exceeds max_string, or memory ran out */
+};
+
+struct rdb_error {
+    enum rdb_status status;
+    uint64_t offset; /* where the damaged part begins */
+    char text[160];  /* one printable line; empty if there is no error */
+};
+
+#endif
