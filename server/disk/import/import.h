@@ -5,7 +5,7 @@
  * valid. Expired keys are added too, and then expire as usual.
  *
  * Folder server/disk/import: converts Redis' files to our data. proto/rdb parses the bytes and
- * calls visitors; rdb_object and rdb_stream build the values, and import adds the keys; import_aof
+ * calls visitors; rdb_object builds the values, and import adds the keys; import_aof
  * runs the commands of an AOF. In the other direction, rdb_object writes a value for DUMP, and
  * rdb_store a whole store for a replica that is a Redis server. Start here.
  *
