@@ -1,7 +1,7 @@
-/* Folder server/cmd/stream: streams and their groups. stream adds and removes entries, stream_range
- * and stream_read read them, stream_group, stream_pending and stream_claim manage groups,
- * stream_delivery delivers entries to consumers. The value is store/type/stream. Start with
- * stream.c.
+/* Folder server/cmd/stream: streams and their groups. stream_entries adds and removes entries,
+ * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
+ * groups, stream_delivery delivers entries to consumers. The value is store/type/stream. Start with
+ * stream_entries.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_STREAM_STREAM_H

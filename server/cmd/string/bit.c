@@ -3,7 +3,6 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
-#include "server/cmd/string/string_range.h"
 #include "store/base/number.h"
 #include "store/type/string.h"
 

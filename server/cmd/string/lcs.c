@@ -7,7 +7,6 @@
  * which of several longest subsequences is found, and is what Redis does. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
-#include "server/cmd/string/string_range.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -3,7 +3,34 @@
 #include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string_condition.h"
-#include "server/cmd/string/string_range.h"
+
+enum { DEFAULT_LIMIT = 512 << 20 };
+
+size_t string_limit(const struct call *call)
+{
+    const int64_t *limit = call->context;
+    return limit != NULL ? (size_t)*limit : DEFAULT_LIMIT;
+}
+
+void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to)
+{
+    int64_t count = (int64_t)len;
+    if (start < 0) start += count;
+    if (end < 0) end += count;
+    if (start < 0) start = 0;
+    if (end < 0) end = 0;
+    if (end >= count) end = count - 1;
+    bool empty = start > end;
+    *from = empty ? 0 : (size_t)start;
+    *to = empty ? 0 : (size_t)end + 1;
+}
+
+bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
+                  enum event event)
+{
+    if (txn_string_write(call->txn, call->argv[i], entry, offset, data, event) >= 0) return true;
+    return fail(call, ERR_OOM);
+}
 
 /* The options of SET and GETEX. Both accept time units; every other option belongs to one of the
  * two. */

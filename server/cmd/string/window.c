@@ -11,7 +11,6 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
-#include "server/cmd/string/string_range.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
