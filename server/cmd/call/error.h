@@ -1,5 +1,5 @@
 /* error: all error texts. failf fills in the values of a text that is a format. Where Redis 7.0 has
- * the error, the text is exactly Redis' text. */
+ * the error, the text is exactly Redis' text. The functions are in call.c. */
 #ifndef SERVER_CMD_CALL_ERROR_H
 #define SERVER_CMD_CALL_ERROR_H
 
