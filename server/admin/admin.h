@@ -14,6 +14,7 @@
 #define SERVER_ADMIN_ADMIN_H
 
 #include "conf/conf.h"
+#include "server/admin/memory_figures.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
 #include "server/cmd/call/command.h"
@@ -160,15 +161,7 @@ struct latency_context {
 };
 extern const struct command_group latency_commands;
 
-/* MEMORY. */
-struct memory_context {
-    const struct store *store;
-    struct clients *clients;
-    struct scripting *scripting;           /* NULL without scripts */
-    struct persist *persist;               /* NULL without persistence */
-    const struct replication *replication; /* NULL if there is none */
-    size_t bytes_at_start, parts_at_start;
-};
+/* MEMORY; context: struct memory_context. */
 extern const struct command_group memory_commands;
 
 /* DEBUG. */

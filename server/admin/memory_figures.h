@@ -5,8 +5,23 @@
 
 #include <stddef.h>
 
-#include "server/admin/admin.h"
+#include "server/net/client.h"
+#include "server/script/script.h"
 #include "store/mem/mem.h"
+#include "store/store.h"
+
+struct persist;
+struct replication;
+
+/* The parts that own memory. */
+struct memory_context {
+    const struct store *store;
+    struct clients *clients;
+    struct scripting *scripting;           /* NULL without scripts */
+    struct persist *persist;               /* NULL without persistence */
+    const struct replication *replication; /* NULL if there is none */
+    size_t bytes_at_start, parts_at_start;
+};
 
 /* The bytes of the keys' tables and of their deadlines, not counting names and values, and the
  * number of keys. */

@@ -78,6 +78,5 @@ void survey_groups(const struct survey *survey, msec now,
 /* Returns the number of dehydrators that match the pattern but are left out: those beyond the
  * maximum, and those whose name is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
 size_t survey_omitted(const struct survey *survey);
-enum { SURVEY_NAME_MAX = 400 };
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "server/http/survey.h"
 #include "store/base/utf8.h"
 #include "store/mem/mem.h"
 

@@ -8,6 +8,8 @@
 
 #include "store/mem/blob.h"
 
+enum { SURVEY_NAME_MAX = 400 }; /* bytes of a name that is reported */
+
 struct surveyed_name {
     struct blob *key;
     unsigned db;

@@ -1,8 +1,6 @@
 /* acl: see acl.h. */
 #include "server/engine/acl/acl.h"
 
-#include "server/engine/acl/acl_users.h"
-
 #include <stdlib.h>
 
 #include "store/base/ensure.h"

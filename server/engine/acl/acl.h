@@ -23,6 +23,8 @@
 struct acl_users {
     struct dict by_name;
 };
+struct acl_user *acl_users_find(const struct acl_users *users, struct bytes name);
+void acl_users_add(struct acl_users *users, struct acl_user *user); /* takes it over */
 
 struct acl {
     const struct commands *commands;

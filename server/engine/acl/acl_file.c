@@ -9,7 +9,7 @@
 
 #include "conf/words.h"
 #include "server/base/log.h"
-#include "server/engine/acl/acl_users.h"
+#include "server/engine/acl/acl.h"
 #include "store/mem/mem.h"
 
 static const char NO_FILE[] =
