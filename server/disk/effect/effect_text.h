@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/disk/effect/effect_args.h"
 #include "store/mem/outbuf.h"
 #include "store/txn/effect_row.h"
 
@@ -27,14 +28,6 @@ enum {
     EFFECT_RUN_BYTES = 16 * 1024, /* bytes of these; a larger element gets its own command */
     EFFECT_PRINT_MAX = 4096,      /* room for a command of effect_writer_print */
     EFFECT_READER_SLOTS = 256,
-};
-
-/* Effects that become one command. */
-struct effect_run {
-    const struct effect_form *form; /* NULL outside a run */
-    unsigned count;                 /* effects */
-    size_t len;                     /* bytes so far */
-    struct effect first;            /* its head's texts stay valid */
 };
 
 /* Where the parts of a command are. */
@@ -81,29 +74,6 @@ bool effect_text_is_redis(const struct effect *effect);
 /* Call after effect_writer_end when the next command begins another file: writes a SELECT before
  * it. */
 void effect_writer_restart(struct effect_writer *writer);
-
-/* Passes the same commands on as argument vectors instead of RESP. All effects must be in one
- * database. */
-struct effect_args {
-    /* Receives argument `index` of the current command, where 0 is its name, or replaces it.
-     * Returns the text to use, which must stay valid until `end`. */
-    struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
-    /* Receives a number, as `keep` receives a text. If NULL, `keep` receives its text. */
-    void (*number)(void *ctx, size_t index, int64_t number);
-    void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
-    void *ctx;
-
-    /* private */
-    struct effect_run run;
-    size_t argc;       /* so far */
-    size_t count_at;   /* index of the argument that counts the elements */
-    struct bytes kept; /* the last argument */
-};
-
-/* Ignores EFFECT_NONE. */
-void effect_args_put(struct effect_args *args, const struct effect *effect);
-/* Ends the last command. */
-void effect_args_end(struct effect_args *args);
 
 struct effect_reader {
     unsigned db;   /* the current database; 0 at the start of a file */

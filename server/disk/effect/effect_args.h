@@ -1,0 +1,41 @@
+/* effect_args: passes the commands of effect_text.h on as argument vectors instead of RESP. The
+ * functions are in effect_text.c. */
+#ifndef SERVER_DISK_EFFECT_EFFECT_ARGS_H
+#define SERVER_DISK_EFFECT_EFFECT_ARGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/txn/effect_row.h"
+
+/* Effects that become one command. */
+struct effect_run {
+    const struct effect_form *form; /* NULL outside a run */
+    unsigned count;                 /* effects */
+    size_t len;                     /* bytes so far */
+    struct effect first;            /* its head's texts stay valid */
+};
+
+/* All effects must be in one database. */
+struct effect_args {
+    /* Receives argument `index` of the current command, where 0 is its name, or replaces it.
+     * Returns the text to use, which must stay valid until `end`. */
+    struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
+    /* Receives a number, as `keep` receives a text. If NULL, `keep` receives its text. */
+    void (*number)(void *ctx, size_t index, int64_t number);
+    void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
+    void *ctx;
+
+    /* private */
+    struct effect_run run;
+    size_t argc;       /* so far */
+    size_t count_at;   /* index of the argument that counts the elements */
+    struct bytes kept; /* the last argument */
+};
+
+/* Ignores EFFECT_NONE. */
+void effect_args_put(struct effect_args *args, const struct effect *effect);
+/* Ends the last command. */
+void effect_args_end(struct effect_args *args);
+
+#endif
