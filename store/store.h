@@ -35,7 +35,7 @@
 #include "store/keyspace.h"
 #include "store/leases.h"
 #include "store/library.h"
-#include "store/policy/policy.h"
+#include "store/policy/policies.h"
 #include "store/reclaim.h"
 #include "store/rewind.h"
 #include "store/tokens.h"

@@ -88,22 +88,3 @@ int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t de
 {
     return next + (int64_t)deliveries * usec_between(policy);
 }
-
-/* ---- counts ---------------------------------------------------------------------------------- */
-
-static void count_target(struct policy_targets *targets, struct bytes name, bool adds)
-{
-    if (name.len == 0) return;
-    if (adds)
-        policy_targets_add(targets, name);
-    else
-        policy_targets_remove(targets, name);
-}
-
-void policies_count(struct policies *policies, const struct policy *policy, bool adds)
-{
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
-        if (policy_has(policy, option)) policies->with[option] += adds ? 1 : SIZE_MAX;
-    count_target(&policies->log_targets, policy->expired_to, adds);
-    count_target(&policies->dead_targets, policy->dead_to, adds);
-}

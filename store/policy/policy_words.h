@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "store/base/bytes.h"
-#include "store/policy/policy.h"
+#include "store/policy/policies.h"
 
 /* ---- words of a client ----------------------------------------------------------------------- */
 

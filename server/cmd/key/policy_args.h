@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "store/policy/policy.h"
+#include "store/policy/policies.h"
 
 struct policy_refusal {
     char text[512]; /* as an error reply: "ERR TTL: 'x' is not a duration..." */

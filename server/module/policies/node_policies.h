@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "server/module/api/redis_api.h"
-#include "store/policy/policy.h"
+#include "store/policy/policies.h"
 
 /* Registers the command and the option, and reads the option. Calls `on_change` after the policies
  * have changed. Returns false if the host refused. */

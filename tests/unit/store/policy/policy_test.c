@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "store/mem/mem.h"
-#include "store/policy/policy.h"
+#include "store/policy/policies.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

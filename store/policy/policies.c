@@ -1,7 +1,7 @@
-/* policy: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of a
- * prefix is stored as an ordinary byte, always the last of its name, so that one walk down the tree
- * for a key visits every prefix of the key. */
-#include "store/policy/policy.h"
+/* policies: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of
+ * a prefix is stored as an ordinary byte, always the last of its name, so that one walk down the
+ * tree for a key visits every prefix of the key. */
+#include "store/policy/policies.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
@@ -80,11 +80,29 @@ static void free_block(struct policies *policies, void *block)
     mem_free(block);
 }
 
+static void count_target(struct policy_targets *targets, struct bytes name, bool adds)
+{
+    if (name.len == 0) return;
+    if (adds)
+        policy_targets_add(targets, name);
+    else
+        policy_targets_remove(targets, name);
+}
+
+/* Adds the options to the table's counts, or removes them. */
+static void count_options(struct policies *policies, const struct policy *policy, bool adds)
+{
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+        if (policy_has(policy, option)) policies->with[option] += adds ? 1 : SIZE_MAX;
+    count_target(&policies->log_targets, policy->expired_to, adds);
+    count_target(&policies->dead_targets, policy->dead_to, adds);
+}
+
 static void rule_free(struct policies *policies, struct rule *rule)
 {
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
-    policies_count(policies, &rule->policy, false);
+    count_options(policies, &rule->policy, false);
     free_block(policies, rule->names);
     free_block(policies, rule);
 }
@@ -248,14 +266,14 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
         policies->count++;
     }
     if (rule->policy.pending) pending_remove(policies, rule);
-    policies_count(policies, &rule->policy, false);
+    count_options(policies, &rule->policy, false);
     char *old = rule->names; /* `policy` may point into them */
     rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
     rule->policy = *policy;
     rule->policy.stats = &rule->stats;
     policy_move_names(&rule->policy, rule->names);
     if (old != NULL) free_block(policies, old);
-    policies_count(policies, &rule->policy, true);
+    count_options(policies, &rule->policy, true);
     if (!rule->policy.pending) return;
 
     rule->pass = policies->pass + 1;
