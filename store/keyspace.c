@@ -8,7 +8,7 @@
 #include "store/base/ensure.h"
 #include "store/base/prefetch.h"
 #include "store/base/siphash.h"
-#include "store/keyspace_node.h"
+#include "store/keyspace_state.h"
 #include "store/mem/mem.h"
 #include "store/type/drained.h"
 

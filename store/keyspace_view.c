@@ -1,5 +1,5 @@
 /* keyspace_view: the walks, counts and random choices of keyspace.h, which change nothing. */
-#include "store/keyspace_node.h"
+#include "store/keyspace_state.h"
 
 enum {
     VOLATILE_LOOKS = 64, /* nodes of KEY_INNER_FIRST that keyspace_first_volatile checks */

@@ -1,6 +1,6 @@
-/* keyspace_node: the nodes in a keyspace's agendas. For keyspace.c and keyspace_view.c only. */
-#ifndef STORE_KEYSPACE_NODE_H
-#define STORE_KEYSPACE_NODE_H
+/* keyspace_state: the nodes in a keyspace's agendas. For keyspace.c and keyspace_view.c only. */
+#ifndef STORE_KEYSPACE_STATE_H
+#define STORE_KEYSPACE_STATE_H
 
 #include "store/keyspace.h"
 
