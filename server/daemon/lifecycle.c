@@ -150,7 +150,7 @@ static void stop_by_signal(struct parts *parts, const char *how)
     if (!parts->engine.busy) return;
     if (!parts->stop_how.saves)
         loop_stop(parts->loop);
-    else if (!busy_stop(parts->scripting))
+    else if (!busy_stop(&parts->scripting->running))
         log_line(LOG_WARNING, "Stopping once the running script has ended. Use SHUTDOWN NOSAVE to "
                               "stop at once and discard its changes");
 }

@@ -222,7 +222,7 @@ static bool make_event_side(struct parts *parts)
     if (parts->replication == NULL)
         return lifecycle_fail(parts, "can't prepare replication: %s", strerror(errno));
     if (!make_background(parts)) return false;
-    parts->scripting->busy = turn_busy(parts);
+    parts->scripting->running.wiring = turn_busy(parts);
     turn_begin_seconds(parts);
     supervisor_begin(&parts->supervisor, parts->loop);
     lifecycle_on_signals(parts);

@@ -1,68 +1,67 @@
 /* busy: see busy.h. */
 #include "server/script/busy.h"
-#include "server/engine/gates.h"
 
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/cmd/call/error.h"
-#include "server/script/script.h"
+#include "server/engine/gates.h"
 
 enum { REST_USEC = 4000, ALIVE_USEC = 1000 * 1000 };
 
-void busy_check(struct scripting *scripting, lua_State *lua, int64_t now)
+void busy_check(struct running *running, lua_State *lua, int64_t now)
 {
-    struct engine *engine = scripting->host.engine;
-    const struct busy_wiring *wiring = &scripting->busy;
-    if (scripting->name == NULL) return;
-    if (wiring->alive != NULL && now >= scripting->alive_usec + ALIVE_USEC) {
-        scripting->alive_usec = now;
+    struct engine *engine = running->host->engine;
+    const struct busy_wiring *wiring = &running->wiring;
+    if (running->name == NULL) return;
+    if (wiring->alive != NULL && now >= running->alive_usec + ALIVE_USEC) {
+        running->alive_usec = now;
         wiring->alive(wiring->ctx);
     }
-    int64_t threshold = scripting->conf->busy_reply_threshold;
+    int64_t threshold = running->conf->busy_reply_threshold;
     bool due = wiring->turn != NULL && !engine->loading;
     if (due && engine->busy)
-        due = now >= scripting->turned_usec + REST_USEC;
+        due = now >= running->turned_usec + REST_USEC;
     else if (due)
-        due = threshold > 0 && (now - scripting->began_usec) / USEC_PER_MSEC >= threshold;
-    if (!scripting->stopping && due) {
+        due = threshold > 0 && (now - running->began_usec) / USEC_PER_MSEC >= threshold;
+    if (!running->stopping && due) {
         if (!engine->busy) {
             wiring->begin(wiring->ctx);
-            engine->busy = scripting->function ? BUSY_FUNCTION : BUSY_SCRIPT;
+            engine->busy = running->function ? BUSY_FUNCTION : BUSY_SCRIPT;
         }
         wiring->turn(wiring->ctx);
-        scripting->turned_usec = clock_mono_usec();
+        running->turned_usec = clock_mono_usec();
     }
-    if (!scripting->stopping) return;
+    if (!running->stopping) return;
     lua_pushliteral(lua, "Script killed by user with SCRIPT KILL...");
     lua_error(lua);
 }
 
-void busy_end(struct scripting *scripting)
+void busy_end(struct running *running)
 {
-    struct engine *engine = scripting->host.engine;
+    struct engine *engine = running->host->engine;
     if (!engine->busy) return;
     engine->busy = NOT_BUSY;
-    scripting->busy.end(scripting->busy.ctx);
+    running->wiring.end(running->wiring.ctx);
 }
 
-bool busy_stop(struct scripting *scripting)
+bool busy_stop(struct running *running)
 {
-    if (scripting->host.wrote) return false;
-    scripting->stopping = true;
-    interpreter_hurry(scripting->interpreter);
+    if (running->host->wrote) return false;
+    running->stopping = true;
+    interpreter_hurry(running->interpreter);
     return true;
 }
 
 /* DIFFERS: in Redis a script can't be killed once it has called a command that writes, even if that
  * changed nothing. (doc/differs.md) */
-void busy_kill(struct scripting *scripting, struct call *call, bool function)
+void busy_kill(struct running *running, struct call *call, bool function)
 {
-    if (scripting->name == NULL)
+    if (running->name == NULL)
         fail(call, ERR_NOT_BUSY);
-    else if (scripting->host.wrote)
+    else if (running->host->wrote)
         fail(call, ERR_UNKILLABLE);
-    else if (function != scripting->function)
-        gates_fail_busy(scripting->host.engine, call);
-    else if (busy_stop(scripting))
+    else if (function != running->function)
+        gates_fail_busy(running->host->engine, call);
+    else if (busy_stop(running))
         reply_ok(call);
 }

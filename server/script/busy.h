@@ -21,10 +21,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/cmd/call/call.h"
-
-struct scripting;
-struct lua_State;
+#include "conf/conf.h"
+#include "server/script/host.h"
+#include "server/script/lua/interpreter.h"
 
 /* Callbacks into server/daemon/. begin and end enclose the turns during one script. */
 struct busy_wiring {
@@ -37,15 +36,29 @@ struct busy_wiring {
     void *ctx;
 };
 
+/* The script that runs. */
+struct running {
+    struct host *host;
+    struct interpreter *interpreter;
+    const struct conf *conf;
+    struct busy_wiring wiring; /* set by server/daemon; without it, other clients wait */
+    const char *name;          /* SHA-1 of the running script, or the function's name; or NULL */
+    int64_t began_usec;        /* monotonic, as the next two */
+    int64_t turned_usec;       /* when other clients were served last */
+    int64_t alive_usec;        /* when `alive` was called last */
+    bool function;             /* a function runs, not a script */
+    bool stopping;             /* SCRIPT KILL or FUNCTION KILL */
+};
+
 /* Call often while a script runs: serves other clients if that is due, and raises a Lua error once
  * the script has to end. `now` is monotonic, in microseconds. */
-void busy_check(struct scripting *scripting, struct lua_State *lua, int64_t now);
+void busy_check(struct running *running, lua_State *lua, int64_t now);
 /* Call when the script has ended. */
-void busy_end(struct scripting *scripting);
+void busy_end(struct running *running);
 
 /* Makes the running script fail at once. Returns false if it has changed data. */
-bool busy_stop(struct scripting *scripting);
+bool busy_stop(struct running *running);
 /* Replies to SCRIPT KILL and FUNCTION KILL. */
-void busy_kill(struct scripting *scripting, struct call *call, bool function);
+void busy_kill(struct running *running, struct call *call, bool function);
 
 #endif

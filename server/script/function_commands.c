@@ -250,7 +250,7 @@ static void cmd_function_stats(struct call *call)
     struct scripting *scripting = call->context;
     const struct call *caller = scripting->host.caller;
     const struct functions *functions = scripting_functions(scripting);
-    if (scripting->name != NULL && !scripting->function) {
+    if (scripting->running.name != NULL && !scripting->running.function) {
         gates_fail_busy(scripting->host.engine, call);
         return;
     }
@@ -261,13 +261,13 @@ static void cmd_function_stats(struct call *call)
     } else {
         resp_map(call->out, 3);
         resp_bulk_text(call->out, "name");
-        resp_bulk_text(call->out, scripting->name);
+        resp_bulk_text(call->out, scripting->running.name);
         resp_bulk_text(call->out, "command");
         resp_array(call->out, (size_t)caller->argc);
         for (int i = 0; i < caller->argc; i++)
             reply_bytes(call, caller->argv[i]);
         resp_bulk_text(call->out, "duration_ms");
-        resp_integer(call->out, (clock_mono_usec() - scripting->began_usec) / 1000);
+        resp_integer(call->out, (clock_mono_usec() - scripting->running.began_usec) / 1000);
     }
     resp_bulk_text(call->out, "engines");
     resp_map(call->out, 1);
@@ -281,7 +281,8 @@ static void cmd_function_stats(struct call *call)
 
 static void cmd_function_kill(struct call *call)
 {
-    busy_kill(call->context, call, true);
+    struct scripting *scripting = call->context;
+    busy_kill(&scripting->running, call, true);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

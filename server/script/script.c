@@ -140,8 +140,8 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
     }
 
     interpreter_unlimit(interpreter);
-    if (scripting->stopping) interpreter_resume(interpreter);
-    busy_end(scripting);
+    if (scripting->running.stopping) interpreter_resume(interpreter);
+    busy_end(&scripting->running);
     return good;
 }
 
@@ -150,11 +150,11 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     lua_State *lua = scripting->interpreter->lua;
     unsigned db = call->session->db;
     if (!host_begin(&scripting->host, call, run->flags)) return;
-    scripting->name = run->name;
+    scripting->running.name = run->name;
     scripting->redis.version = 2;
-    scripting->stopping = false;
-    scripting->function = !run->with_globals;
-    scripting->began_usec = host_usec(&scripting->host);
+    scripting->running.stopping = false;
+    scripting->running.function = !run->with_globals;
+    scripting->running.began_usec = host_usec(&scripting->host);
     bool good = call_protected(scripting, call, run);
     call->session->db = db;
     if (!good) {
@@ -168,7 +168,7 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     lua_settop(lua, 0);
     sandbox_reset(lua);
     if (run->with_globals) arguments_end(&scripting->arguments);
-    scripting->name = NULL;
+    scripting->running.name = NULL;
     host_end(&scripting->host);
 }
 
@@ -200,14 +200,15 @@ int script_find_keys(int argc, const struct bytes *argv, int *positions)
 
 static void check_time(void *ctx, lua_State *lua)
 {
-    busy_check(ctx, lua, clock_mono_usec());
+    struct scripting *scripting = ctx;
+    busy_check(&scripting->running, lua, clock_mono_usec());
 }
 
 /* Uses the end of the command as the time, so that the clock need not be read again. */
 static void check_after_command(void *ctx, lua_State *lua)
 {
     struct scripting *scripting = ctx;
-    busy_check(scripting, lua, host_usec(&scripting->host));
+    busy_check(&scripting->running, lua, host_usec(&scripting->host));
 }
 
 struct scripting *scripting_new(struct engine *engine)
@@ -219,6 +220,9 @@ struct scripting *scripting_new(struct engine *engine)
     scripting->interpreter->ctx = scripting;
     scripting->host.engine = engine;
     scripting->conf = engine->conf;
+    scripting->running = (struct running){ .host = &scripting->host,
+                                           .interpreter = scripting->interpreter,
+                                           .conf = scripting->conf };
     scripting->redis = (struct lib_redis){ .interpreter = scripting->interpreter,
                                            .host = &scripting->host,
                                            .on_command = check_after_command,

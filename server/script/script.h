@@ -37,15 +37,9 @@ struct scripting {
     struct functions functions;
     const struct conf *conf;
     struct arguments arguments;
-    int on_error;            /* Lua's reference to the function that describes an error */
-    int on_arguments;        /* to the function that passes the arguments */
-    const char *name;        /* SHA-1 of the running script, or the function's name; or NULL */
-    int64_t began_usec;      /* monotonic, as the next two */
-    int64_t turned_usec;     /* when other clients were served last */
-    int64_t alive_usec;      /* when busy.alive was called last */
-    bool function;           /* a function runs, not a script */
-    bool stopping;           /* SCRIPT KILL or FUNCTION KILL */
-    struct busy_wiring busy; /* set by server/daemon; without it, other clients wait */
+    int on_error;     /* Lua's reference to the function that describes an error */
+    int on_arguments; /* to the function that passes the arguments */
+    struct running running;
 };
 
 struct scripting *scripting_new(struct engine *engine);

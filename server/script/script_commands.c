@@ -127,7 +127,8 @@ static void cmd_script_flush(struct call *call)
 
 static void cmd_script_kill(struct call *call)
 {
-    busy_kill(call->context, call, false);
+    struct scripting *scripting = call->context;
+    busy_kill(&scripting->running, call, false);
 }
 
 /* DIFFERS: there is no debugger. (doc/differs.md) */

@@ -273,7 +273,7 @@ PLANTS = {
     ),
     "a script that has written is killed": (
         "tests/e2e/scripts/test_script_busy.py written",
-        ("server/script/busy.c", "if (scripting->host.wrote) return false;", ""),
-        ("server/script/busy.c", "else if (scripting->host.wrote)", "else if (scripting->host.wrote && function)"),
+        ("server/script/busy.c", "if (running->host->wrote) return false;", ""),
+        ("server/script/busy.c", "else if (running->host->wrote)", "else if (running->host->wrote && function)"),
     ),
 }
