@@ -8,7 +8,7 @@
 #include "server/disk/format/replay.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"
-#include "server/disk/persist.h"
+#include "server/disk/persist_wiring.h"
 #include "server/disk/progress.h"
 
 /* Which journal a start has to open. */

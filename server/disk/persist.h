@@ -17,38 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "conf/conf.h"
-#include "server/base/clock.h"
-#include "server/base/loop.h"
-#include "server/disk/progress.h"
-#include "store/store.h"
+#include "server/disk/persist_report.h"
+#include "server/disk/persist_wiring.h"
 
 struct persist;
-struct stream_position;
-
-struct persist_wiring {
-    struct loop *loop;
-    struct clock *clock;
-    const struct conf *conf;
-    struct store *store;
-    /* Called when a load begins and after each MiB or so of it, to serve connections. */
-    void (*progress)(void *ctx);
-    /* Called often while a snapshot or base is written without a child, which blocks the loop; must
-     * not run a turn. May be NULL. */
-    void (*works)(void *ctx);
-    /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
-    bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
-    /* The position of the data in a replication stream after all transactions so far, or NULL if
-     * unknown. */
-    const struct stream_position *(*stream_position)(void *ctx);
-    /* Called when a start has loaded a snapshot or an import instead of the journal, before a
-     * journal begins with that data. Returns true if it changed the data, which then has no
-     * position in a stream. May be NULL. */
-    bool (*restored)(void *ctx);
-    /* Called when persist_has_to_wait or persist_prepare may return something else. May be NULL. */
-    void (*files_done)(void *ctx);
-    void *ctx;
-};
 
 struct persist *persist_new(const struct persist_wiring *wiring); /* NULL with errno */
 void persist_free(struct persist *persist);
@@ -117,14 +89,6 @@ bool persist_has_synced(const struct persist *persist, uint64_t position);
 
 /* ---- on demand ---- */
 
-enum persist_outcome {
-    PERSIST_DONE,      /* or: it starts in the background at the end of the turn */
-    PERSIST_SCHEDULED, /* will start as soon as possible */
-    PERSIST_SAVING,    /* not started: a snapshot is being written */
-    PERSIST_REWRITING, /* not started: the journal is being rewritten */
-    PERSIST_FAILED,
-    PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
-};
 enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
 /* Like persist_save, but cancels a child that is writing a snapshot. No effect while data is being
  * loaded. */
@@ -137,43 +101,6 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 
 /* ---- for INFO ---- */
 
-/* Of snapshots, or of rewrites. */
-struct persist_counts {
-    uint64_t begun, done, failed; /* since the start */
-    uint64_t failures;            /* in a row */
-    bool has_failed;              /* the last one */
-    int64_t sec;                  /* how long the last child took, or -1 */
-    size_t copied_bytes;          /* memory copied during that time, because pages were changed */
-};
-
-struct persist_report {
-    bool loading, journal, saving, rewriting, rewrite_scheduled;
-    struct progress_report load; /* in bytes; while loading */
-    int64_t start_sec;           /* unix time: when loading began */
-    bool saves_inline; /* a file is being written without a child; `save` has the progress */
-    struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
-    int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
-    struct persist_counts saves, rewrites;
-    const char *write_error;                       /* of the journal, or NULL */
-    int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
-    uint64_t changes_since_save;
-    uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
-    /* Files that bases replaced and that are kept. reachable_since: the first instant that a start
-     * with `until` can reach, or -1. */
-    uint64_t kept_files, kept_bytes;
-    msec reachable_since;
-    uint64_t journal_waiting, late_syncs;
-    bool sync_running;
-    size_t buffer_bytes; /* memory of data that waits to be written */
-    size_t copied_now,
-        copied_peak;        /* memory copied for the running child, and its maximum; else 0 */
-    int64_t copied_age_sec; /* since copied_now was measured */
-    int64_t last_fork_usec; /* how long the last fork blocked the loop */
-    int64_t forked_usec;    /* monotonic: when the last fork was; 0 before the first */
-    uint64_t forks, keys_loaded;
-    uint64_t syncs, journal_failures; /* of writes and syncs */
-    int64_t last_sync_usec;           /* how long the last sync of the journal took */
-};
 struct persist_report persist_report(struct persist *persist);
 /* Asserts that the states of rewrite, journal and child agree. O(1) */
 void persist_check(const struct persist *persist);

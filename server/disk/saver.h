@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/disk/persist.h"
+#include "server/disk/persist_report.h"
+#include "server/disk/persist_wiring.h"
 
 struct journal;
 struct rewrite;

@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/disk/format/manifest.h"
 #include "server/disk/format/record.h"
-#include "server/disk/format/snapshot_file.h"
 #include "server/disk/format/stream_position.h"
 
 static bool head_begins_with(const char *head, size_t len, const char *text)

@@ -6,6 +6,10 @@
 
 #include <stddef.h>
 
+/* How our files begin; those of journals are in record.h, that of backlogs in stream_position.h. */
+#define SNAPSHOT_MAGIC      "EXPIRED-SNAPSHOT"
+#define MANIFEST_FIRST_LINE "# expired manifest 1\n"
+
 enum file_kind {
     FILE_MISSING,
     FILE_EMPTY,

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 
 #include "conf/words.h"
-#include "server/disk/format/file_kind.h"
-#include "server/disk/format/manifest_text.h"
+#include "server/disk/format/manifest_state.h"
 #include "server/disk/format/record.h"
 #include "server/disk/format/snapshot_file.h"
 #include "store/base/ensure.h"

@@ -57,11 +57,10 @@
 #include <stdint.h>
 
 #include "server/disk/format/disk.h"
+#include "server/disk/format/file_kind.h"
 #include "store/base/instant.h"
 
 enum manifest_type { MANIFEST_BASE = 'b', MANIFEST_SEGMENT = 'i', MANIFEST_HISTORY = 'h' };
-
-#define MANIFEST_FIRST_LINE "# expired manifest 1\n"
 
 struct manifest_file {
     char *name;

@@ -1,5 +1,6 @@
-/* manifest_text: see manifest_text.h. */
-#include "server/disk/format/manifest_text.h"
+/* manifest_text: the list of files in a manifest, and its text in the layout of manifest.h. Knows
+ * no folder and reads no file. */
+#include "server/disk/format/manifest_state.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

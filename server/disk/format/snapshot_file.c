@@ -7,7 +7,6 @@
 
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/disk.h"
-#include "server/disk/format/file_kind.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 

@@ -40,8 +40,7 @@
 
 #include "server/disk/format/block.h"
 #include "server/disk/format/disk.h"
-
-#define SNAPSHOT_MAGIC "EXPIRED-SNAPSHOT"
+#include "server/disk/format/file_kind.h"
 
 enum {
     SNAPSHOT_VERSION = 1,

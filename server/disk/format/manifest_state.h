@@ -1,7 +1,7 @@
-/* manifest_text: the list of files in a manifest, and its text in the layout of manifest.h. Knows
- * no folder and reads no file. Only manifest.c includes it. */
-#ifndef SERVER_DISK_FORMAT_MANIFEST_TEXT_H
-#define SERVER_DISK_FORMAT_MANIFEST_TEXT_H
+/* manifest_state: what manifest.c uses of manifest_text.c: the list of files in a manifest, and its
+ * text. */
+#ifndef SERVER_DISK_FORMAT_MANIFEST_STATE_H
+#define SERVER_DISK_FORMAT_MANIFEST_STATE_H
 
 #include "server/disk/format/manifest.h"
 
