@@ -6,7 +6,7 @@
 #include "store/trail/trail.h"
 #include "store/txn/txn.h"
 
-/* ---- events and effects: txn.c ---- */
+/* ---- events and effects: txn_call.c ---- */
 
 /* Does nothing need the effects of this call? Then a frequent mutator may count its change in
  * txn->changes instead of recording it. txn_key_put informs the index of turns (fair.h) itself. */

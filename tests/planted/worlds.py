@@ -347,7 +347,7 @@ PLANTS = {
     ),
     "background expiry forgets the expiry log": (
         "Rules",
-        ("store/txn/txn.c",
+        ("store/txn/txn_call.c",
          "    if (txn->expiry_log != NULL) expiry_log_write(txn);\n    end_call(txn);",
          "    end_call(txn);"),
     ),

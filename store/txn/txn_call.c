@@ -1,4 +1,4 @@
-/* txn: the begin, calls and commit of a transaction; passes effects to the listener. */
+/* txn_call: the begin, calls and commit of a transaction; passes effects to the listener. */
 #include "store/txn/effect_row.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_trail.h"

@@ -1,4 +1,4 @@
-/* txn_type: the table of txn_type.h. */
+/* txn_types: the table of txn_type.h. */
 #include "store/txn/txn_type.h"
 
 #include "store/txn/txn_internal.h"
