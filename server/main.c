@@ -19,6 +19,7 @@
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/policy_lines.h"
+#include "server/daemon/reload.h"
 #include "server/daemon/wiring.h"
 #include "server/net/tls/tls.h"
 #include "store/base/siphash.h"
@@ -143,8 +144,8 @@ int main(int argc, char **argv)
     int status = EXIT_FAILURE;
     conf_init(&parts.conf);
     parts.conf.policies_fault = policy_lines_fault;
-    parts.conf.renames_fault = wiring_renames_fault;
-    parts.conf.users_fault = wiring_users_fault;
+    parts.conf.renames_fault = check_renames;
+    parts.conf.users_fault = check_users;
     bool good = conf_load_args(&parts.conf, argc - checks, argv + checks, &error);
     if (good) error.text[0] = '\0';
     if (checks) good = check_files(&parts.conf, &error) && good;

@@ -7,9 +7,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/daemon/wiring.h"
+#include "server/admin/admin.h"
+#include "server/admin/renames.h"
+#include "server/cmd/cmd.h"
 #include "server/engine/acl/acl.h"
 #include "server/net/tls/tls.h"
+#include "server/replica/replica_commands.h"
+#include "server/script/script.h"
+#include "store/mem/mem.h"
+
+/* All commands, for their names and rules only: they must not be run. */
+static struct commands *all_commands(void)
+{
+    static struct admin admin;
+    static struct commit_hooks hooks;
+    struct engine engine = { .hooks = &hooks };
+    struct commands *commands = commands_new();
+    cmd_add_all(commands, NULL);
+    scripting_add_commands(NULL, commands);
+    commands_add(commands, &replica_commands, NULL);
+    commands_add(commands, &wait_commands, NULL);
+    admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .engine = &engine });
+    return commands;
+}
 
 /* Adds a line. Text that does not fit is cut off, as in the other functions that fill the error. */
 __attribute__((format(printf, 2, 3))) static bool add_fault(struct conf_error *error,
@@ -34,7 +54,7 @@ bool check_files(const struct conf *conf, struct conf_error *error)
 
     struct outbuf faults;
     outbuf_init(&faults);
-    struct commands *commands = wiring_commands();
+    struct commands *commands = all_commands();
     struct acl *acl = acl_new(commands, conf);
     bool has_users = acl_start(acl, &faults);
     struct outbuf_cursor cursor = { 0 };
@@ -60,4 +80,39 @@ bool check_files(const struct conf *conf, struct conf_error *error)
     if (tls == NULL) return add_fault(error, "%s", why);
     tls_free(tls);
     return good;
+}
+
+const char *check_renames(const char *lines)
+{
+    struct commands *commands = all_commands();
+    const char *why = renames_apply(commands, lines);
+    commands_free(commands);
+    return why;
+}
+
+const char *check_users(const char *lines)
+{
+    static char why[512];
+    struct conf conf;
+    struct acl_users users;
+    struct outbuf faults;
+    conf_init(&conf);
+    outbuf_init(&faults);
+    acl_users_init(&users);
+    struct commands *commands = all_commands();
+    struct acl *acl = acl_new(commands, &conf);
+    acl_read_options(acl, lines, &users, &faults);
+    size_t len = faults.len;
+    char *text = mem_alloc(len + 1);
+    outbuf_copy(&faults, text);
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
+        len--;
+    snprintf(why, sizeof(why), "%.*s", (int)len, text);
+    mem_free(text);
+    acl_users_drop(&users);
+    acl_free(acl);
+    commands_free(commands);
+    outbuf_drop(&faults);
+    conf_drop(&conf);
+    return len > 0 ? why : NULL;
 }

@@ -1,5 +1,5 @@
-/* check: implements --check-config: checks the files that options name for errors that would
- * prevent a start. Depends on acl and tls. */
+/* check: finds errors in options that only the rest of the server can see: in lines about commands
+ * and users and, for --check-config, in the files that options name. Depends on acl and tls. */
 #ifndef SERVER_DAEMON_CHECK_H
 #define SERVER_DAEMON_CHECK_H
 
@@ -11,5 +11,10 @@
  * line. Changes the working directory to `dir`, because paths in other options are relative to it.
  * Returns false if it found an error. */
 bool check_files(const struct conf *conf, struct conf_error *error);
+
+/* For conf.renames_fault: applies the lines of rename-command to a table of all commands, to
+ * find errors. */
+const char *check_renames(const char *lines);
+const char *check_users(const char *lines); /* for conf.users_fault: tries `user` lines */
 
 #endif

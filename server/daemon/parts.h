@@ -11,7 +11,6 @@
 #include "server/admin/admin.h"
 #include "server/base/clock.h"
 #include "server/base/page_thread.h"
-#include "server/daemon/reload.h"
 #include "server/daemon/supervisor.h"
 #include "server/engine/engine.h"
 #include "server/engine/expired_log_watch.h"
@@ -20,6 +19,17 @@
 #include "server/engine/react/commit_hooks.h"
 
 enum { RUN_ID_LEN = 40 };
+
+/* The command line, and the state of the last reload. */
+struct reload {
+    int argc;
+    char *const *argv; /* main's */
+    int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
+    char **read;       /* for each option: the value last read, as CONFIG GET shows it */
+    bool wanted;       /* reload at the end of the turn, of loading or of a script */
+    bool waits;        /* a thread prepares the reload: see struct config_context */
+    bool failed;       /* the last reload found errors */
+};
 
 struct parts {
     struct conf conf;

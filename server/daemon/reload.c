@@ -10,12 +10,12 @@
 #include "conf/conf.h"
 #include "conf/words.h"
 #include "server/base/log.h"
+#include "server/daemon/check.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/policy_lines.h"
 #include "server/daemon/reopen.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
-#include "server/daemon/wiring.h"
 #include "server/net/tls/tls.h"
 #include "store/calendar/calendar.h"
 #include "store/mem/mem.h"
@@ -77,8 +77,8 @@ bool reload_waits(struct parts *parts)
     if (strcmp(reload->argv[reload->argc - 1], "-") == 0) return false;
     conf_init(&conf);
     conf.policies_fault = policy_lines_fault;
-    conf.renames_fault = wiring_renames_fault;
-    conf.users_fault = wiring_users_fault;
+    conf.renames_fault = check_renames;
+    conf.users_fault = check_users;
     bool good = read_again(parts, &conf, &ignored); /* reload_options reports errors */
     for (size_t i = 0; good && i < conf_option_count() && count < WISHES_MAX; i++) {
         if (!reopen_may_prepare(conf_option_at(i))) continue;
@@ -181,8 +181,8 @@ static bool reload_file(struct parts *parts)
     }
     conf_init(&conf);
     conf.policies_fault = policy_lines_fault;
-    conf.renames_fault = wiring_renames_fault;
-    conf.users_fault = wiring_users_fault;
+    conf.renames_fault = check_renames;
+    conf.users_fault = check_users;
     bool good = read_again(parts, &conf, &error);
     if (good) {
         take_over(parts, &conf);

@@ -6,17 +6,6 @@
 
 struct parts;
 
-/* The command line, and the state of the last reload. */
-struct reload {
-    int argc;
-    char *const *argv; /* main's */
-    int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
-    char **read;       /* for each option: the value last read, as CONFIG GET shows it */
-    bool wanted;       /* reload at the end of the turn, of loading or of a script */
-    bool waits;        /* a thread prepares the reload: see struct config_context */
-    bool failed;       /* the last reload found errors */
-};
-
 /* Call when the options have been read, before they or the directory are changed. */
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);

@@ -173,7 +173,7 @@ static void on_prepared(void *ctx)
 {
     struct parts *parts = ctx;
     parts->reload.waits = false;
-    preparing_ended(&parts->engine);
+    preparing_ended(&parts->engine.preparing);
 }
 
 static bool make_event_side(struct parts *parts)
@@ -250,55 +250,6 @@ static bool make_users(struct parts *parts)
     conf_set(&parts->conf, conf_find("user"), lines, &ignored);
     free(lines);
     return true;
-}
-
-struct commands *wiring_commands(void)
-{
-    static struct admin admin;
-    static struct commit_hooks hooks;
-    struct engine engine = { .hooks = &hooks };
-    struct commands *commands = commands_new();
-    cmd_add_all(commands, NULL);
-    scripting_add_commands(NULL, commands);
-    commands_add(commands, &replica_commands, NULL);
-    commands_add(commands, &wait_commands, NULL);
-    admin_add_all(&admin, &(struct admin_parts){ .commands = commands, .engine = &engine });
-    return commands;
-}
-
-const char *wiring_renames_fault(const char *lines)
-{
-    struct commands *commands = wiring_commands();
-    const char *why = renames_apply(commands, lines);
-    commands_free(commands);
-    return why;
-}
-
-const char *wiring_users_fault(const char *lines)
-{
-    static char why[512];
-    struct conf conf;
-    struct acl_users users;
-    struct outbuf faults;
-    conf_init(&conf);
-    outbuf_init(&faults);
-    acl_users_init(&users);
-    struct commands *commands = wiring_commands();
-    struct acl *acl = acl_new(commands, &conf);
-    acl_read_options(acl, lines, &users, &faults);
-    size_t len = faults.len;
-    char *text = mem_alloc(len + 1);
-    outbuf_copy(&faults, text);
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' '))
-        len--;
-    snprintf(why, sizeof(why), "%.*s", (int)len, text);
-    mem_free(text);
-    acl_users_drop(&users);
-    acl_free(acl);
-    commands_free(commands);
-    outbuf_drop(&faults);
-    conf_drop(&conf);
-    return len > 0 ? why : NULL;
 }
 
 bool wiring_make(struct parts *parts)

@@ -9,7 +9,7 @@
  * preparing delays requests that need a thread first, pace delays expiry for slow subscribers.
  * background divides the time of a turn among slices, which store_work and defrag_timer add;
  * long_queries computes replies that take longer than a turn. author names sessions in the trail of
- * deadlines. Start with engine.c, then gates.c.
+ * deadlines. Start with engine_request.c, then gates.c.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */
@@ -23,7 +23,6 @@
 #include "server/cmd/call/role.h"
 #include "server/cmd/call/session.h"
 #include "server/engine/acl/acl.h"
-#include "server/engine/multi.h"
 #include "server/engine/observe/observe.h"
 #include "server/engine/observe/stats.h"
 #include "server/engine/pace.h"
@@ -31,10 +30,10 @@
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/commit_hooks.h"
 #include "server/engine/react/watch.h"
-#include "server/engine/settle.h"
 #include "store/store.h"
 
 struct call;
+struct settle;
 struct store_work;
 
 /* Has a script run for so long that other clients are served meanwhile? If so, commands without

@@ -1,5 +1,6 @@
 /* gates: see gates.h. */
 #include "server/engine/gates.h"
+#include "server/engine/multi.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,7 @@
 #include <limits.h>
 
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/error.h"
 #include "server/cmd/call/saved_call.h"
-#include "server/engine/engine.h"
-#include "server/engine/rights.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
@@ -101,42 +98,4 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
         struct call call = saved_call_again(queued, session);
         visit(ctx, &call);
     }
-}
-
-/* Permissions may have changed since the command was queued. */
-static bool is_allowed_still(struct engine *engine, struct call *call)
-{
-    enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);
-    if (verdict == ACL_ALLOWED) return true;
-    engine->stats->errors++;
-    failf(call, ERR_NOPERM_IN_EXEC,
-          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
-          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
-                                        "arguments"
-                                      : "no permission to execute the command or subcommand");
-    if (engine->observer != NULL) observe_refused(engine->observer, call);
-    return false;
-}
-
-/* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
- * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
- * (doc/differs.md) */
-void multi_run(struct engine *engine, struct call *exec)
-{
-    struct session *session = exec->session;
-    struct multi *multi = session->multi;
-    struct outbuf pushes;
-    outbuf_init(&pushes);
-    session->pushes = &pushes;
-    resp_array(exec->out, multi->count);
-    const struct saved_call *queued;
-    STAILQ_FOREACH(queued, &multi->queue, next)
-    {
-        struct call call = saved_call_again(queued, session);
-        call.txn = exec->txn;
-        if (is_allowed_still(engine, &call)) engine_call(engine, &call);
-    }
-    session->pushes = NULL;
-    multi_drop(session);
-    outbuf_splice(session->out.out, &pushes);
 }

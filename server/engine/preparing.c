@@ -2,7 +2,6 @@
 #include "server/engine/preparing.h"
 
 #include "server/cmd/call/call.h"
-#include "server/engine/engine.h"
 #include "server/engine/multi.h"
 #include "store/mem/mem.h"
 
@@ -29,7 +28,7 @@ static void ask(void *ctx, const struct call *call)
     if (row->prepares != NULL && row->prepares(call)) *waits = true;
 }
 
-bool preparing_delays(struct engine *engine, const struct call *call)
+bool preparing_delays(struct preparing_list *list, const struct call *call)
 {
     struct session *session = call->session;
     bool waits = false;
@@ -39,17 +38,17 @@ bool preparing_delays(struct engine *engine, const struct call *call)
         multi_each(session, ask, &waits);
     if (!waits) return false;
     struct preparing *preparing = mem_alloc(sizeof(*preparing));
-    *preparing = (struct preparing){ .list = &engine->preparing, .session = session };
+    *preparing = (struct preparing){ .list = list, .session = session };
     session->preparing = preparing;
-    LIST_INSERT_HEAD(&engine->preparing.waits, preparing, next);
-    engine->preparing.count++;
+    LIST_INSERT_HEAD(&list->waits, preparing, next);
+    list->count++;
     session_wait(session, WAIT_PREPARING, forget);
     return true;
 }
 
-void preparing_ended(struct engine *engine)
+void preparing_ended(struct preparing_list *list)
 {
     const struct preparing *preparing;
-    while ((preparing = LIST_FIRST(&engine->preparing.waits)) != NULL)
+    while ((preparing = LIST_FIRST(&list->waits)) != NULL)
         session_wake(preparing->session);
 }

@@ -11,7 +11,6 @@
 #include <sys/queue.h>
 
 struct call;
-struct engine;
 
 /* The sessions that wait; all zero if none does. */
 struct preparing_list {
@@ -20,9 +19,9 @@ struct preparing_list {
 };
 
 /* Does the call need a thread's work first? If so, its session waits. */
-bool preparing_delays(struct engine *engine, const struct call *call);
+bool preparing_delays(struct preparing_list *list, const struct call *call);
 /* Call when a thread has finished something: wakes all waiting sessions, whose requests are tried
  * again. */
-void preparing_ended(struct engine *engine);
+void preparing_ended(struct preparing_list *list);
 
 #endif

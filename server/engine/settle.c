@@ -1,5 +1,6 @@
 /* settle: see settle.h. Keeps a table of keys per database and one queue of all keys. */
 #include "server/engine/settle.h"
+#include "server/engine/multi.h"
 
 #include <string.h>
 #include <sys/queue.h>

@@ -1,5 +1,6 @@
 /* unblock: see unblock.h. */
 #include "server/engine/unblock.h"
+#include "server/engine/settle.h"
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"

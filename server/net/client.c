@@ -55,6 +55,7 @@
 #include "server/engine/react/tracking.h"
 #include "server/engine/react/watch.h"
 #include "server/engine/session_reset.h"
+#include "server/engine/settle.h"
 #include "server/net/label.h"
 #include "server/net/limits.h"
 #include "server/net/protected_mode.h"

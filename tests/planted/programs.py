@@ -112,7 +112,7 @@ PLANTS = {
     ),
     "a due element wakes nobody who waits for its prefix": (
         "tests/e2e/queues/test_fair_claims.py clients_wait",
-        ("server/engine/engine.c",
+        ("server/engine/engine_configure.c",
          "    blocked_wake_prefix_at(ctx, db, prefix, at);\n", "    (void)ctx, (void)db, (void)prefix, (void)at;\n"),
     ),
     "who waits for a prefix comes after all who wait for a key": (

@@ -8,6 +8,7 @@
 #include "server/admin/client/client_filter.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
+#include "server/engine/multi.h"
 #include "server/replica/link_info.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"

@@ -7,6 +7,7 @@
 #include "server/admin/compat.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
+#include "server/engine/multi.h"
 #include "store/base/number.h"
 
 /* RESP2 has no pushes, so a subscriber's PONG has the form of a message. */

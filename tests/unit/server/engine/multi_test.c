@@ -1,4 +1,5 @@
 /* Tests of MULTI, EXEC and WATCH through engine. */
+#include "server/engine/multi.h"
 #include "tests/unit/server/engine/command_world.h"
 
 /* ---- MULTI ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/engine/settle.h"
 #include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 #include "tests/support/server_world.h"

@@ -1,0 +1,164 @@
+/* engine_request: takes a request through the gates to its commit. */
+#include "server/base/log.h"
+#include "server/cmd/call/call.h"
+#include "server/cmd/call/error.h"
+#include "server/disk/persist.h"
+#include "server/engine/engine.h"
+#include "server/engine/gates.h"
+#include "server/engine/multi.h"
+#include "server/engine/settle.h"
+#include "server/engine/store_work.h"
+#include "server/engine/unblock.h"
+#include "store/base/ensure.h"
+#include "store/mem/mem.h"
+#include "store/txn/txn.h"
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+/* Must the request wait for the end of a pause or of the server, or until a key has settled? */
+static bool must_wait(struct engine *engine, const struct call *call)
+{
+    const struct command *row = call->command.row;
+    unsigned flags = row->flags;
+    if (engine->stopping) return true;
+    if (engine->busy) return false;
+    if (pause_is_on(&engine->pause)) {
+        /* Any pause delays commands that change data, even those that MULTI would queue. */
+        enum pause_kind kind = pause_now(&engine->pause, clock_now(engine->clock));
+        bool exempt = kind == PAUSE_NONE || (flags & WHILE_PAUSED);
+        if (!exempt && (kind == PAUSE_ALL || (multi_flags(call) & (WRITE | MAY_REPLICATE))))
+            return true;
+    }
+    bool runs = call->session->multi == NULL || (flags & RUNS_QUEUE);
+    if (!runs) return false;
+    bool prepares = row->prepares != NULL || (flags & RUNS_QUEUE); /* spares most requests a call */
+    return (prepares && preparing_delays(&engine->preparing, call)) || settle_delays(engine, call);
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* Blocks a call that found nothing. If a message about an expired key has closed the call's
+ * session, does not block it, because an element served to that session would be lost. A call for a
+ * prefix may have moved dead elements, and so changed keys under the prefix before its client
+ * waited for them; fair_begin_wait makes up for that. */
+static void block_caller(struct engine *engine, struct call *call)
+{
+    if (session_is_over(call->session)) {
+        mem_free(call->block->argv);
+        return;
+    }
+    struct call kept = *call;
+    if (call->block->argv != NULL) kept.argv = call->block->argv;
+    bool blocks = blocked_block(engine->blocked, &kept, call->block);
+    mem_free(call->block->argv);
+    if (blocks && call->block->is_prefix) {
+        struct bytes prefix = call->argv[call->block->first];
+        prefix.len--; /* without the '*' */
+        fair_begin_wait(engine->store, call->session->db, prefix, call->txn->now);
+    }
+    if (blocks) return;
+    engine->stats->errors++;
+    fail(call, ERR_OOM);
+}
+
+enum { WAKE_BATCH = 64, HTTP_LOG_MSEC = 60 * 1000 };
+
+static void run_alone(struct engine *engine, struct call *call)
+{
+    /* Blocked clients came before this request: first serve those whose keys have become ready by
+     * time. */
+    if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
+        unblock_due(engine, WAKE_BATCH);
+    bool runs_others = call->command.row->flags & (RUNS_QUEUE | RUNS_SCRIPT);
+    if (runs_others && engine->persist != NULL) persist_end_record(engine->persist);
+    struct txn txn;
+    struct block_request block = { 0 };
+    txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_CLIENT);
+    call->txn = &txn;
+    call->block = &block;
+    engine_call(engine, call);
+    txn_commit(&txn);
+    if (block.count > 0) block_caller(engine, call);
+    if (blocked_pending(engine->blocked)) unblock_ready(engine);
+
+    /* CLOCK receives its reply, and the next request runs, only after all work that is due on the
+     * way. */
+    if (engine->clock->moves) {
+        store_work_advance(engine->work);
+        resp_integer(call->out, clock_now(engine->clock));
+    }
+}
+
+/* Is this one of the words with which lines of HTTP begin? The first letter is tested on its own,
+ * because many frequent commands are as long as these words. */
+static bool is_http_word(struct bytes word)
+{
+    if (word.len == 0) return false;
+    switch (word.data[0]) {
+    case 'p':
+    case 'P': return bytes_is_word(word, "post");
+    case 'h':
+    case 'H': return bytes_is_word(word, "host:");
+    default: return false;
+    }
+}
+
+bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
+                    int argc, const struct bytes *argv)
+{
+    ensure(session->state == SESSION_SERVING, "session %llu is in state %d",
+           (unsigned long long)session->id, session->state);
+    struct call call = {
+        .command = command, .argc = argc, .argv = argv, .out = &session->out, .session = session
+    };
+    call.context = call.command.context;
+    /* A web page can make a browser send an HTTP request to this port, with commands in its body.
+     * Such a request has lines that begin with these words: close the connection before later lines
+     * run. */
+    if (is_http_word(argv[0])) {
+        /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
+        msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
+        if (age < 0 || age >= HTTP_LOG_MSEC) {
+            engine->http_logged_at = now;
+            log_line(
+                LOG_WARNING,
+                "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                "password, and let only your clients reach the port",
+                session->peer != NULL ? session->peer : "");
+        }
+        session_close(session);
+        return true;
+    }
+    session->last_command = call.command.row;
+    session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
+    if (engine->hooks->tracks && !engine->busy)
+        tracking_limit(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys);
+    if (gates_refuse(engine, &call)) {
+        engine->stats->errors++;
+        if (engine->observer != NULL) observe_rejected(engine->observer, &call);
+    } else if (must_wait(engine, &call)) {
+        return false;
+    } else if (session->multi != NULL && !(call.command.row->flags & NOT_QUEUED)) {
+        if (multi_queue(session, &call)) {
+            resp_status(call.out, "QUEUED");
+        } else {
+            multi_break(session);
+            engine->stats->errors++;
+            fail(&call, ERR_OOM);
+        }
+    } else if (engine->busy) {
+        /* This transaction is never committed, because that of the script is open. Of the commands
+         * allowed here, only WATCH reads data; it sees expired keys and changes nothing. */
+        struct txn txn;
+        txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
+        call.txn = &txn;
+        engine_call(engine, &call);
+        ensure(txn.changes == 0, "%s changed data while a script runs", call.command.row->name);
+    } else {
+        run_alone(engine, &call);
+    }
+    bool keeps = call.command.row != NULL && (call.command.row->flags & KEEPS_CACHING);
+    if (session->multi == NULL && !keeps) tracking_end_caching(session);
+    if (session->blocked == NULL) engine_answered(session);
+    return true;
+}

@@ -1,0 +1,50 @@
+/* multi_run: runs the queue of multi.h at EXEC. */
+#include "server/cmd/call/call.h"
+#include "server/engine/engine.h"
+#include "server/engine/multi.h"
+#include "server/engine/rights.h"
+
+/* Permissions may have changed since the command was queued. */
+static bool is_allowed_still(struct engine *engine, struct call *call)
+{
+    enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);
+    if (verdict == ACL_ALLOWED) return true;
+    engine->stats->errors++;
+    failf(call, ERR_NOPERM_IN_EXEC,
+          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
+          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
+                                        "arguments"
+                                      : "no permission to execute the command or subcommand");
+    if (engine->observer != NULL) observe_refused(engine->observer, call);
+    return false;
+}
+
+struct running_queue {
+    struct engine *engine;
+    struct txn *txn;
+};
+
+static void run_queued(void *ctx, const struct call *queued)
+{
+    const struct running_queue *running = ctx;
+    struct call call = *queued;
+    call.txn = running->txn;
+    if (is_allowed_still(running->engine, &call)) engine_call(running->engine, &call);
+}
+
+/* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
+ * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
+ * (doc/differs.md) */
+void multi_run(struct engine *engine, struct call *exec)
+{
+    struct session *session = exec->session;
+    struct running_queue running = { engine, exec->txn };
+    struct outbuf pushes;
+    outbuf_init(&pushes);
+    session->pushes = &pushes;
+    resp_array(exec->out, (size_t)multi_count(session));
+    multi_each(session, run_queued, &running);
+    session->pushes = NULL;
+    multi_drop(session);
+    outbuf_splice(session->out.out, &pushes);
+}
