@@ -24,6 +24,7 @@
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
 #include "store/type/stream/stream_entry.h"
+#include "store/type/stream/stream_packed.h"
 
 struct stream;
 struct stream_block;
@@ -91,6 +92,19 @@ void stream_walk_up(struct stream_walk *walk, const struct stream *stream, struc
 /* Begins a walk downwards, from the last entry whose ID is not above `id`. O(log n) */
 void stream_walk_down(struct stream_walk *walk, const struct stream *stream, struct stream_id id);
 bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* false at the end */
+
+/* ---- whole blocks ---- */
+
+/* Adds the entries at the end, in a block of their own. As stream_append, requires `first` to be
+ * greater than marks.last. Does not check the entries. O(bytes) */
+void stream_append_packed(struct stream *stream, const struct stream_packed *packed);
+
+/* If a walk upwards is between two blocks, passes over the next one and describes it, borrowed
+ * until the next change of the stream. Returns false if the next entries must be read one by one:
+ * because the walk is inside a block, the block is larger than STREAM_PACKED_MAX, or most of its
+ * entries were removed, so that adding the others one by one makes fewer blocks. Also at the end.
+ * O(names) */
+bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
 
 /* ---- retention ---- */
 

@@ -27,6 +27,7 @@
 #include "store/base/bytes.h"
 #include "store/struct/counted.h"
 #include "store/type/stream/stream_entry.h"
+#include "store/type/stream/stream_packed.h"
 
 struct stream_block {
     struct counted_node node; /* first; node.total: entries, at least one */

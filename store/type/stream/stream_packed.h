@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "store/base/bytes.h"
-#include "store/type/stream/stream.h"
+#include "store/type/stream/stream_id.h"
 
 enum { STREAM_PACKED_MAX = 32 * 1024 }; /* bytes of names and entries */
 
@@ -23,16 +23,5 @@ struct stream_packed {
  * computes the rest. Returns false unless a block could contain exactly these bytes. Reads nothing
  * outside them. O(bytes) */
 bool stream_packed_check(struct stream_packed *packed);
-
-/* Adds the entries at the end, in a block of their own. As stream_append, requires `first` to be
- * greater than marks.last. Does not check the entries. O(bytes) */
-void stream_append_packed(struct stream *stream, const struct stream_packed *packed);
-
-/* If a walk upwards is between two blocks, passes over the next one and describes it, borrowed
- * until the next change of the stream. Returns false if the next entries must be read one by one:
- * because the walk is inside a block, the block is larger than STREAM_PACKED_MAX, or most of its
- * entries were removed, so that adding the others one by one makes fewer blocks. Also at the end.
- * O(names) */
-bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
 
 #endif

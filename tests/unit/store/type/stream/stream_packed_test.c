@@ -1,6 +1,6 @@
 /* stream_packed: which blocks are passed over whole, and that bytes from a damaged file are refused
  * or make a stream that works. */
-#include "store/type/stream/stream_packed.h"
+#include "store/type/stream/stream.h"
 
 #include <stdlib.h>
 
