@@ -9,17 +9,17 @@
 #include "store/type/schedules.h"
 
 enum {
-    EXACT_DEADLINES = 1000, /* dehydrator_count_deadlines estimates if there are more */
+    EXACT_DEADLINES = 1000, /* above this many elements dehydrator_count_deadlines estimates */
 };
 
 /* 64 bytes, one cache line. Dehydrators are often small and many. */
 struct dehydrator {
     struct elements elements;
-    msec announced;                     /* everything due by this instant has been announced */
+    msec announced;                     /* all elements due by this instant were announced */
     struct delivery_tally tally;        /* see dehydrator_tally */
     int64_t last_token;                 /* the largest token of a claim so far */
-    struct extras *extras;              /* NULL: not needed so far */
-    uint32_t redelivered, with_options; /* elements claimed more than once; with room for options */
+    struct extras *extras;              /* NULL until first needed */
+    uint32_t redelivered, with_options; /* elements: claimed more than once, with options */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -43,7 +43,8 @@ struct push_options dehydrator_options(const struct dehydrator *dehydrator,
     return options;
 }
 
-/* Puts the options into an element whose room for them holds no schedule. */
+/* Writes the options into the element, if it was allocated with room for them. Does not release a
+ * schedule that was stored there: the caller does. */
 static void put_options(struct dehydrator *dehydrator, struct element *element,
                         const struct push_options *options)
 {
@@ -73,7 +74,8 @@ struct bytes element_payload(const struct element *element)
     return payload_of_element(element);
 }
 
-/* `options` is NULL without any. */
+/* Allocates an element with the optional parts that its stage and options need (element.h). It is
+ * in no collection yet. `options` may be NULL. */
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
                                    struct bytes payload, const struct stage *stage,
                                    const struct push_options *options)
@@ -137,8 +139,8 @@ static bool is_redelivered(const struct element *element)
     return claim != NULL && claim->deliveries > 1;
 }
 
-/* Updates the claim from the stage, but not its lease, which is a matter of elements.c; does
- * nothing for an element that was never claimed. */
+/* Copies deliveries and token of the stage to the element's claim. The claim's lease stays, because
+ * elements.c maintains it. An element that was never claimed has no claim to update. */
 static void update_claim(struct dehydrator *dehydrator, struct element *element,
                          const struct stage *stage)
 {
@@ -341,7 +343,8 @@ msec dehydrator_over_at(const struct dehydrator *dehydrator)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Call when an element is given this deadline, so that it is announced again. */
+/* Call after an element's deadline was set to `at`. If dehydrator_announce has already passed that
+ * instant, this makes it pass there again. */
 static void unannounce(struct dehydrator *dehydrator, msec at)
 {
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;

@@ -7,9 +7,10 @@
 #include "store/struct/timeline.h"
 #include "store/type/schedules.h"
 
-/* A successor, or a remembered id, which has no payload and no options. */
+/* A record of either table: a successor, which uses all fields but `end`; or a remembered id, which
+ * uses only `end` and the id. */
 struct note {
-    struct timeline_node end; /* of a remembered id */
+    struct timeline_node end; /* when the id is no longer remembered */
     size_t id_len, payload_len;
     msec at;
     struct push_options options; /* without the text of a schedule */
@@ -21,9 +22,9 @@ struct extras {
     struct dict successors, remembered;
     struct timeline ends;        /* of remembered ids */
     size_t bytes;                /* of the notes and of this struct */
-    msec paused;                 /* until then; 0: not */
-    int64_t next_usec;           /* of the next delivery; 0 for no limit */
-    struct schedules *schedules; /* NULL: not needed so far */
+    msec paused;                 /* the end of the pause; 0 if there is none */
+    int64_t next_usec;           /* earliest time of the next delivery; 0 if not limited */
+    struct schedules *schedules; /* NULL until first needed */
 };
 
 static struct bytes note_id(const void *note)

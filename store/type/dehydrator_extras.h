@@ -13,12 +13,12 @@
 
 enum { SCHEDULE_TEXT_MAX = 2048 }; /* of push_options.cron; longer ones from files are refused */
 
-/* Options of a push that its element keeps; all 0 without options. */
+/* Options of a push that are stored with the element. All 0 if the push had none. */
 struct push_options {
     msec first;    /* the instant of the first push with POSTPONE, or 0 */
     msec remember; /* how long the id counts as present after its element has gone, or 0 */
-    msec every;    /* the span between the instants at which it is due again; 0 if only due once */
-    msec phase;    /* the first of these instants, or of those of `cron` */
+    msec every;    /* the interval at which the element becomes due again; 0 if it is due once */
+    msec phase;    /* the first instant of the repetition, with `every` or `cron` */
     /* A schedule in place of `every`: the name of its zone, a space, its text. Empty if there is
      * none. Borrowed. */
     struct bytes cron;
@@ -30,7 +30,7 @@ static inline bool push_options_any(const struct push_options *options)
            options->cron.len != 0;
 }
 
-/* Are they valid? For options from a file. */
+/* Are the options consistent? Checks options that were read from a file. */
 static inline bool push_options_ok(const struct push_options *options)
 {
     return instant_ok(options->first) && instant_ok(options->phase) && options->remember >= 0 &&
@@ -94,7 +94,7 @@ msec extras_next_due(const struct extras *extras, bool has_elements);
 msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now);
 /* Returns the first instant at which a remembered id ends, and the id, or NEVER. */
 msec extras_next_end(const struct extras *extras, struct bytes *id);
-/* Visits them in the order of their ends. */
+/* Visits the remembered ids in the order of their ends. */
 void extras_each_remembered(const struct extras *extras,
                             void (*visit)(void *ctx, struct bytes id, msec until), void *ctx);
 

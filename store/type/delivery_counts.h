@@ -26,7 +26,7 @@ struct delivery_counts {
     size_t late_count, late_cap;
 };
 
-/* All that a dehydrator counts. */
+/* A dehydrator's counts. */
 struct delivery_tally {
     uint64_t pushed;                    /* elements that were added */
     struct delivery_counts *deliveries; /* NULL if there were none */

@@ -23,7 +23,7 @@
 #include "store/struct/timeline.h"
 
 enum {
-    SHORT_ID = (1 << 12) - 1, /* the longest lengths that fit in the head */
+    SHORT_ID = (1 << 12) - 1, /* longest id and payload whose lengths fit struct element */
     SHORT_PAYLOAD = (1 << 16) - 1,
 };
 
@@ -34,10 +34,11 @@ struct element {
     char data[];
 };
 
-/* struct push_options in an element. A schedule is a number of the dehydrator's schedules. */
+/* struct push_options as an element stores it: with the schedule's number (schedules.h) in place of
+ * its text. */
 struct kept_options {
     msec first, remember;
-    msec every; /* below 0: the number of the schedule is -every - 1 */
+    msec every; /* an interval, or -1 - the number of a schedule */
     msec phase;
 };
 
@@ -48,7 +49,7 @@ struct claim {
 
 /* ---- offsets in element.data ----------------------------------------------------------------- */
 
-/* Of the struct claim. */
+/* Bytes of the two long lengths. The struct claim follows them. */
 static inline size_t lengths_size(bool is_long)
 {
     return is_long ? 2 * sizeof(uint32_t) : 0;

@@ -1,10 +1,14 @@
 /* elements: see elements.h.
  *
- * A slot of the array for a few elements consists of a deadline and a word. The word is the
- * element's address, and above it a mark for claimed elements and a tag of 15 bits, made from the
- * id. A search by id therefore reads one element, and counting claims reads none. A tag needs no
- * secret hash: even with equal tags, a search is 16 comparisons of short ids, because one long id
- * moves all elements to the table. */
+ * A slot of the array for a few elements consists of the deadline and a word:
+ *
+ *     bits 0 to 47   the element's address
+ *     bit 48         set if the element is claimed
+ *     bits 49 to 63  a tag, made from the id
+ *
+ * A search by id reads only elements with an equal tag, usually one; counting claims reads no
+ * element. The tag is not a secret hash. Clients that produce equal tags gain little: the search
+ * then compares at most 16 short ids, because one long id moves all elements to the tables. */
 #include "store/type/elements.h"
 
 #include <string.h>
@@ -17,8 +21,8 @@
 #include "store/type/element.h"
 
 enum {
-    MANY = UINT16_MAX, /* as cap: the elements are in tables */
-    CAP_STEP = 4,      /* slots; smaller arrays are doubled */
+    MANY = UINT16_MAX, /* value of `cap` while the elements are in tables */
+    CAP_STEP = 4,      /* slots by which an array grows; smaller arrays double */
 };
 
 #define CLAIMED (UINT64_C(1) << POINTER48_BITS)
@@ -32,8 +36,8 @@ struct element_slot {
 
 struct element_tables {
     struct dict by_id;
-    struct timeline timeline; /* of all */
-    struct timeline leases;   /* of claimed elements, including ended leases */
+    struct timeline timeline; /* all elements, by deadline */
+    struct timeline leases;   /* claimed elements, by end of lease; ended ones included */
     size_t bytes;             /* memory of the elements */
 };
 
@@ -50,7 +54,7 @@ static struct element *element_of(struct timeline_node *deadline)
     return (struct element *)(void *)((char *)deadline - offsetof(struct element, deadline));
 }
 
-/* Few elements are handled out of line, so that operations on many pay for a jump only. */
+/* Functions for a few elements are not inlined: operations on tables then pay only for a jump. */
 #define NOINLINE __attribute__((noinline))
 
 static inline bool are_many(const struct elements *elements)
@@ -70,7 +74,7 @@ static inline bool slot_is_claimed(const struct element_slot *slot)
     return (slot->word & CLAIMED) != 0;
 }
 
-/* Returns a tag from the end of the id, where ids that are counted up differ. */
+/* Makes the tag from the last 8 bytes of the id, because numbered ids differ at their end. */
 static uint64_t tag_of(struct bytes id)
 {
     uint64_t word = 0;
@@ -88,7 +92,7 @@ static void slot_set(struct element_slot *slot, struct element *element, msec at
     struct claim *claim = claim_of(element);
     slot->at = at;
     slot->word = (uintptr_t)element | tag_of(id_of_element(element)) | (claimed ? CLAIMED : 0);
-    element->deadline.leaf = 0; /* armed; few elements need no leaf */
+    element->deadline.leaf = 0; /* marks the node as in use; a slot needs no leaf */
     if (claim != NULL) claim->lease.leaf = claimed ? 0 : TIMELINE_NODE_IDLE;
 }
 
@@ -163,7 +167,7 @@ static NOINLINE void few_move(struct elements *elements, struct element *element
 {
     unsigned from = slot_of(elements, element), to = slot_after(elements, at);
     if (from < to) {
-        to--; /* it counts itself */
+        to--; /* the element itself is before `to`, and leaves its slot */
         slots_move(elements, from, from + 1, to - from);
     } else {
         slots_move(elements, to + 1, to, from - to);

@@ -387,7 +387,7 @@ size_t list_count(const struct list *list)
 
 enum {
     NODES_MAX = 1024
-}; /* relocate at most this many nodes, because reaching later ones costs too much */
+}; /* relocate at most this many nodes: each step walks to its node from the head */
 
 struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation)

@@ -54,7 +54,8 @@ struct __attribute__((packed, aligned(4))) object {
     uint8_t key_len; /* of struct entry, which would need padding without it */
 };
 
-/* Replaces an object that may be an entry's. */
+/* Replaces the value. The fields that belong to struct entry (key_len, is_set_here, was_read) stay.
+ */
 static inline void object_assign(struct object *object, struct object by)
 {
     by.key_len = object->key_len;

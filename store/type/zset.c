@@ -253,7 +253,7 @@ NOINLINE static bool large_prev(struct zset_iter *iter, struct bytes *member, do
     return read_member(iter, ranked_iter_prev(&iter->in), member, score);
 }
 
-/* Reads the record at the iterator's rank; false past either end. */
+/* Reads the record at the iterator's rank. Returns false past either end. */
 static inline bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;

@@ -27,7 +27,7 @@
 enum {
     ZSET_FRONT_BASE = 10,                  /* bytes from the base to the records */
     ZSET_SPELLED = 8,                      /* bytes that are spelled at a time */
-    ZSET_TEXT_SIZE = PACKED_MAX_TEXT + 16, /* bytes behind a member may be written, too */
+    ZSET_TEXT_SIZE = PACKED_MAX_TEXT + 16, /* spelling may write some bytes behind the member */
 };
 
 enum zset_letters { ZSET_TEXT, ZSET_DECIMAL, ZSET_HEX };

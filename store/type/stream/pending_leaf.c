@@ -95,7 +95,7 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
     struct pending_summary summary = *before;
     unsigned kind = pending_kind(gone);
     if (gone->at == summary.first[kind]) {
-        msec first = NEVER; /* none is before gone->at */
+        msec first = NEVER; /* no earlier instant than gone->at is possible */
         for (unsigned i = 0; i < leaf->count && first > gone->at; i++) {
             msec at = instant_at(leaf, i);
             if ((consumer_at(leaf, i) == 0) == (kind == PENDING_RELEASED) && at < first) first = at;

@@ -21,7 +21,7 @@ struct pending_record {
     struct stream_id id;
     msec at;
     uint64_t deliveries;
-    uint32_t consumer; /* its number; 0 if released */
+    uint32_t consumer; /* number of its consumer; 0 if it was released (XNACK) */
 };
 
 enum { PENDING_DELIVERED, PENDING_RELEASED, PENDING_KINDS };
@@ -54,7 +54,7 @@ enum {
 
 struct pending_leaf {
     struct counted_node node; /* first; for pending_tree */
-    uint64_t ms;              /* bases of the smallest form */
+    uint64_t ms;              /* bases: the smallest form stores differences to them */
     msec at;
     uint8_t form;
     uint8_t begin, count, cap; /* in use: `count` records from `begin` of `cap` */

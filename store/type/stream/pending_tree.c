@@ -61,7 +61,7 @@ static struct pending_summary *summary_at(struct pending_tree *tree, const struc
     return &pending_branches(path->node[step - 1])[path->index[step - 1]].below;
 }
 
-/* Counts a record that is added to the leaf. */
+/* Adds the record to the counts and summaries of all nodes on the leaf's path. */
 static void path_add(struct pending_tree *tree, const struct path *path, struct pending_leaf *leaf,
                      const struct pending_record *record)
 {
@@ -102,7 +102,7 @@ static void total_change(struct pending_summary *total, const struct counted_nod
     total->consumers = (total->consumers | new->consumers) & ~lost;
 }
 
-/* Sets a new summary of the path's leaf, and what follows from it in the leaf's parents. */
+/* Sets the summary of the path's leaf, and updates the summaries above it. */
 static void path_summarize(struct pending_tree *tree, struct path *path, struct pending_summary new)
 {
     for (unsigned step = path->length;; step--) {
@@ -117,7 +117,7 @@ static void path_summarize(struct pending_tree *tree, struct path *path, struct 
     }
 }
 
-/* Call when the path's leaf may have moved. */
+/* Redirects the parent's pointer to the path's leaf, which may have moved in memory. */
 static void path_set_leaf(struct pending_tree *tree, const struct path *path,
                           struct pending_leaf *leaf)
 {
@@ -196,8 +196,8 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
 
 /* ---- removing ---- */
 
-/* Merges children i and i + 1 of a node above leaves, if they are there and their records fit into
- * half a leaf. */
+/* Merges leaves i and i + 1 of their parent, if both exist and their records fit into half a leaf.
+ */
 static bool leaves_merge(struct pending_tree *tree, const struct counted_node *inner, unsigned i)
 {
     struct pending_record records[PENDING_LEAF_MERGED];

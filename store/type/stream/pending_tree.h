@@ -47,11 +47,11 @@ bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pendin
 
 struct pending_query {
     struct stream_id from, to; /* both included */
-    uint32_t consumer;         /* 0 for all, and released ones */
+    uint32_t consumer;         /* only entries of this consumer; 0: all, released ones too */
     bool by_time;              /* only those with at <= until */
     msec until[PENDING_KINDS];
 };
-/* Finds the first record that passes. Returns false if none does. */
+/* Finds the first record that matches the query. Returns false if none does. */
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 

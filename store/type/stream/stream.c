@@ -29,7 +29,7 @@ static const struct counted_kind kind = { sizeof(struct branch), sizeof(struct s
 
 struct stream {
     struct counted tree;
-    struct stream_block *first, *last; /* NULL without entries. The last may be outside the tree */
+    struct stream_block *first, *last; /* NULL if empty. `last` may be outside the tree */
     size_t count, blocks;
     size_t bytes; /* of the blocks and this struct */
     struct stream_marks marks;
@@ -37,7 +37,7 @@ struct stream {
     size_t withheld;        /* entries at the beginning withheld from all readers, */
     struct stream_id floor; /* and the first ID behind them; 0-0 if there are none */
     struct stream_groups *groups;
-    struct stream_repeats *repeats; /* NULL: none yet */
+    struct stream_repeats *repeats; /* NULL until first needed */
 };
 
 /* ---- blocks --------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static void block_moved(struct stream *stream, const struct stream_block *old,
     if (block->in_tree) counted_moved(&stream->tree, &old->node, &block->node);
 }
 
-/* `cap`: bytes of data. */
+/* Reallocates the block with room for `cap` bytes of data, and redirects the pointers to it. */
 static struct stream_block *block_resize(struct stream *stream, struct stream_block *block,
                                          size_t cap)
 {
@@ -561,7 +561,7 @@ size_t stream_blocks(const struct stream *stream)
 
 struct tally {
     struct stream_id last;
-    size_t grown; /* entries in the tree */
+    size_t grown; /* entries of blocks in the tree */
 };
 
 static void check_block(void *ctx, const struct counted_node *node)

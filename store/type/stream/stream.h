@@ -37,7 +37,7 @@ bool stream_free_some(struct stream *stream, size_t *work);
 
 size_t stream_count(const struct stream *stream); /* entries. O(1) */
 
-/* What a stream remembers about entries that may have been removed. */
+/* The state of a stream that outlives its entries: XSETID sets it, XINFO shows it. */
 struct stream_marks {
     struct stream_id last;        /* new IDs must be greater */
     struct stream_id max_deleted; /* the greatest ID that stream_remove removed */
@@ -79,8 +79,8 @@ enum { STREAM_WALK_WINDOW = 100 };
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
     struct stream_id floor; /* private: the first entry that is not withheld */
-    /* private: a block can be read only forwards, so a walk downwards notes the positions of some
-     * entries at a time */
+    /* private: a block can be read only forwards. A walk downwards therefore reads it forwards,
+     * notes the positions of up to STREAM_WALK_WINDOW entries, and returns these in reverse. */
     struct stream_cursor cursor; /* upwards: before the next entry */
     bool back;
     uint32_t left,

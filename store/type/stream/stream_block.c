@@ -11,7 +11,7 @@ enum {
     FORM_SHIFT = 1,
     FORM_MASK = 3,
     TIME_SHIFT = 3,
-    TIME_LONG = 31, /* a varint follows */
+    TIME_LONG = 31, /* the time in a head if the rest follows as a varint */
     VARINT_MORE = 128,
     VARINT_BITS = 7,
     VARINT_MAX = 10,
@@ -131,7 +131,7 @@ static unsigned char *head_put(unsigned char *to, const struct stream_packing *p
     return to + WIDE;
 }
 
-/* Reads a head; *id is the ID before and becomes the entry's. */
+/* Reads a head. *id is the previous entry's ID at the call, and this entry's ID afterwards. */
 static const unsigned char *head_get(const unsigned char *from, struct stream_id *id, bool *own)
 {
     unsigned head = *from++;
@@ -382,7 +382,7 @@ void stream_block_unpack(struct stream_block *block, const struct stream_packed 
     block->node.total = block->added = packed->count;
 }
 
-/* Bytes from outside, which are read up to `end` only. */
+/* Bytes from a file or a peer, not trusted: nothing may be read from `end` on. */
 struct input {
     const unsigned char *at, *end;
 };
@@ -451,7 +451,7 @@ bool stream_packed_check(struct stream_packed *packed)
     struct input from = { names, names + packed->names.len };
     size_t names_len = packed->names.len, entries_len = packed->entries.len;
     if (names_len > STREAM_PACKED_MAX || entries_len > STREAM_PACKED_MAX - names_len) return false;
-    uint64_t fields = 0; /* of each entry, until one has names of its own */
+    uint64_t fields = 0; /* of each entry, up to the next that has its own names */
     if (names_len > 0 && (!read_names(&from, &fields) || from.at < from.end)) return false;
 
     struct stream_id id = STREAM_ID_MIN;

@@ -2,13 +2,17 @@
  *
  * An entry is a sequence of these parts:
  *
- *     head        1 byte. Bit 0: the entry has names of its own; without, those of the entry
- *                 before apply. Bits 1 and 2: enum stream_id_form. Bits 3 to 7: the difference
- *                 of the IDs' times, at most 31
- *     time        if that is 31: the rest of the difference, a varint
- *     sequence    the sequence number, as the form requires; its difference for equal times
- *     names       if its own: their number, a varint; for each its length, a varint, and bytes
- *     values      for each its length, a varint, and its bytes
+ *     head        1 byte:
+ *                   bit 0        the entry has its own names; if 0, it has the names of the
+ *                                entry before it
+ *                   bits 1 to 2  enum stream_id_form
+ *                   bits 3 to 7  ms since the entry before it; 31 if there are 31 or more
+ *     time        only if bits 3 to 7 are 31: the milliseconds beyond 31, a varint
+ *     sequence    the sequence number, as the form requires; at an equal time, the difference
+ *                 from the entry before it
+ *     names       only if bit 0 is 1: their number, a varint; then the length, a varint, and the
+ *                 bytes of each
+ *     values      the length, a varint, and the bytes of each
  *
  * A varint has 7 bits in each byte, the lowest first; the top bit is set in all bytes but the last.
  * The first entry's difference is ignored: its ID is stored in the block.
@@ -35,9 +39,9 @@ struct stream_block {
     struct stream_id first, last;
     size_t cap, used;   /* bytes of data */
     uint32_t added;     /* entries ever added, by which Redis decides that a block is full */
-    uint32_t begin;     /* of the first entry */
-    uint32_t names;     /* the names that apply before it */
-    uint32_t own_names; /* the names of the last entry */
+    uint32_t begin;     /* offset of the first entry that is not removed */
+    uint32_t names;     /* offset of the names in force before that entry */
+    uint32_t own_names; /* offset of the names of the last entry */
     bool in_tree;       /* false for the stream's last block, while it still grows */
     unsigned char data[];
 };
@@ -59,7 +63,7 @@ struct stream_packing {
     size_t size;
     enum stream_id_form form;
     bool own_names;
-    uint64_t time, sequence; /* the differences */
+    uint64_t time, sequence; /* differences from the entry before it */
 };
 
 /* Plans to append the entry to `block`, or to a block without entries if that is NULL. */

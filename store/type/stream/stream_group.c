@@ -50,7 +50,7 @@ static void consumer_free(struct stream_group *group, struct stream_consumer *co
     mem_free(consumer);
 }
 
-/* Frees what the group owns. */
+/* Frees the group's consumers and pending entries, in slices, but not the group itself. */
 static bool group_clear_some(struct stream_group *group, size_t *work)
 {
     if (!pending_tree_drop_some(&group->pending, work)) return false;

@@ -79,7 +79,7 @@ void consumer_saw(struct stream_consumer *consumer, msec now);
 struct pending {
     struct stream_id id;
     struct stream_consumer *consumer; /* NULL once released by XNACK */
-    msec at;                          /* delivered at; released: due for redelivery at */
+    msec at; /* delivery time; if released, when it may be delivered again */
     uint64_t deliveries;
 };
 
@@ -96,8 +96,8 @@ bool pending_final(const struct stream_group *group, struct stream_id *id);
 struct pending_filter {
     struct stream_id from, to;              /* both included */
     const struct stream_consumer *consumer; /* NULL for any, and released ones */
-    bool by_time;                           /* only those whose `at` is not after ... */
-    msec until, until_released;             /* ... this; the second is for released ones */
+    bool by_time;                           /* compare `at` with the two limits: */
+    msec until, until_released;             /* latest `at`, of delivered and of released entries */
 };
 /* Finds the first entry that passes, in the order of IDs. Returns false if none does. To continue,
  * set filter->from to the next ID: the group may change between calls. O(log n) */
