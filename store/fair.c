@@ -11,38 +11,38 @@
 #include "store/store.h"
 
 enum {
-    CATCH_UP = 16,       /* so that many keys that become due at once delay no call */
-    CHANGED_KEPT = 1024, /* changed nodes for which memory is kept after a call */
-    AHEAD = 8,           /* keys whose data is prefetched together, */
-    LARGE_INDEX = 4096,  /* if there are so many that it is hardly in the cache */
+    CATCH_UP = 16,       /* keys that one call moves from agenda to ring, to keep calls short */
+    CHANGED_KEPT = 1024, /* size of `changed` above which its memory is freed after a call */
+    AHEAD = 8,           /* turns for which data is prefetched together, */
+    LARGE_INDEX = 4096,  /* if the index has this many keys: fewer are mostly in the CPU cache */
 };
 
 struct fair_key {
     TAILQ_ENTRY(fair_key) of_ring;
-    struct deadline later; /* armed unless it is in the ring */
+    struct deadline later; /* when it may be claimed; armed unless in_ring */
     uint32_t len;
     bool in_ring, changed;
     char key[];
 };
 
-/* See the drawings in fair.h. */
+/* The index of a prefix in one database. Its states are drawn in fair.h. */
 struct fair_index {
     TAILQ_ENTRY(fair_index) of_fair, of_prefix;
     struct fair *fair;
     struct fair_prefix *prefix;
     struct dict keys;
     TAILQ_HEAD(, fair_key) ring;
-    struct fair_key *turn; /* between fair_next and fair_turned; or NULL */
+    struct fair_key *turn; /* the node of the last fair_next until fair_turned, or NULL */
     struct agenda later;
     enum fair_nodes nodes;
-    uint64_t nodes_cursor; /* of a scan of the keyspace or, while checking, of `keys` */
-    bool checks_again;     /* a policy has changed since the scan or check began */
-    uint64_t looks;        /* scans and checks that have begun; the last one may be running */
-    bool continues;        /* fair_run will announce it, so that a call can continue */
+    uint64_t nodes_cursor; /* of the scan of the keyspace, or of the check of `keys` */
+    bool checks_again;     /* a policy changed during the scan or check: check afterwards */
+    uint64_t looks;        /* number of scans and checks begun; the last may be running */
+    bool continues;        /* fair_run calls hooks.done, so that a stopped call continues */
     struct fair_survey survey;
     msec used;
     size_t key_bytes; /* memory of the nodes */
-    unsigned ahead;   /* turns to come for which data was prefetched */
+    unsigned ahead;   /* number of coming turns for which data was prefetched */
     unsigned db;
 };
 
@@ -60,13 +60,13 @@ struct fair_length {
 };
 
 struct changed {
-    struct fair_index *index; /* NULL: the node was freed */
+    struct fair_index *index; /* NULL once the node was freed */
     struct fair_key *node;
 };
 
 struct fair {
     struct fair_list indexes;
-    struct fair_list dropped; /* whose nodes are still to be freed */
+    struct fair_list dropped; /* indexes whose nodes are still to be freed */
     /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
      * write thus costs the same with one prefix as with a thousand of similar length. */
     struct dict prefixes;
@@ -75,7 +75,7 @@ struct fair {
     size_t count;
     struct changed *changed;
     size_t changed_count, changed_cap;
-    msec latest; /* instant so far */
+    msec latest; /* the latest instant so far, to notice that the clock was set back */
 };
 
 static struct bytes node_key(const struct fair_key *node)
@@ -281,7 +281,9 @@ static struct fair_index *find_index(const struct fair *fair, unsigned db, struc
     return index;
 }
 
-/* Is there a policy FAIR of this name, or does a client wait? */
+/* Must the index be kept? Yes while a policy of its name has FAIR, or a client waits for its
+ * prefix.
+ */
 static bool is_needed(const struct store *store, const struct fair_index *index)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;
@@ -350,7 +352,8 @@ static void end_scan_or_check(const struct store *store, struct fair_index *inde
     announce(store, index);
 }
 
-/* Begins anew with other data. Without data, all nodes are known. */
+/* Replaces an index whose data was replaced. If its nodes were known, begins a scan for the new
+ * one; a database without keys (has_data is false) needs no scan. */
 static void index_restart(struct store *store, struct fair_index *old, bool has_data)
 {
     struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
@@ -433,7 +436,8 @@ static void note_node(struct fair_index *index, struct fair_key *node)
     fair->changed[fair->changed_count++] = (struct changed){ index, node };
 }
 
-/* Only notes the node, because moving it may free it. */
+/* Notes a node outside the ring, so that fair_settle checks it after the step: moving a node may
+ * free it, which dict_scan does not allow. */
 static void visit_checked(void *ctx, void *element)
 {
     const struct visit *visit = ctx;
@@ -441,7 +445,7 @@ static void visit_checked(void *ctx, void *element)
     if (!node->in_ring) note_node(visit->index, node);
 }
 
-/* Visits about *budget buckets for the nodes. */
+/* Continues the scan or check of the nodes for about *budget buckets. */
 static void run_nodes(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
@@ -459,7 +463,7 @@ static void run_nodes(struct visit *visit, size_t *budget)
     }
 }
 
-/* The same for the survey. */
+/* Continues the survey for about *budget buckets. */
 static void run_survey(const struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
@@ -651,13 +655,13 @@ static void restart(struct store *store, const unsigned *db, bool has_data)
     struct fair_index *index = TAILQ_FIRST(&store->fair->indexes), *next;
     for (bool is_left = index != NULL; is_left; index = next) {
         next = TAILQ_NEXT(index, of_fair);
-        is_left = index != last; /* new ones follow */
+        is_left = index != last; /* restarted indexes are behind it */
         if (db == NULL || index->db == *db) index_restart(store, index, has_data);
     }
 }
 
-/* The indexes move with the keys. Clients stay with their databases, and make missing indexes when
- * they run again. */
+/* SWAPDB: moves the indexes with the keys. Waiting clients stay with their databases: those of both
+ * run their calls again, and make the indexes that are missing there. */
 static void note_swap(struct store *store, unsigned a, unsigned b)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;
@@ -733,7 +737,7 @@ bool fair_run(struct store *store, msec now, size_t budget)
             index_drop(index);
             continue;
         }
-        if (is_old) index->used = now; /* ask again later */
+        if (is_old) index->used = now; /* check after another FAIR_KEEP whether it is needed */
         is_left |= run_index(store, index, now, &budget);
     }
     return is_left || TAILQ_FIRST(&fair->dropped) != NULL;

@@ -61,17 +61,17 @@ struct store;
 struct fair;       /* the indexes of a store */
 struct fair_index; /* of one prefix in one database */
 
-/* What an index knows of its keys. */
+/* For which keys an index has nodes. */
 enum fair_nodes {
     FAIR_NO_NODES,
-    FAIR_SCANNING, /* some */
-    FAIR_CHECKING, /* all, but a policy has changed: some may be claimable earlier than it knows */
-    FAIR_COMPLETE, /* all */
+    FAIR_SCANNING, /* some keys */
+    FAIR_CHECKING, /* all keys, but some may be claimable earlier than their nodes say */
+    FAIR_COMPLETE, /* all keys */
 };
 
 enum {
     FAIR_KEEP = 60 * 1000, /* milliseconds without a use after which an index is dropped */
-    FAIR_MOST = 64,        /* indexes that are kept only for that reason */
+    FAIR_MOST = 64,        /* the most indexes kept only because of FAIR_KEEP */
     FAIR_AT_ONCE = 125,    /* buckets that a call visits before it waits for slices */
 };
 
@@ -88,19 +88,21 @@ struct fair_hooks {
     void *ctx;
 };
 
-/* Is it a prefix and a '*'? */
+/* Is the policy's name a prefix followed by '*'? */
 bool fair_prefix_ok(struct bytes name);
 
-/* The index of this prefix (without '*'), created if there is none. Borrowed until fair_run. */
+/* Returns the index of this prefix (without '*'), created if there is none. Borrowed until
+ * fair_run. */
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
-/* Visits about `budget` buckets, unless all its nodes are known, and returns what is known then. */
+/* Continues the scan or check of the index for about `budget` buckets, and begins a scan if there
+ * was none. Returns the new state. */
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
 /* Begins to build the index of a policy with FAIR in this database, and in all others with keys;
  * fair_run continues. No effect on indexes that exist, and for the name of a single key. */
 void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now);
 /* Call after a start: the same for all policies with FAIR, in databases with keys. */
 void fair_keep_all(struct store *store, msec now);
-/* The number of the scan or check whose end shows what the policies that are set now allow. */
+/* Returns the number of the first scan or check that takes all policies set so far into account. */
 uint64_t fair_looks_needed(const struct fair_index *index);
 /* Has the scan or check of this number ended? */
 bool fair_has_looked(const struct fair_index *index, uint64_t number);
@@ -112,7 +114,7 @@ void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec n
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct store *store, struct fair_index *index, msec now);
-/* The instant from which on another key may have its turn, unless a key changes before: now if the
+/* Returns the instant from which on another key may have its turn if no key changes: now if the
  * ring is not empty, NEVER if no key has elements. */
 msec fair_next_at(const struct fair_index *index, msec now);
 /* For a call that stops before it knows whether an element may be claimed: fair_run will call
@@ -131,16 +133,17 @@ void fair_settle(struct store *store, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */
 
-/* Begins a survey unless one is running, and looks at about `budget` buckets. False: it is not
- * complete; hooks.done is called when it is. `again`: take the figures of the last one, if its end
- * was not followed by a change of the data as a whole. */
+/* Begins a survey unless one is running, and visits about `budget` buckets. Returns true and the
+ * figures if the survey is complete; otherwise hooks.done is called when it is. `again` is for a
+ * call that waited: it accepts the figures of the last survey, unless all data was replaced since.
+ */
 bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures);
 
 /* ---- background work ---- */
 
-/* About `budget` buckets of scans and surveys, and nodes of dropped indexes; drops indexes that are
- * no longer needed. Returns true while there is more to do. */
+/* Visits about `budget` buckets for scans, checks and surveys, frees nodes of dropped indexes, and
+ * drops indexes that are no longer needed. Returns true while there is more to do. */
 bool fair_run(struct store *store, msec now, size_t budget);
 /* Makes all indexes anew, because the data was replaced. */
 void fair_replaced(struct store *store);

@@ -15,23 +15,23 @@ struct store;
 
 struct fair_figures {
     size_t keys;         /* dehydrators */
-    size_t due;          /* those of them with an element that may be claimed */
-    size_t claimed;      /* elements */
-    size_t due_elements; /* due by now, whether they may be claimed or not */
+    size_t due;          /* dehydrators with an element that may be claimed */
+    size_t claimed;      /* elements claimed by consumers */
+    size_t due_elements; /* elements due, even if a policy or pause holds them back */
     size_t other_types;  /* keys under the prefix that are no dehydrators */
     msec oldest;         /* the earliest deadline of a due element, or NEVER */
 };
 
 enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
 
-/* Zero bytes: none was begun. */
+/* All zero before the first survey. */
 struct fair_survey {
     enum survey_state state;
     uint64_t cursor;
     struct fair_figures figures;
 };
 
-/* Begins unless it is running. With `again` a survey that is done stays. */
+/* Begins a survey unless one is running. With `again`, also keeps one that is done. */
 void fair_survey_begin(struct fair_survey *survey, bool again);
 /* Visits at most *budget buckets of a running survey and subtracts them. Returns whether it ended
  * now. */

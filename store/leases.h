@@ -16,7 +16,7 @@ struct leases {
     /* The server grants no lease before this instant, because others may hold leases that it has
      * not seen; 0 if no such lease can exist. */
     msec quiet_until;
-    msec until; /* no holder's lease ends later; 0 if none was granted */
+    msec until; /* the latest end of any lease so far; 0 if none was granted */
     /* This server is a replica: only its master grants leases and fencing tokens. */
     bool granted_elsewhere;
     /* Counts clients that wait for a lease of this key, up to `most`. NULL where no client can

@@ -38,7 +38,7 @@ static struct reclaim_item *enqueue(struct reclaim *reclaim)
     return item;
 }
 
-/* Returns false if the object was freed at once. */
+/* Queues the object, or frees it at once if it is small; returns false then. */
 static bool queue_object(struct reclaim *reclaim, struct object object)
 {
     if (object.type == TYPE_STRING ||

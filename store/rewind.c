@@ -8,7 +8,8 @@ struct visit {
     struct keyspace *ks;
 };
 
-/* Elements that were announced after the walk began may be announced again. */
+/* Lets the value announce its later elements again. It may repeat some that it announced after the
+ * walk began. */
 static void rewind_value(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;

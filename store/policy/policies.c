@@ -12,7 +12,7 @@ struct rule {
     struct policy_stats stats;
     char *names;              /* owned */
     struct rule *prev, *next; /* in the list of pending policies */
-    uint64_t pass;            /* if pending: the first pass that applies it */
+    uint64_t pass;            /* if pending: number of the first pass that applies it */
     uint32_t name_len;
     char name[]; /* the full name */
 };
@@ -89,7 +89,7 @@ static void count_target(struct policy_targets *targets, struct bytes name, bool
         policy_targets_remove(targets, name);
 }
 
-/* Adds the options to the table's counts, or removes them. */
+/* Adds the policy's options and targets to the table's counts, or removes them. */
 static void count_options(struct policies *policies, const struct policy *policy, bool adds)
 {
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)

@@ -69,7 +69,7 @@ static inline bool policies_write_to(const struct policies *policies, struct byt
            (policies->dead_targets.count > 0 && policy_targets_have(&policies->dead_targets, key));
 }
 void policies_reset_stats(const struct policies *policies); /* O(n) */
-/* Visits them in order of names; the table must not change meanwhile. O(n) */
+/* Visits all policies in the order of their names; the table must not change meanwhile. O(n) */
 void policies_each(const struct policies *policies,
                    void (*visit)(void *ctx, struct bytes name, const struct policy *policy),
                    void *ctx);

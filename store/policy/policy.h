@@ -52,7 +52,7 @@ struct policy {
      * dehydrator moves to dead_to; 0 for no limit. */
     uint64_t max_deliveries;
     struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
-    msec backoff, backoff_max; /* after the first failure of an element, and the longest */
+    msec backoff, backoff_max; /* delay after an element's first failure, and the longest delay */
     unsigned backoff_jitter;   /* percent, 0 to 100 */
     uint64_t rate;             /* at most this many deliveries of a dehydrator ... */
     msec rate_span;            /* ... in any such span, or 0 for no limit */
@@ -61,7 +61,7 @@ struct policy {
     struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; without bytes
                                 * there is none */
     uint64_t value_max;        /* a longer value is not logged */
-    bool log_value;            /* log the value too */
+    bool log_value;            /* write the value to the log too */
     enum policy_refresh refresh;
     unsigned jitter; /* percent, 0 to 100 */
     bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
@@ -88,10 +88,10 @@ bool policy_changes_keys(const struct policy *policy, const struct policy *old);
 msec policy_spread(const struct policy *policy, msec span, msec now, struct random *random);
 /* How a call has used a key whose policy is applied. */
 struct policy_use {
-    msec now, at;    /* its deadline, or NEVER */
-    bool created;    /* or replaced */
-    bool expiry_set; /* by the command itself, so TTL does not apply */
-    bool refreshed;  /* by an access for which REFRESH resets the TTL */
+    msec now, at;    /* the time, and the key's deadline or NEVER */
+    bool created;    /* the call created the key or replaced its value */
+    bool expiry_set; /* the command set or removed the deadline, so TTL does not apply */
+    bool refreshed;  /* the call is an access for which REFRESH resets the TTL */
 };
 /* Returns the deadline of a key to which the rule TTL applies. A new key without a deadline
  * receives now + TTL. An existing deadline is kept, because it comes from the command, or from the

@@ -1,4 +1,4 @@
-/* policy_options: names and options of policies, without the tree that finds them (policy.c). */
+/* policy_options: computes deadlines, delays and rates from the options of a policy (policy.h). */
 #include "store/policy/policy_rows.h"
 
 bool policy_name_ok(struct bytes name)

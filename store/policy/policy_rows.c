@@ -10,7 +10,7 @@ static bool backoff_fits(const struct policy *policy)
     return policy->backoff <= policy->backoff_max;
 }
 
-/* Each delivery needs a microsecond at least. */
+/* Is the rate at most one delivery per microsecond? Deliveries are scheduled in microseconds. */
 static bool rate_fits(const struct policy *policy)
 {
     return policy->rate_span <= POLICY_RATE_SPAN_MAX &&

@@ -20,9 +20,10 @@ enum policy_kind {
     POLICY_KEY,    /* the name of a key that the policy writes to */
 };
 
-/* A value, and the word in front of it. A value of 0, or a key without bytes, is missing. */
+/* One value of an option, and the word before it. The part is missing if the value is 0, or a key
+ * of no bytes. */
 struct policy_part {
-    const char *word;  /* in front of the value, or NULL */
+    const char *word;  /* the word before the value, or NULL */
     const char *shown; /* its name in POLICY GET; NULL if POLICY GET omits it */
     enum policy_kind kind;
     bool optional; /* may be left out, with its word, which then is not NULL */

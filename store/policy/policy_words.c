@@ -108,7 +108,7 @@ struct unit {
     int64_t size;
 };
 
-/* As in the configuration file. */
+/* Units of sizes, as in the configuration file. */
 static const struct unit sizes[] = {
     { "b", 1 },        { "k", 1000 },       { "kb", 1 << 10 }, { "m", 1000000 },
     { "mb", 1 << 20 }, { "g", 1000000000 }, { "gb", 1 << 30 }, { NULL, 0 },

@@ -15,8 +15,8 @@ enum {
     AGAIN_MIN = 1 << 20,
     GROWTH_PERCENT = 1, /* do not begin if the data grew by more since the last check */
     FORGET_SHIFT =
-        6, /* each check writes off this share of the bytes that the last walk could not free */
-    USELESS_SHIFT = 7, /* do not repeat if fewer than this share of the blocks moved */
+        6, /* each check subtracts 1/64 from the bytes that the last walk could not free */
+    USELESS_SHIFT = 7, /* do not repeat a walk that moved fewer than 1/128 of the blocks */
 };
 
 enum { PHASE_ENTRIES, PHASE_AGENDAS, PHASES = PHASE_AGENDAS + KEY_KINDS };

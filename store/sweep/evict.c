@@ -5,8 +5,8 @@
 #include "store/txn/txn_type.h"
 
 enum {
-    SPARED_DRAWS = 16,    /* draws for each sample */
-    SEARCHED_MOST = 1000, /* entries of a database */
+    SPARED_DRAWS = 16,    /* at most this many random draws for each sample */
+    SEARCHED_MOST = 1000, /* entries of a database that a search looks at */
 };
 
 struct candidate {
@@ -20,7 +20,8 @@ bool evict_counts_access(enum evict_policy policy)
     return policy == EVICT_ALL_LFU || policy == EVICT_VOLATILE_LFU;
 }
 
-/* Returns false if this entry may not be evicted. */
+/* Makes the entry the candidate if it is worth less than the present one. Returns false if the
+ * entry may not be evicted. */
 static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *entry,
                      const struct evict_how *how, struct candidate *best)
 {
@@ -46,7 +47,8 @@ static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *e
     return true;
 }
 
-/* Entries that are spared do not count as samples, up to a limit. */
+/* Draws how->samples keys at random. An entry that may not be evicted does not count as a sample,
+ * but at most SPARED_DRAWS draws are made for each sample. */
 static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
                       struct candidate *best)
 {

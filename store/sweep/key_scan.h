@@ -30,7 +30,7 @@ struct key_scan {
     const struct key_visitor *visitor;
     void *ctx;
     uint64_t cursor;
-    bool scanned; /* the whole table */
+    bool scanned; /* the scan of the table has ended; deferred keys may remain */
     struct entry *batch[KEY_SCAN_BATCH];
     size_t batch_count;
     /* The keys of deferred entries; the visitor is working on the last. Owned. Each step finds its

@@ -84,7 +84,7 @@ enum { AT_ONCE_MAX = 64 }; /* the largest collection whose members are counted w
 
 static const struct {
     const char *name;
-    msec least_left; /* anything with less is over: expired, or due and waiting for a consumer */
+    msec least_left; /* what has less time left is not counted: it has expired or is due */
 } kinds[OUTLOOK_KINDS] = {
     [OUTLOOK_KEYS] = { "keys", 0 },
     [OUTLOOK_MEMBERS] = { "members", 0 },
@@ -93,7 +93,7 @@ static const struct {
 
 static const struct {
     const char *name;
-    msec end; /* the most milliseconds left */
+    msec end; /* the largest number of milliseconds left */
 } bands[OUTLOOK_BANDS] = {
     [DUE_IN_1S] = { "1s", 1000 },         [DUE_IN_10S] = { "10s", 10 * 1000 },
     [DUE_IN_1M] = { "1m", 60 * 1000 },    [DUE_IN_10M] = { "10m", 600 * 1000 },

@@ -55,7 +55,7 @@ static void drop_row(struct upcoming *upcoming, size_t i)
     memmove(row, row + 1, (--upcoming->row_count - i) * sizeof(*row));
 }
 
-/* Begins again, without any row. */
+/* Drops all rows, so that the search begins again. */
 static void drop_rows(struct upcoming *upcoming)
 {
     while (upcoming->row_count > 0)

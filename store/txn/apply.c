@@ -32,8 +32,9 @@ bool apply_soft(struct txn *txn, struct entry *entry, const struct effect *effec
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Ends the process if memory is short. Returns false if the record is damaged, because no string
- * can be that long. */
+/* Checks the new length that a mutator returned for a string of `wanted` bytes; -1 means that
+ * memory ran out. If a client can have made such a string, ends the process, which can't hold the
+ * data. Otherwise returns false: the record is damaged. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);

@@ -5,7 +5,7 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 
-enum { DEAD_ELEMENTS_MAX = 1000 }; /* of one call, so that other clients need not wait */
+enum { DEAD_ELEMENTS_MAX = 1000 }; /* moved by one call, so that other clients wait only briefly */
 
 static const struct policy *limiting_policy(struct txn *txn, const struct entry *entry)
 {
@@ -95,7 +95,8 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
     return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
 }
 
-/* Returns false if the target can't take the element, which then stays. */
+/* Moves the element to the target of the entry's policy. Returns false if the target can't take it;
+ * the element then stays. */
 static bool bury(struct txn *txn, struct entry *entry, struct element *element)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;

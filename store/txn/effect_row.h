@@ -19,26 +19,26 @@ enum word_type {
     WORD_TEXT,    /* a string: key, a or b */
     WORD_NUMBER,  /* from `least` to `most` */
     WORD_CHOICE,  /* `text` if the number or bool is 0, otherwise `other` */
-    WORD_CLAIM,   /* of the stage: WAITING, CLAIMED, or the claim's token */
+    WORD_CLAIM,   /* the claim of `stage`: WAITING, CLAIMED, or the claim's token */
     WORD_SCORE,
-    WORD_ID,    /* of a stream's entry: ms-seq */
-    WORD_FIRST, /* `from`, and ... */
-    WORD_LAST,  /* ... `to` - 1. An empty range is 1 0, because 0 -1 would mean everything. */
+    WORD_ID,    /* the ID of a stream's entry: ms-seq */
+    WORD_FIRST, /* the first index of [from, to): `from`, or 1 for an empty range, */
+    WORD_LAST,  /* and the last: `to` - 1, or 0. (0 -1 would mean everything in Redis.) */
 
-    WORD_BLOCK, /* `b`, the packed entries of a block, which the words before describe */
+    WORD_BLOCK, /* `b`: the packed entries of the block that the other words describe */
     WORD_CODE,  /* `a`, whose first line contains the key: "#!lua name=key" */
 
     /* The following stand for any number of words, and must be the last of a head: */
     WORD_TEXTS,
     WORD_POLICY,   /* the options that differ from the defaults (policy_words.h) */
     WORD_DEADLINE, /* PXAT and `at`, or nothing if that is NEVER */
-    WORD_IMPLIED,  /* nothing: the command means that the number is `least` */
+    WORD_IMPLIED,  /* no word: the command itself implies that the number is `least` */
 };
 
 /* One word of a command, or several, and the field of struct effect that it stands for. */
 struct word {
-    uint8_t type, len, other_len; /* enum word_type; of the literals */
-    uint8_t size;                 /* of the field */
+    uint8_t type, len, other_len; /* enum word_type; lengths of text and other */
+    uint8_t size;                 /* of the field, in bytes */
     uint16_t offset;
     union {
         struct {
@@ -61,16 +61,17 @@ struct words {
  * with a different literal. */
 struct effect_form {
     struct bytes name;
-    struct bytes many;   /* another name for several elements, if there is one */
+    struct bytes many;   /* the command's name for two or more elements, if it differs */
     struct bytes counts; /* a word after the head, followed by the number of elements; or empty */
     struct words head, element, tail;
-    bool own; /* Redis 7.0 has no such command */
+    bool own; /* a command of this server: Redis 7.0 lacks it */
 };
 
 struct txn;
 struct entry;
 
-/* Returns false if the effect does not fit the data. */
+/* Makes the effect's change. Returns false if the effect does not fit the data, which means that
+ * its record is damaged. */
 typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct effect *effect);
 
 #define TYPE_ANY TYPE_COUNT
@@ -89,15 +90,16 @@ struct effect_row {
      * react/blocked_ready.c knows other reasons to try blocked clients again, such as the renaming
      * of a key. */
     bool may_serve;
-    bool names_member; /* by a */
+    bool names_member; /* effect->a is the name of a member */
     bool in_payload;   /* may be in a payload of DUMP in this server's own format */
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone,
      * because Redis has no command for both. EFFECT_NONE if the effect adds no deadline. */
     enum effect_kind expire;
     bool any_database; /* its command means the same in each database */
     struct effect_form form;
-    bool (*has_other)(const struct effect *effect); /* NULL if none does */
-    struct effect_form other;                       /* the command of effects that have it */
+    /* Is the effect written in the form `other` instead of `form`? NULL: never. */
+    bool (*has_other)(const struct effect *effect);
+    struct effect_form other;
 };
 
 extern const struct effect_row effect_rows[EFFECT_KINDS];

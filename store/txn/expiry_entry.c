@@ -108,7 +108,7 @@ static void append(struct txn *txn, const struct expiry_writer *writer)
         txn->store->stats.expired_log_errors++;
 }
 
-/* A payload that is being added. */
+/* State while the payload of an entry is built and added. */
 struct adding {
     struct txn *txn;
     struct expiry_writer *writer;

@@ -14,27 +14,27 @@
 
 #include "store/txn/txn.h"
 
-/* What expired. */
+/* A key or a member that expired, with the parts of its value that are logged. */
 struct expired_item {
     struct bytes key;
     msec at; /* its deadline */
     enum type type;
     bool is_member, has_value, has_score;
-    struct bytes member, value;  /* of a member: value of a field, if has_value */
-    double score;                /* of a member, if has_score */
-    const struct object *object; /* the key's value, or NULL */
-    uint64_t size;               /* of a value that is too large to log */
+    struct bytes member, value;  /* the member; its value, if it is a field (has_value) */
+    double score;                /* the member's, if has_score */
+    const struct object *object; /* the value of an expired key; NULL if it is not logged */
+    uint64_t size;               /* of a value too large to log, otherwise 0 */
 };
 
 /* The largest hash that is logged field by field. */
 enum { EXPIRY_FIELDS_MAX = 262144 };
 
-/* Memory for building entries, and the last target. All zero at first. */
+/* Memory for building entries, and a cache of the last target: if `policy` is not NULL, `target` is
+ * the entry that this policy logs to in database db. All zero at first. */
 struct expiry_writer {
-    const struct policy
-        *policy; /* `target` is the target of this policy in database db, or NULL so far */
+    const struct policy *policy;
     unsigned db;
-    struct entry *target; /* NULL if it cannot be written to */
+    struct entry *target; /* NULL if the key there can't be written to */
     struct bytes *texts;
     size_t count, cap;
     char *names;

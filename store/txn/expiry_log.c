@@ -16,7 +16,7 @@ struct expiry_note {
     const struct policy *policy; /* the transaction writes the notes before policies change */
     unsigned db;
     bool has_object;
-    struct expired_item item; /* without texts */
+    struct expired_item item; /* its texts are at the offsets below */
     struct object object;     /* owned if has_object */
     size_t key, member, value;
     size_t key_len, member_len, value_len;
@@ -66,7 +66,7 @@ static bool wants_value(struct txn *txn, const struct expiry_note *note)
     return log->wants_value;
 }
 
-/* Returns the offset of the copy. */
+/* Copies a text into the log's text. Returns its offset there. */
 static size_t keep_text(struct expiry_log *log, struct bytes text)
 {
     size_t from = log->text.len;

@@ -56,10 +56,10 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    /* For the trail: the author in the high half, or 0 to ask for it; the command in the low
-     * half. */
+    /* Who makes the change, for the trail: the command in the low 16 bits, the author in the
+     * high 16. Author 0 means unknown so far: the trail asks the server when it needs one. */
     uint32_t by;
-    void *caller; /* for the listener: the session that runs the call, or NULL. Unused in store/ */
+    void *caller; /* the session that runs the call, or NULL; passed to listener and trail */
     /* The next calls come from one command of a master: record each event once per key. */
     bool one_command;
     bool has_begun_call; /* txn_call was called */
@@ -76,9 +76,9 @@ struct txn {
     /* The members that the call uses; NULL if it may use any. Only these need be withheld. */
     const struct bytes *named;
     size_t named_count;
-    uint64_t changes;                   /* effects so far that changed data */
-    struct entry *recorded_entry;       /* the last key in this call with a recorded event, */
-    uint64_t recorded[TXN_EVENT_WORDS]; /* and its events so far: one bit for each */
+    uint64_t changes;                   /* number of effects that changed data so far */
+    struct entry *recorded_entry;       /* the last key for which the call recorded an event, */
+    uint64_t recorded[TXN_EVENT_WORDS]; /* and the events recorded for it: a bit for each */
     struct entry *emptied[TXN_EMPTIED_MAX];
     unsigned emptied_count;
     struct policy_note *notes; /* keys whose policy is applied when the call ends. Owned */
@@ -218,7 +218,8 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
  * afterwards. */
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how);
-/* `entry` is a string. Returns the new length, or -1 if memory ran out and nothing changed. */
+/* Appends to the entry, a string. Returns the new length, or -1 if memory ran out and nothing
+ * changed. */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
 /* Overwrites from `offset` on, zero-filling a shorter string; creates the key if entry is NULL.
  * Several writes in one call record one event. Returns the new length, or -1 if memory ran out and
@@ -248,7 +249,7 @@ void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, stru
 void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count);
 void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to);
 void txn_list_put(struct txn *txn, struct entry *entry, size_t index, struct bytes element);
-/* The first element equal to this one, and on which side of it another is inserted. */
+/* Where LINSERT inserts: before or after the first element that equals `element`. */
 struct list_pivot {
     struct bytes element;
     bool after;
@@ -260,10 +261,11 @@ void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct 
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c ---- */
-/* Returns false if the member existed. */
+/* Adds the member. Returns false if it existed; `life` then decides whether its deadline changes.
+ */
 bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life);
-/* Returns false if the member is missing. `member` may point into the set. `event` is EVENT_SREM or
- * EVENT_SPOP. */
+/* Removes the member. Returns false if it is missing. `member` may point into the set. `event` is
+ * EVENT_SREM or EVENT_SPOP. */
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
 /* Removes all members (at least one) and drops the key: `event`, then "del". */
 void txn_set_remove_all(struct txn *txn, struct entry *entry, enum event event);
@@ -273,7 +275,7 @@ struct hput {
     enum event event; /* EVENT_HSET, EVENT_HINCRBY or EVENT_HINCRBYFLOAT */
     struct lifetime life;
 };
-/* Returns true if the field is new. `value` may point into the field's old value. */
+/* Sets the field. Returns true if it is new. `value` may point into the field's old value. */
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
                   const struct hput *how);
 bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field);

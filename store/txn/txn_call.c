@@ -8,7 +8,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
-/* A replay has no listener, and may be nested in a transaction that has one. */
+/* Does the listener receive the effects of this transaction? A replay, which may be nested in
+ * another transaction, is not heard. */
 static bool is_heard(const struct txn *txn)
 {
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
@@ -19,7 +20,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
     *txn = (struct txn){ .store = store, .ks = &store->databases[0], .now = now, .origin = origin };
 }
 
-/* Records nothing in the journal, because a replay drops empty collections, too. */
+/* The effect has no journal record: a replay drops the emptied key by itself. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired)
 {
     txn_note_key_end(txn, entry, TRAIL_EMPTIED, expired);
@@ -41,7 +42,7 @@ void txn_drop_all_emptied(struct txn *txn)
     }
 }
 
-/* A separate function, so that most calls pay only for one test. */
+/* Does what few calls need. A separate function, so that other calls pay for one test only. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
     if (txn->withheld != NULL) txn_give_back(txn);
@@ -117,8 +118,8 @@ static inline void tell_listener(struct txn *txn, const struct effect *effect)
     store->listener.effect(store->listener.ctx, txn, effect);
 }
 
-/* First tells the parts of the store that follow effects. A separate function, so that
- * txn_record_each saves no registers while there are none. */
+/* Passes the effect to the parts of the store that follow effects, then to the listener. A separate
+ * function, so that txn_record_each saves no registers while no part follows them. */
 __attribute__((noinline)) static void tell_all(struct txn *txn, const struct effect *effect)
 {
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, effect->key);

@@ -85,7 +85,7 @@ void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *eleme
     /* Record first: the id is freed with the element. */
     txn_record(txn, entry, &effect);
     dehydrator_remove(entry->object.dehydrator, element);
-    /* Without elements, a rate's next delivery is the end of the key. */
+    /* An empty dehydrator with a RATE expires when its next delivery is allowed: arm that. */
     bool has_extras = dehydrator_extras(entry->object.dehydrator) != NULL;
     if (entry->object.has_expiry || has_extras) keyspace_rearm(txn->ks, entry);
     txn_note_emptied(txn, entry);

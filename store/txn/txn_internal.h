@@ -101,7 +101,7 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
 
 /* A change that makes the key's policy apply when the call ends. */
 enum policy_cause {
-    POLICY_CREATED, /* or replaced */
+    POLICY_CREATED, /* the key was created, or its whole value replaced */
     POLICY_WRITTEN,
     POLICY_EXPIRY_SET, /* the command itself set or removed the deadline */
     POLICY_GROWN,      /* a sorted set has a new member, a stream a new entry */

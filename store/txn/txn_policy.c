@@ -14,11 +14,11 @@ enum { NOTES_MIN = 8 };
  * table: notes[i].head is the first note of chain i; all other fields belong to note i. Links are
  * indexes + 1, or 0. */
 struct policy_note {
-    struct entry *entry; /* NULL: it was freed */
+    struct entry *entry; /* NULL once the entry was freed */
     struct keyspace *ks;
     const struct policy *policy;
     unsigned causes;   /* a bit for each enum policy_cause */
-    enum list_end end; /* the end of the last push */
+    enum list_end end; /* of a list: the end of the last push */
     uint32_t head, next, chain;
 };
 
@@ -26,7 +26,8 @@ struct policy_note {
 
 /* ---- the policies themselves ---------------------------------------------------------------- */
 
-/* Call before the table changes, because notes and the last policy found point into it. */
+/* Applies the policies of all noted keys now. Call before the table of policies changes: notes and
+ * the cached policy point into it. */
 static void end_before_change(struct txn *txn)
 {
     txn_write_expiry_log(txn);
@@ -295,7 +296,8 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     txn_trail_unruled(txn, by);
 }
 
-/* Not txn_key_expire, because WATCH and client caches must not see a change. */
+/* Sets the deadline for REFRESH ACCESS. Unlike txn_key_expire, marks the effect as made by a read,
+ * so that WATCH and client caches see no change of the key. */
 static void refresh_by_read(struct txn *txn, struct entry *entry, msec at)
 {
     keyspace_set_deadline(txn->ks, entry, at);

@@ -13,15 +13,15 @@ void txn_refresh_begin(struct txn *txn, struct bytes key, msec until)
     refresher_begin(txn->ks, key, until);
 }
 
-/* Recorded as a drop of the missing key, about which clients that wait for the key are told. */
+/* Records a drop of the missing key: that effect makes clients that wait for the key try again. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key)
 {
     struct effect effect = { .kind = EFFECT_DROP };
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect set a new value, or delete the value? Removal by time does not count. A copy is
- * new at its own key. */
+/* Does the effect end the right to refresh its key's value, because it sets a new value or deletes
+ * the value? Expiry and eviction do not end it. */
 static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {

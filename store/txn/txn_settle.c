@@ -35,7 +35,8 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
     return exceeds ? policy : NULL;
 }
 
-/* If few members stay, they are copied, which is cheaper than removing the others one by one. */
+/* Returns the cost of removing `excess` members of which `stay` remain, in members. A type that
+ * copies the remaining members when they are fewer (cut_copies) pays for the smaller number. */
 static size_t work_of(const struct txn *txn, const struct entry *entry, size_t excess, size_t stay)
 {
     if (!txn_type_of(entry)->cut_copies) return excess;

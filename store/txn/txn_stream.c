@@ -5,7 +5,7 @@
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_trail.h"
 
-/* Call when the deadline of the first entry has changed. */
+/* Updates the key's node in the agenda. Call when the deadline of the first entry has changed. */
 static void rearm(struct txn *txn, struct entry *entry)
 {
     if (stream_retention(entry->object.stream) > 0 || entry->object.has_expiry)
@@ -154,7 +154,8 @@ void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_
     txn_record(txn, entry, &effect);
 }
 
-/* Record first: the name is freed with the group, which may have many pending entries. */
+/* Records the effect first, because it borrows the name of the group. A group with many pending
+ * entries is freed in slices. */
 void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group *group)
 {
     struct effect effect = { .kind = EFFECT_GROUP_DROP,

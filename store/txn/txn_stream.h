@@ -33,7 +33,7 @@ void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span);
 /* Adds a group, with event "xgroup-create". The name must be absent. */
 struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
                                    const struct group_position *position);
-/* `event`: EVENT_XGROUP_SETID, or EVENT_NONE after a delivery. */
+/* Sets the group's position. `event` is EVENT_XGROUP_SETID, or EVENT_NONE after a delivery. */
 void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_group *group,
                             const struct group_position *position, enum event event);
 void txn_group_remove(struct txn *txn, struct entry *entry,
@@ -41,13 +41,13 @@ void txn_group_remove(struct txn *txn, struct entry *entry,
 /* Adds a consumer, with event "xgroup-createconsumer". The name must be absent. */
 struct stream_consumer *txn_consumer_add(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, struct bytes name);
-/* Removes its pending entries too; event "xgroup-delconsumer". */
+/* Removes the consumer and its pending entries, with event "xgroup-delconsumer". */
 void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
                          struct stream_consumer *consumer);
 
 /* ---- pending entries: without events ---- */
 
-/* Adds or replaces it. */
+/* Adds a pending entry, or replaces the one of this ID. */
 void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
                      const struct pending *pending);
 bool txn_pending_remove(struct txn *txn, struct entry *entry, struct stream_group *group,

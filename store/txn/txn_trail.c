@@ -11,12 +11,13 @@ static uint64_t hash_of(const struct txn *txn, const struct entry *entry)
     return trail_hash(siphash(key.data, key.len), txn->ks->db);
 }
 
-/* Fills in who makes the change. Returns false if it is not recorded. */
+/* Fills in the time, and who makes the change. Returns false if the change is not recorded, because
+ * it is a replay of recorded data. */
 static bool sign(struct txn *txn, const struct entry *entry, struct trail_event *event)
 {
     struct trail *trail = txn->store->trail;
     event->at = txn->now;
-    /* The client that looks at expired data does not end it. */
+    /* Expired data ends by expiry, even if it is removed when a client reads it. */
     if (trail_is_expiry(event->what, event->extra) && txn->origin != FROM_REPLAY) {
         event->by = txn->origin == FROM_MASTER ? TRAIL_BY_MASTER : TRAIL_BY_EXPIRY;
         return true;
@@ -45,7 +46,8 @@ static bool sign(struct txn *txn, const struct entry *entry, struct trail_event 
     return true;
 }
 
-/* Mostly the author is known; a policy, the master and the server itself have none. */
+/* The general case of txn_trail_set: the author is not known yet, or the change is made by a
+ * policy, the master or the server itself. Not inlined, because it is rare. */
 __attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
                                                  msec at)
 {

@@ -10,7 +10,7 @@
 /* Does eviction (store/sweep/evict.h) spare such keys? */
 enum spared {
     SPARED_NEVER,
-    SPARED_AS_JOB, /* unless jobs may be evicted */
+    SPARED_AS_JOB, /* spared unless evict_how.jobs_too is set */
     SPARED_ALWAYS,
 };
 

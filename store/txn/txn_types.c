@@ -31,8 +31,8 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
     txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
 }
 
-/* Pauses, rates and remembered ids end with time, so a key that ends with the last of them has
- * expired, like one whose last member has. */
+/* Ends pauses, rates and remembered ids that are over, and drops the key if nothing is left. The
+ * key then counts as expired, because time ended it. Returns NULL if the key was dropped. */
 static struct entry *end_spans(struct txn *txn, struct entry *entry, size_t limit, size_t *done)
 {
     *done = txn_rede_end_spans(txn, entry, limit);
@@ -41,7 +41,8 @@ static struct entry *end_spans(struct txn *txn, struct entry *entry, size_t limi
     return NULL;
 }
 
-/* The ids beyond SETTLE_AT_ONCE count as forgotten too, but the timer removes them. */
+/* Ends at most SETTLE_AT_ONCE spans, so that a look-up stays fast. The timer removes the others;
+ * until then look-ups of ids compare their ends with now. */
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
     if (txn->no_expiry) return object_all_expired(&entry->object, txn->now) ? NULL : entry;
@@ -93,7 +94,7 @@ static void note_lease_end(struct txn *txn, msec at)
     leases_note_end(&txn->store->leases, at);
 }
 
-/* Tokens that another data set has granted count as granted here. */
+/* Raises the last token of the data set to those of the value, which another data set granted. */
 static void adopt_lease(struct txn *txn, const struct object *object)
 {
     struct lease_iter iter;

@@ -12,7 +12,7 @@
 struct txn_withheld {
     struct txn_withheld *next;
     struct entry *entry;
-    struct object members; /* of the entry's type; unused if that can withhold in place */
+    struct object members; /* those withheld; unused if the entry's type withholds in place */
 };
 
 static void move(struct txn_withheld *withheld, struct object *object, struct bytes member, msec at)

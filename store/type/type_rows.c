@@ -36,7 +36,7 @@
         noun##_check(object->noun);                                                                \
     }
 
-/* The fields of its row. */
+/* Fills a collection's row with the functions that COLLECTION defines. */
 #define COLLECTION_ROW(noun)                                                                       \
     .name = #noun, .new = any_##noun##_new, .free_some = any_##noun##_free_some,                   \
     .relocate = any_##noun##_relocate, .count = any_##noun##_count, .bytes = any_##noun##_bytes,   \
@@ -71,13 +71,13 @@
         return noun##_deadline(object->noun, member, &at);                                         \
     }
 
-/* A collection that also has a large form, a table. */
+/* Defines functions for a collection whose large form is a table. */
 #define TABLE(noun)                                                                                \
     static void any_##noun##_widen(struct object *object)                                          \
     {                                                                                              \
         noun##_widen(object->noun);                                                                \
     }
-/* One whose elements have names in a table. */
+/* Defines the hint function for a collection whose elements are in a table by name. */
 #define HINT(noun)                                                                                 \
     static const struct dict *any_##noun##_hint(const struct object *object)                       \
     {                                                                                              \
@@ -88,7 +88,7 @@
     .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
 #define TABLE_ROW(noun) .widen = any_##noun##_widen, HINT_ROW(noun)
 #define HINT_ROW(noun)  .hint = any_##noun##_hint
-/* A collection that can be enlarged ahead. */
+/* Defines the function that enlarges a collection before many elements are added. */
 #define EXPECT(noun)                                                                               \
     static void any_##noun##_expect(struct object *object, size_t count)                           \
     {                                                                                              \
@@ -138,8 +138,8 @@ static struct due_at dehydrator_due_after(const struct object *object, msec now)
     return due_at_instant(end < at ? end : at);
 }
 
-/* A dehydrator without elements ends at an instant, whereas a member lives until its deadline is
- * over. */
+/* Converts the instant at which a dehydrator is spent to the deadline that expires then: a member
+ * is still alive at its deadline, and expires one millisecond later. */
 static msec dehydrator_all_expire_at(const struct object *object)
 {
     return due_at_deadline(due_at_instant(dehydrator_over_at(object->dehydrator)));
@@ -211,8 +211,8 @@ static bool string_free_some(struct object *object, size_t *work)
     return true;
 }
 
-/* A big blob may have other owners, which point to it. Such a blob is not in a slab, so moving it
- * would gain nothing. */
+/* Relocates the blob unless it is big. A big blob may have other owners, whose pointers would
+ * dangle; and it is not in a slab, so moving it would free no memory. */
 static void string_relocate(struct object *object, struct relocation_cursor *cursor,
                             struct relocation *relocation)
 {
