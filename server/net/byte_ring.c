@@ -12,14 +12,16 @@
 
 enum { LINE = 64, HEAD = 8, SKIPPED = -1 };
 
-/* Each group has a cache line of its own, so that the threads do not pass one back and forth. */
+/* All positions count bytes. `put` and room_until are used only by the thread that puts, `taken`
+ * and `known` only by the one that takes; they exchange `published` and `released`. Each group has
+ * a cache line of its own, so that no line moves between the cores for every record. */
 struct byte_ring {
     char *data;
     size_t size;
-    _Alignas(LINE) size_t put;   /* of the thread that puts: the end of its records, */
-    size_t room_until;           /* and the end of the free room that it knows of */
-    _Alignas(LINE) size_t taken; /* of the thread that takes: the end of what it has taken, */
-    size_t known;                /* and of the records that it knows of */
+    _Alignas(LINE) size_t put;   /* end of the records put, published or not */
+    size_t room_until;           /* end of the free room when `released` was last read */
+    _Alignas(LINE) size_t taken; /* end of the records taken */
+    size_t known;                /* end of the records when `published` was last read */
     _Alignas(LINE) atomic_size_t published;
     _Alignas(LINE) atomic_size_t released;
 };

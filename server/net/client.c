@@ -70,7 +70,7 @@ enum {
     REFUSALS_USEC = 1000 * 1000, /* interval between log lines about refused connections */
     WRITE_CHUNKS = 64,           /* iovecs per writev */
     WRITE_MOST = 1 << 20, /* bytes per write, so that a fast reader can't make it last long */
-    TLS_FIRST_BYTE = 22,  /* begins a TLS handshake, but no request */
+    TLS_FIRST_BYTE = 22,  /* the first byte of a TLS handshake; no request begins with it */
 };
 
 #define USEC 1000000
@@ -107,10 +107,10 @@ struct client {
     struct limits limits;
     struct outbuf out;
     const struct client_source *source; /* NULL if the client only receives replies */
-    char *local; /* the address that the client connected to, and after its NUL session.peer */
-    int64_t born_usec; /* monotonic */
-    size_t out_peak;   /* most bytes of unsent replies in the last second or so */
-    uint64_t woken_in; /* number of the last request that appended to its output */
+    char *local;                        /* our address, a NUL, and the text of session.peer */
+    int64_t born_usec;                  /* monotonic */
+    size_t out_peak;                    /* most bytes of unsent replies in the last second or so */
+    uint64_t woken_in;                  /* number of the last request that added to its output */
 };
 
 struct clients {
@@ -156,7 +156,7 @@ static void doom(struct client *client)
 
 static void client_changed(struct session *session);
 
-/* NULL for a session without a connection, as in tests. */
+/* Returns the session's client, or NULL if it has no connection, as in tests. */
 static struct client *client_of(struct session *session)
 {
     return session->changed == client_changed ? (struct client *)session : NULL;
@@ -191,8 +191,8 @@ static void end_lost(struct client *client, struct bytes why)
     doom(client);
 }
 
-/* Closes a client before its session begins. Since anybody could fill the log, only one line per
- * interval is written; it counts the others. */
+/* Closes a client before its session begins. Logs at most one line per REFUSALS_USEC, with the
+ * number of clients refused since the last one: otherwise anybody could fill the log. */
 static void refuse_client(struct client *client, struct bytes why)
 {
     struct clients *all = client->all;
@@ -255,7 +255,8 @@ static void end_client(struct session *session)
     doom((struct client *)session);
 }
 
-/* Lists it if there is something to send or to close. */
+/* Called after the requests of a turn: lists the client to be written if there is output to send,
+ * or if send_output has to close it or to change what is read. */
 static void end_requests(struct session *session)
 {
     struct client *client = (struct client *)session;
@@ -301,7 +302,8 @@ static void on_readable(struct transport *transport)
     read_input(client_with(transport));
 }
 
-/* Do not write now: this turn's changes must reach the journal first. */
+/* Lists the client instead of writing now: the changes of this turn must reach the journal first.
+ */
 static void on_writable(struct transport *transport)
 {
     list_to_write(client_with(transport));
@@ -757,8 +759,8 @@ void clients_attach(struct session *session, const struct client_source *source)
     list_to_write(client);
 }
 
-/* Replicas come first: the change should be on its way to them before the client receives its
- * reply. */
+/* Puts the client, a replica's link, before all others: a change should be on its way to replicas
+ * before the client that made it receives its reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);

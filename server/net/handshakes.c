@@ -13,7 +13,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    FIRST_BYTE = 22,       /* of a TLS handshake */
+    FIRST_BYTE = 22,       /* the type of a handshake record */
     RECORD_HEAD = 5,       /* bytes: type, version, length of the body */
     RECORD_MOST = 1 << 14, /* bytes in the body of an unencrypted record */
 };
@@ -21,14 +21,14 @@ enum {
 TAILQ_HEAD(handshake_list, handshake);
 
 struct handshake_lane {
-    struct handshake_list begun, fresh; /* waiting; the limit applies to `fresh` only */
+    struct handshake_list begun, fresh; /* waiting; a fresh one may begin only below the limit */
     unsigned count;                     /* handshakes in progress, waiting or not */
     bool is_ready;
     TAILQ_ENTRY(handshake_lane) ready;
 };
 
 struct handshakes {
-    unsigned most; /* of a lane's count */
+    unsigned most; /* limit of each lane's `count` */
     struct handshake_lane lanes[HANDSHAKE_LANES];
     TAILQ_HEAD(, handshake_lane) ready; /* lanes with a connection that can continue */
 };
@@ -145,7 +145,8 @@ static enum shaken refuse_step(char why[HANDSHAKE_WHY], const char *text)
     return SHAKEN_REFUSED;
 }
 
-/* SHAKEN_DONE means that the first record has arrived whole. */
+/* Looks at the first TLS record without reading it. Returns SHAKEN_DONE once it has arrived whole.
+ */
 static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
 {
     unsigned char head[RECORD_HEAD];

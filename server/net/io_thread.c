@@ -16,26 +16,26 @@
 #include "store/mem/shared.h"
 
 enum {
-    EVENTS = 128,     /* of one epoll_wait */
-    LAST_READS = 4,   /* of ORDER_SHUT */
-    FORGOTTEN = 4096, /* bytes of each */
+    EVENTS = 128,     /* the most events that one epoll_wait returns */
+    LAST_READS = 4,   /* reads of ORDER_SHUT, which discards input, */
+    FORGOTTEN = 4096, /* and bytes of each */
 };
 
 struct io_thread {
     struct io_link *link;
     pthread_t id;
     struct handshakes *lanes; /* written by the main thread; NULL before its first TLS socket */
-    /* Of the thread alone. */
+    /* The fields below belong to the thread alone. */
     _Alignas(IO_LINE) int epoll;
     bool stops;
-    bool owes_room;                /* IO_ROOM is to be posted */
-    struct handshakes *handshakes; /* `lanes`, once such a socket was added */
+    bool owes_room;                /* IO_ROOM must be sent: the ring of news was full */
+    struct handshakes *handshakes; /* copy of `lanes`, set with the first TLS socket */
     struct served_list sockets, stalled, to_read_on, posting;
 };
 
 /* ---- what epoll watches ---------------------------------------------------------------------- */
 
-/* Returns false with errno: see loop_io_try. */
+/* Sets the events that epoll reports for the socket. On failure returns false with errno. */
 static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;
@@ -57,7 +57,8 @@ static void post(struct served *socket, enum io_event event)
     socket->posts = true;
 }
 
-/* There is only one text, so an end replaces an IO_SHAKEN that was not sent yet. */
+/* Posts an event with a text. A socket stores one text, so the end of a connection replaces an
+ * IO_SHAKEN that was not sent yet. */
 static void post_text(struct served *socket, enum io_event event, const char *text)
 {
     socket->messages &= ~(1U << IO_SHAKEN);
@@ -68,7 +69,7 @@ static void post_text(struct served *socket, enum io_event event, const char *te
     post(socket, event);
 }
 
-/* Returns false if the ring is full. */
+/* Puts one event of the socket into the ring of news. Returns false if the ring is full. */
 static bool send_message(struct io_thread *thread, struct served *socket, enum io_event event)
 {
     bool has_text = event == IO_SHAKEN || event == IO_REFUSED || event == IO_BROKEN;
@@ -82,7 +83,8 @@ static bool send_message(struct io_thread *thread, struct served *socket, enum i
     return true;
 }
 
-/* After IO_CLOSED the socket belongs to the main thread. Returns false if the ring is full. */
+/* Sends the posted events of the socket in the order of enum io_event. After IO_CLOSED, the last,
+ * the socket belongs to the main thread. Returns false if the ring is full. */
 static bool send_messages(struct served *socket)
 {
     struct io_thread *thread = socket->thread;
@@ -164,7 +166,8 @@ static void lose(struct served *socket, const char *why)
     if (socket->broken) return;
     socket->broken = socket->ended = true;
     unstall(socket);
-    atomic_fetch_add(&socket->told.sent, socket->unsent.len); /* they never will be */
+    /* Count the unsent bytes as sent, or the owner would wait for them for ever. */
+    atomic_fetch_add(&socket->told.sent, socket->unsent.len);
     drop_unsent(socket);
     post_text(socket, IO_BROKEN, why);
     set_watched(socket, 0);
@@ -239,7 +242,7 @@ static void send_order(struct served *socket, const char *data, size_t len)
 /* Returns how many bytes may be read now. */
 static size_t room_to_read(const struct served *socket)
 {
-    if (socket->messages != 0) return 0; /* they come first */
+    if (socket->messages != 0) return 0; /* events that were posted must be sent before new bytes */
     if (!atomic_load_explicit(&socket->asked.wanted, memory_order_acquire)) return 0;
     bool anonymous = atomic_load_explicit(&socket->asked.anonymous, memory_order_relaxed);
     size_t most = anonymous ? IO_ANON_READ : IO_READ_MOST;

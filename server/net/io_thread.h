@@ -36,7 +36,7 @@ enum io_order_kind { ORDER_ADD, ORDER_SEND, ORDER_SHUT, ORDER_CLOSE, ORDER_STOP 
 struct io_order {
     struct served *socket;
     enum io_order_kind kind;
-    char bytes[]; /* of ORDER_SEND */
+    char bytes[]; /* the bytes to send, of ORDER_SEND */
 };
 
 enum io_event {
@@ -60,10 +60,10 @@ struct io_message {
 struct io_link {
     struct byte_ring *orders, *news;
     int wake;                 /* an eventfd of the thread */
-    int main_wake;            /* eventfd of the main thread, and whether it needs to be woken */
-    atomic_bool *main_asleep; /* (set by the main thread before it sleeps) */
+    int main_wake;            /* the eventfd of the main thread */
+    atomic_bool *main_asleep; /* set by the main thread before it sleeps: main_wake is needed */
     atomic_bool main_starves; /* set by the main thread: IO_ROOM is wanted; the thread clears it */
-    atomic_bool asleep;       /* set by the thread before it sleeps */
+    atomic_bool asleep;       /* set by the thread before it sleeps: `wake` is needed */
     atomic_bool wants_room;   /* set by the thread: it waits until news or unread bytes are taken */
 };
 
@@ -93,14 +93,14 @@ struct served {
         atomic_size_t bytes; /* of TLS and unsent bytes, unless the owner is anonymous */
         atomic_bool waits_to_shake;
     } told;
-    /* Only for the thread, once ORDER_ADD has reached it. */
+    /* Used by the thread alone, from ORDER_ADD to IO_CLOSED. */
     struct io_thread *thread;
     struct tls *tls; /* NULL for a plain socket */
-    size_t apart;    /* its share of mem_shared_apart */
+    size_t apart;    /* bytes of this socket that are counted in mem_shared_apart */
     struct handshake handshake;
     struct tls_connection *connection;
     int fd;
-    unsigned watched;  /* events of epoll */
+    unsigned watched;  /* the events that epoll reports */
     bool shaken;       /* the handshake is complete, or TLS is off */
     bool ended;        /* nothing is read any more */
     bool broken;       /* nothing is sent any more, either */
@@ -109,8 +109,8 @@ struct served {
                         * io_thread.to_read_on */
     bool posts;        /* has messages for a full ring: it is in io_thread.posting */
     unsigned messages; /* a bit for each event that is to be posted */
-    int error;         /* of IO_END */
-    char *text;        /* of IO_SHAKEN, IO_REFUSED or IO_BROKEN */
+    int error;         /* the errno of IO_END, or 0 */
+    char *text;        /* the text of IO_SHAKEN, IO_REFUSED or IO_BROKEN */
     uint64_t got;      /* bytes that have arrived */
     struct {
         char *data;

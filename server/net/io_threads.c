@@ -16,19 +16,19 @@ TAILQ_HEAD(io_socket_list, io_socket);
 
 struct io_socket {
     struct side *side;
-    void *owner;      /* NULL once it is freed */
+    void *owner;      /* NULL after io_socket_free; the thread may still have the socket */
     uint64_t written; /* bytes ordered to be sent */
     bool starves;     /* a write found the ring full: in side.starving */
     TAILQ_ENTRY(io_socket) all, starving;
     _Alignas(IO_LINE) struct served served;
 };
 
-/* One thread. */
+/* One thread, as the main thread sees it. */
 struct side {
     _Alignas(IO_LINE) struct io_link link;
     struct io_threads *threads;
     struct io_thread *thread;
-    size_t count; /* of its sockets */
+    size_t count; /* number of its sockets */
     struct io_socket_list starving;
 };
 
@@ -37,11 +37,11 @@ struct io_threads {
     void (*happened)(void *owner, const struct io_news *news);
     struct loop_io *woken;
     struct loop_timer *timer;
-    int wake; /* an eventfd */
+    int wake; /* the main thread's eventfd */
     struct io_socket_list all;
     unsigned count;
     struct side *sides;
-    atomic_bool asleep; /* the main thread needs to be woken */
+    atomic_bool asleep; /* the main thread sleeps, and must be woken for news */
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -126,7 +126,8 @@ void io_threads_turn(struct io_threads *threads)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* Waits if the ring is full. The thread never waits for us, so it will take the orders. */
+/* Reserves an order, waiting while the ring is full. This can't deadlock: the thread never waits
+ * for the main thread, so it will take the orders. */
 static struct io_order *wait_for_order(struct side *side, size_t len)
 {
     struct io_order *order;
@@ -280,7 +281,7 @@ static void drop(struct side *side)
     byte_ring_free(side->link.news);
 }
 
-/* Returns an errno; 0: the thread runs. */
+/* Starts one thread. Returns 0, or an errno if it could not be started. */
 static int start(struct io_threads *threads, struct side *side)
 {
     struct io_link *link = &side->link;

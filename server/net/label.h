@@ -4,7 +4,7 @@
 
 #include "server/cmd/call/session.h"
 
-/* "id=7 addr=127.0.0.1:50312 name=worker" */
+/* A text such as "id=7 addr=127.0.0.1:50312 name=worker". */
 struct label {
     char text[256];
 };

@@ -36,8 +36,8 @@ struct all_limits {
     size_t counted;  /* memory of all connections; 0 without maxmemory-clients */
     bool counts_all; /* maxmemory-clients was not 0 at the last call of all_limits_switched */
     struct loop_timer *soft_timer, *penalty_timer;
-    /* Of clients over the soft limit, and of those whose login has failed; both in monotonic
-     * milliseconds. */
+    /* When each client over the soft limit will be closed, and when each penalty for a failed login
+     * ends, in monotonic milliseconds. */
     struct agenda soft_ends, penalty_ends;
 };
 
@@ -282,7 +282,8 @@ static void close_over(struct limits *limits, const char *limit)
     close_unread(limits);
 }
 
-/* Computes each deadline again, because CONFIG SET may have changed the limits. */
+/* Closes the clients that were over the soft limit for too long. Computes each deadline again
+ * first, because CONFIG SET may have changed the limits. */
 static void close_lagging(void *ctx)
 {
     struct all_limits *all = ctx;
@@ -381,7 +382,8 @@ static void end_penalties(void *ctx)
     arm_timer(&all->penalty_ends, all->penalty_timer);
 }
 
-/* One call may fail several times (EXEC with several AUTHs): the delays add up. */
+/* Begins the penalty, or extends it: one call may fail several times (EXEC with several AUTHs), and
+ * the delays add up. */
 void limits_login_failed(struct limits *limits)
 {
     struct all_limits *all = limits->all;

@@ -55,13 +55,13 @@ struct limits {
     uint8_t memory_class;
     bool is_classed;             /* is it in all_limits.by_memory[memory_class]? */
     bool exempt;                 /* maxmemory-clients does not close it */
-    bool counts;                 /* all connections are counted, or `uncounted` is not 0 */
-    size_t counted;              /* its share of all_limits.counted */
-    size_t uncounted;            /* its share of engine.uncounted */
+    bool counts;                 /* its memory must be counted after each change (limits_count) */
+    size_t counted;              /* bytes of this connection in all_limits.counted */
+    size_t uncounted;            /* bytes of this connection in engine.uncounted */
     int64_t over_soft_usec;      /* when its output exceeded the soft limit, or 0 */
     struct deadline soft_end;    /* when the soft limit closes it; in all_limits.soft_ends */
     struct lag lag;              /* expiry may wait until the client has read its events */
-    unsigned login_failures;     /* since the last login */
+    unsigned login_failures;     /* failures since the last successful login */
     struct deadline penalty_end; /* in all_limits.penalty_ends */
 };
 
@@ -129,7 +129,7 @@ bool limits_may_resume(const struct limits *limits);
 
 /* ---- failed logins --------------------------------------------------------------------------- */
 
-/* Delays the reply, and everything after it, longer with each failure. */
+/* Call when a login failed: delays its reply, and everything after it, longer with each failure. */
 void limits_login_failed(struct limits *limits);
 void limits_login_done(struct limits *limits);
 /* Must its replies wait for the end of the penalty? */

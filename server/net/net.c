@@ -24,7 +24,7 @@ enum {
     MAX_LISTENERS = 2 * CONF_BIND_MAX + 1, /* port, tls-port, the unix socket */
     ACCEPTS_PER_TURN = 128,                /* more are accepted in the next turn */
     RETRY_USEC = 100 * 1000, /* pause after accept() ran out of descriptors or memory */
-    LOG_USEC = 1000 * 1000,  /* interval between log lines about that */
+    LOG_USEC = 1000 * 1000,  /* interval between log lines about such failures */
     PEER_SIZE = 128,
 };
 
@@ -33,10 +33,10 @@ struct listener {
     struct loop_io *io; /* NULL if unused */
     int fd;
     enum client_port port;
-    bool stays;     /* used by net_update: still configured */
+    bool stays;     /* during net_update: the new configuration contains it too */
     bool removes;   /* a unix socket that this daemon created and removes at the end */
     char *path;     /* of a unix socket; otherwise NULL */
-    char *host;     /* the word of bind without '-'; NULL: not from bind */
+    char *host;     /* the word of bind, without '-'; NULL if not from bind */
     int64_t number; /* the port */
 };
 
@@ -45,8 +45,8 @@ struct net {
     const struct conf *conf;
     struct clients *clients;
     struct loop_timer *retry;
-    const struct host_names *names; /* only during net_update */
-    int64_t logged_usec;            /* when a failure was last logged; 0: never */
+    const struct host_names *names; /* host names resolved ahead; only during net_update */
+    int64_t logged_usec;            /* when a failure of accept() was last logged, or 0 */
     bool passed;                    /* the service manager opened the sockets */
     struct listener listeners[MAX_LISTENERS];
 };
@@ -450,8 +450,8 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     return NULL;
 }
 
-/* Addresses in both configurations keep their sockets. Obsolete ones are closed before new ones are
- * opened, because a new address may contain an old one ("*" and "127.0.0.1"). */
+/* Keeps the sockets of addresses that are in both configurations. Closes the others before it opens
+ * new ones, because a new address may contain an old one ("*" and "127.0.0.1"). */
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size)
 {
     struct reason reason = { why, why_size };

@@ -14,7 +14,7 @@
 enum {
     WINDOW = PREFETCHES_MAX,        /* requests whose keys are prefetched together */
     READ_SIZE = 64 * 1024,          /* bytes per read */
-    ANON_READ = 1024,               /* before AUTH; this bounds the replies of a turn */
+    ANON_READ = 1024,               /* bytes per read before AUTH; bounds the replies of a turn */
     BIG_READ = 256 * 1024,          /* bytes of a big argument per turn */
     SCRATCH = 256 * 1024,           /* bytes that a turn reads before it runs requests */
     REQUESTS_PER_TURN = 1024,       /* per connection */
@@ -34,7 +34,7 @@ TAILQ_HEAD(requests_list, requests);
 struct request {
     struct requests *from; /* NULL after the request was given back to the input */
     struct command_ref command;
-    size_t end; /* offset behind it in the arrival */
+    size_t end; /* offset of the first byte after it in from->arrival */
     int argc;
     size_t first; /* index of its first argument in window.argv */
 };
@@ -51,7 +51,7 @@ struct window {
 
 /* A turn inside whose running request other turns run. */
 struct suspended_turn {
-    struct requests *from; /* of the running request; NULL: of no connection */
+    struct requests *from; /* the connection of the running request, or NULL */
     struct window window;
     char *scratch;
     size_t scratch_used;
@@ -112,7 +112,7 @@ static void drop_window(struct window *window)
 
 static void run_scheduled(void *all_requests);
 
-/* Nothing to do: the timer's only purpose is to start a turn. */
+/* Does nothing: the timer only starts a turn, which checks the pause. */
 static void on_pause_timer(void *ctx)
 {
     (void)ctx;
@@ -160,7 +160,8 @@ void requests_drop(struct requests *requests)
 
 /* ---- when requests may run ------------------------------------------------------------------- */
 
-/* No effect during their turn: finish_arrival schedules what is left. */
+/* Schedules the requests in the input for the next turn. No effect while requests of this turn are
+ * still to run: finish_arrival then schedules what is left. */
 static void schedule(struct requests *requests)
 {
     if (requests_are_busy(requests) || requests->state == REQUESTS_TO_RUN) return;
@@ -240,8 +241,8 @@ static void check_input(struct requests *requests)
     limits_check_input(requests->limits, len);
 }
 
-/* Arranges that these bytes run at the end of the turn. `data` is in the turn's buffer, or NULL for
- * those in the input. */
+/* Arranges that the requests in these bytes run at the end of the turn. `data` is in the turn's
+ * buffer; NULL means the bytes in the connection's input. */
 static void arrive(struct requests *requests, const char *data, size_t len)
 {
     if (!may_run(requests)) {

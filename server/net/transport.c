@@ -19,8 +19,8 @@
 #include "store/mem/outbuf.h"
 
 enum {
-    LAST_READS = 4,             /* before closing; see transport_finish */
-    LAST_READ_SIZE = 64 * 1024, /* bytes of each */
+    LAST_READS = 4,             /* reads of transport_finish before the socket is closed, */
+    LAST_READ_SIZE = 64 * 1024, /* and bytes of each */
 };
 
 TAILQ_HEAD(transport_list, transport);
@@ -92,9 +92,9 @@ static const struct transport_kind plain = { read_plain, write_plain, NULL };
  * during IO_BYTES; only the rest is copied to `kept`. */
 struct threaded {
     struct io_socket *socket;
-    struct bytes arriving; /* during IO_BYTES */
+    struct bytes arriving; /* during IO_BYTES: bytes that the owner may read in place */
     struct outbuf kept;
-    bool encrypted; /* by the thread */
+    bool encrypted; /* the thread encrypts (TLS) */
     bool ended;
     int error; /* of the end: an errno, or 0 */
 };
@@ -181,7 +181,7 @@ static const struct transport_kind of_thread = { read_arrived, write_to_thread, 
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-/* A connection whose TLS the main thread does. */
+/* The TLS of a connection that the main thread encrypts. */
 struct encryption {
     struct transport *transport;
     struct tls_connection *tls; /* NULL before the first record */
@@ -369,7 +369,8 @@ void transport_read_on(struct transport *transport)
     loop_timer_set(all->read_timer, 0);
 }
 
-/* Reads each once; the rest of its input is read in the next turn. */
+/* Calls `readable` once for each listed transport. One that is listed again meanwhile is read in
+ * the next turn. */
 static void read_pending(void *ctx)
 {
     struct all_transports *all = ctx;

@@ -13,7 +13,7 @@
 
 #include "server/net/tls/tls_state.h"
 
-/* Small chunks are joined here. */
+/* Buffer in which small chunks are joined to one record. */
 static _Thread_local char joined[TLS_RECORD];
 
 enum { WRITE_MOST = 256 * 1024 }; /* bytes that one call encrypts, in less than a millisecond */
@@ -22,7 +22,7 @@ struct tls_connection {
     struct tls *tls;
     SSL *ssl;
     size_t bytes;     /* memory that OpenSSL holds for it */
-    bool outgoing;    /* client's side: not in the statistics */
+    bool outgoing;    /* the client's side, which the statistics do not count */
     bool shaken;      /* the handshake is complete */
     bool ended;       /* the peer has stopped sending */
     bool broken;      /* OpenSSL must not be called again */

@@ -21,14 +21,15 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
  * thread may use mem.h; once other threads use OpenSSL, all new blocks come from shared.h. The head
  * records the origin of its block; the size of the head keeps malloc's alignment. */
 struct head {
-    _Alignas(16) size_t size; /* of the whole block */
+    _Alignas(16) size_t size; /* of the block, this head included */
     bool is_shared;
     struct head *next_stray;
 };
 
 static bool is_shared;
 static pthread_t main_thread;
-static _Atomic(struct head *) strays; /* of the main thread, given back by others */
+static _Atomic(struct head *)
+    strays; /* blocks of mem.h that other threads freed; the main thread returns them */
 static _Thread_local size_t balance;
 
 static void free_strays(void)
@@ -40,7 +41,8 @@ static void free_strays(void)
     }
 }
 
-/* The peer determines sizes, so lack of memory must fail the connection and not the process. */
+/* Allocates for OpenSSL. Returns NULL if memory runs out: a peer determines sizes, so it may fail
+ * its own connection, but not the process. */
 static void *take_memory(size_t size, const char *file, int line)
 {
     (void)file;

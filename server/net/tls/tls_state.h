@@ -22,7 +22,7 @@ struct tls {
     const struct conf *conf;
     struct tls_settings now; /* for new connections; only the main thread replaces it */
     pthread_mutex_t lock;    /* held to replace `now`, and by other threads to use it */
-    int64_t remind_at;       /* seconds since 1970 */
+    int64_t remind_at;       /* when to warn of the end of the certificate; seconds since 1970 */
     int64_t looked_at;       /* when tls_refresh last looked at the files; seconds since 1970 */
     struct tls_stamp files[TLS_FILES];
     _Atomic uint64_t handshakes, resumed, failed;
