@@ -22,14 +22,14 @@ enum {
     BATCH_USEC = 20,
     FIRST_AMOUNT = 8,
     BEHIND_USEC = 500 * 1000,
-    BEHIND_MAX = 4, /* multiple of the time of everything else */
+    BEHIND_MAX = 4, /* most time for slices, as a multiple of all other time */
     WORKS_MAX = 16,
 };
 
 struct slice {
     struct background_work work;
     size_t amount; /* units in the next batch */
-    int64_t used;  /* microseconds in this turn */
+    int64_t used;  /* microseconds that it ran in this turn */
 };
 
 struct background {
@@ -38,7 +38,7 @@ struct background {
     unsigned count, next; /* `next`: the slice to run next */
     bool (*serve)(void *ctx);
     void *serve_ctx;
-    bool worked;   /* in this turn */
+    bool worked;   /* some slice did work in this turn */
     bool left;     /* the last turn spent its budget */
     int64_t ended; /* end of the last turn's slices */
     int64_t since; /* start of the time in which every turn left work */

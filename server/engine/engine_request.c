@@ -31,7 +31,8 @@ static bool must_wait(struct engine *engine, const struct call *call)
     }
     bool runs = call->session->multi == NULL || (flags & RUNS_QUEUE);
     if (!runs) return false;
-    bool prepares = row->prepares != NULL || (flags & RUNS_QUEUE); /* spares most requests a call */
+    bool prepares =
+        row->prepares != NULL || (flags & RUNS_QUEUE); /* a cheap test before the call below */
     return (prepares && preparing_delays(&engine->preparing, call)) || settle_delays(engine, call);
 }
 

@@ -10,7 +10,7 @@
 /* All zero at first. */
 struct expired_log_watch {
     uint64_t seen;    /* errors that have been reported */
-    unsigned seconds; /* until the next report is allowed */
+    unsigned seconds; /* seconds until the next report is allowed */
 };
 
 /* Call each second. Reports new errors, at most once a minute. */

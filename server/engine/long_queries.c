@@ -12,7 +12,7 @@ struct asked {
     struct long_queries *queries;
     struct session *session;
     const struct long_query_kind *kind;
-    void *question; /* owned */
+    void *question; /* the state of the query, for kind->work. Owned */
 };
 
 struct long_queries {

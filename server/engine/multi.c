@@ -16,7 +16,7 @@ enum { PERMISSIONS = STALE | LOADING };
 struct multi {
     struct queue queue;
     size_t count, bytes;
-    unsigned flags;       /* of any queued call */
+    unsigned flags;       /* flags that at least one queued call has */
     unsigned permissions; /* those of PERMISSIONS that all queued calls have */
     bool broken;
 };

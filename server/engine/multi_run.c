@@ -4,7 +4,8 @@
 #include "server/engine/multi.h"
 #include "server/engine/rights.h"
 
-/* Permissions may have changed since the command was queued. */
+/* May the user still make this queued call? Permissions may have changed since it was queued. If
+ * not, replies with the error. */
 static bool is_allowed_still(struct engine *engine, struct call *call)
 {
     enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);

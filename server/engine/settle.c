@@ -48,8 +48,8 @@ struct settle {
     struct engine *engine;
     struct dict *tables; /* by database, of struct settling */
     TAILQ_HEAD(, settling) keys;
-    struct delayed_queue counting; /* until few expired keys are left */
-    struct delayed_queue ready;    /* no longer delayed, not woken yet */
+    struct delayed_queue counting; /* sessions that wait until few expired keys are left */
+    struct delayed_queue ready;    /* sessions to wake: their delay has ended */
     uint64_t counted_at;           /* total of expired keys and members at the last count */
     size_t count;                  /* number of delayed sessions */
 };
@@ -160,8 +160,9 @@ static void search_begin(struct search *search, struct engine *engine, unsigned 
     search->txn.no_expiry = engine_keeps_data(engine, now);
 }
 
-/* Adds every slow key and not only the first, so that an EXEC is delayed once and not once per key.
- * On a replica, requests remove nothing. */
+/* Adds the key to the queue if it settles slowly. A search adds every such key of a call, not only
+ * the first, so that an EXEC is delayed once. No effect on a replica, where requests remove
+ * nothing. */
 static void search_key(struct search *search, unsigned db, struct bytes key)
 {
     struct settle *settle = search->settle;
@@ -285,8 +286,8 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* Counting the keys that are due costs as much as expiring some of them, so count again only after
- * COUNT_AT_ONCE more have expired. */
+/* Must sessions that count keys wait further? The answer takes a count of due keys, which costs as
+ * much as expiring some of them, so counts again only after COUNT_AT_ONCE more have expired. */
 static bool still_counts_slowly(struct settle *settle)
 {
     struct engine *engine = settle->engine;

@@ -52,7 +52,7 @@ static void on_wake(void *ctx, unsigned what)
 
 static void on_at_once(void *ctx)
 {
-    (void)ctx; /* its only purpose is to start a turn */
+    (void)ctx; /* the timer only starts a turn */
 }
 
 static void on_step(void *ctx)
@@ -110,20 +110,20 @@ static bool wait_slice(void *ctx, size_t amount)
     return unblock_due(work->engine, amount) > 0;
 }
 
-/* Most slices can make keys ready: expiry may add an entry to a policy's log (EXPIRED TO), eviction
- * may delete a stream that clients read. So can other parts of the server, such as the role when
- * there are enough replicas for leases. */
+/* Serves the blocked clients whose keys a slice has made ready: expiry may add an entry to a
+ * policy's log (EXPIRED TO), eviction may delete a stream that clients read. Returns true if it
+ * served all; during a pause the keys stay ready. */
 static bool serve_woken(void *ctx)
 {
     struct store_work *work = ctx;
     const struct blocked *blocked = work->engine->blocked;
     if (!blocked_pending(blocked)) return false;
     unblock_ready(work->engine);
-    return !blocked_pending(blocked); /* during a pause, keys stay ready */
+    return !blocked_pending(blocked);
 }
 
-/* Must work that publishes events wait for subscribers? No work waits if its data occupies memory
- * that others need. */
+/* Must work that publishes events wait for slow subscribers? Not while memory use exceeds
+ * maxmemory: expiry then frees memory that is needed. */
 static bool is_paced(struct engine *engine, msec now)
 {
     return pace_holds(&engine->pace, now) && !memory_limit_exceeded(engine);
@@ -145,9 +145,9 @@ static bool expire_slice(void *ctx, size_t amount)
     return expiry_run(engine->store, now, amount) > 0;
 }
 
-/* Only the master removes a replica's expired keys. While the link is down, many may become
- * overdue; hiding them early makes the next count fast. A replica that keeps up has nothing to
- * hide. */
+/* Hides expired keys (keyspace_hide) where they must stay: on a replica, whose keys only its master
+ * removes, and during a pause. While the link to the master is down many may become overdue, and
+ * hiding them early makes the next count fast. A replica that keeps up has nothing to hide. */
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
@@ -190,7 +190,7 @@ static bool reclaim_slice(void *ctx, size_t amount)
     return true;
 }
 
-/* Applies policies to keys. Removing expired keys comes first. */
+/* Applies new policies to existing keys, once no key is overdue. */
 static bool policy_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
@@ -250,7 +250,8 @@ static msec next_change(const struct store_work *work)
     return due > end ? due : end;
 }
 
-/* A pause delays changes to data, but not the timeouts of blocked clients. */
+/* Returns when the next turn must start: for a change of data, which a pause delays, or for the
+ * timeout of a blocked client, which it does not. */
 static msec next_due(const struct store_work *work)
 {
     const struct pause *pause = &work->engine->pause;
@@ -281,8 +282,9 @@ static void work_at(struct store_work *work, msec at)
     background_turn(work->background);
 }
 
-/* Work that is due at an instant may make more due, at the same instant or the next, so look again
- * after each. Work that can't be done now, on a replica for example, does not stop the clock. */
+/* Looks for the next due instant after each step, because work that is due at one instant may make
+ * more due, at the same instant or the next. Stops at an instant whose work could not be done, on a
+ * replica for example, and moves the clock to its goal. */
 void store_work_advance(struct store_work *work)
 {
     struct clock *clock = work->clock;

@@ -52,7 +52,7 @@ static bool has_gone(struct session *session)
 
 void unblock_ready(struct engine *engine)
 {
-    enum { CATCH_UP = 64 }; /* keys under a prefix */
+    enum { CATCH_UP = 64 }; /* keys under a prefix that one step moves into the ring */
     struct blocked_try try;
     enum pause_kind pause = pause_now(&engine->pause, clock_now(engine->clock));
     if (engine->role.replica) pause = PAUSE_NONE;

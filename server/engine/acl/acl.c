@@ -201,7 +201,8 @@ void acl_set_requirepass(struct acl *acl, const char *password)
     mem_free(word);
 }
 
-/* Users of the same name keep their address, because sessions point to it. */
+/* Users that exist before and after keep their address, because sessions point to it; only their
+ * contents are exchanged. */
 void acl_adopt(struct acl *acl, struct acl_users *users)
 {
     struct user_list old = list_users(&acl->users);

@@ -19,12 +19,13 @@
 #include "server/engine/acl/acl_log.h"
 #include "server/engine/acl/acl_user.h"
 
-/* By name. The table holds one reference to each user. */
+/* A table of users by name. It holds one reference to each. */
 struct acl_users {
     struct dict by_name;
 };
 struct acl_user *acl_users_find(const struct acl_users *users, struct bytes name);
-void acl_users_add(struct acl_users *users, struct acl_user *user); /* takes it over */
+void acl_users_add(struct acl_users *users,
+                   struct acl_user *user); /* takes over the caller's reference */
 
 struct acl {
     const struct commands *commands;
@@ -46,13 +47,14 @@ size_t acl_count(const struct acl *acl);
  * log n) */
 struct acl_user **acl_sorted(const struct acl *acl);
 
-/* Words, with each "( ... )" joined into one word. */
+/* The words of ACL SETUSER, in which each "( ... )" is one word. */
 struct acl_words {
     struct bytes *at; /* borrowed from the words given, or in `text` */
     size_t count;
     char *text;
 };
-/* Returns the index of a parenthesis that is not closed, or `count`. Drop the words in any case. */
+/* Joins the words given. Returns `count`, or the index of a parenthesis that is not closed. The
+ * caller drops the words in both cases. */
 size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
 void acl_words_drop(struct acl_words *words);
 

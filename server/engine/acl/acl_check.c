@@ -100,7 +100,8 @@ static bool allows_prefix(const struct acl_selector *selector, struct bytes pref
     return false;
 }
 
-/* A pattern must equal that of a rule, because it might match further channels. */
+/* Does one rule allow the channel? A subscribed pattern is allowed only if a rule has exactly this
+ * pattern: otherwise it might match channels that no rule allows. */
 static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
 {
     if (selector->all_channels) return true;

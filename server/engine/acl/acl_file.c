@@ -36,9 +36,9 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct outbuf *to, co
 
 /* ---- one user ------------------------------------------------------------------------------- */
 
-/* The line of a user, for error texts. */
+/* Where a user is defined, for error texts. */
 struct source {
-    const char *file; /* NULL for the configuration */
+    const char *file; /* NULL for the configuration file */
     size_t line;
 };
 
@@ -109,7 +109,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* As in Redis, words of the file are not quoted. */
+/* Splits a line at white space. As in Redis, words of the file are not quoted. */
 static struct acl_words split_line(const char *line, size_t len)
 {
     struct acl_words words = { .at = mem_alloc((len + 1) * sizeof(struct bytes)) };

@@ -16,7 +16,7 @@ enum acl_reason {
     ACL_LOG_KEY,
     ACL_LOG_CHANNEL,
     ACL_LOG_AUTH,
-    ACL_LOG_TLS_CERT, /* no enabled user has the name of a client's certificate */
+    ACL_LOG_TLS_CERT, /* no enabled user matches the common name of a client's certificate */
 };
 enum acl_where { ACL_TOPLEVEL, ACL_IN_MULTI, ACL_IN_SCRIPT };
 

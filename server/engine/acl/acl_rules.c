@@ -66,7 +66,8 @@ void acl_rules_drop(struct acl_rules *rules)
     *rules = (struct acl_rules){ 0 };
 }
 
-/* Adding in the same order keeps the rules with COUNTS first, because they were added last. */
+/* Copies the rules. Each list of subrules keeps its rules with COUNTS first: they were added last,
+ * and the copy adds rules in the same order. */
 struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 {
     struct acl_rules copy = { .from_all = rules->from_all };

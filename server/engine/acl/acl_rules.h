@@ -15,9 +15,9 @@ enum { ACL_RULE_MAX_LEN = 256 };
 /* What a rule applies to. */
 enum acl_rule_kind {
     ACL_RULE_CATEGORY,
-    ACL_RULE_COMMAND,    /* and its subcommands */
-    ACL_RULE_SUBCOMMAND, /* of `command` */
-    ACL_RULE_FIRST_ARG,  /* of `command` */
+    ACL_RULE_COMMAND,    /* a command with its subcommands */
+    ACL_RULE_SUBCOMMAND, /* one subcommand of `command` */
+    ACL_RULE_FIRST_ARG,  /* `command` with one first argument: "+select|0" */
 };
 
 /* All zero: no rules, and no command is allowed. */
@@ -26,7 +26,8 @@ struct acl_rules {
     struct acl_items items; /* in lower case and without their signs */
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */
-    struct acl_subrules **subrules;  /* for each command: the rules about parts of it */
+    struct acl_subrules *
+        *subrules; /* the rules about parts of a command; one for each such command */
     size_t subrule_count;
 };
 

@@ -26,7 +26,8 @@ static bool is_full(const struct acl_selector *selector)
     return selector->all_commands && selector->all_keys && selector->all_channels;
 }
 
-/* Only the first selector can change, so the others need no new check. */
+/* Call after a change of the first selector. The others never change; has_full_selector sums them
+ * up. */
 static void update_unrestricted(struct acl_user *user)
 {
     user->unrestricted = user->has_full_selector || is_full(&user->selectors[0]);

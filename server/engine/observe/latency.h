@@ -25,7 +25,7 @@ struct latency_sample {
 struct latency_series {
     struct latency_sample samples[LATENCY_KEPT]; /* a ring: once it is full, `next` is the oldest */
     unsigned count, next;
-    int64_t worst_msec; /* of all time */
+    int64_t worst_msec; /* the worst since LATENCY RESET or the start */
 };
 
 struct latency {

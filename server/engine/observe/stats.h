@@ -24,18 +24,19 @@ struct stopwatch {
 struct stats {
     uint64_t connections, rejected_connections;
     uint64_t commands, errors;
-    uint64_t bytes_in, bytes_out;                              /* of clients */
-    uint64_t repl_bytes_in, repl_bytes_out;                    /* from a master; to replicas */
-    uint64_t full_syncs, partial_syncs, refused_partial_syncs; /* of replicas */
-    uint64_t reads, writes;                                    /* of sockets */
-    uint64_t denied_auth, denied_command, denied_key, denied_channel; /* by the ACL */
+    uint64_t bytes_in, bytes_out;           /* read from, and sent to, clients */
+    uint64_t repl_bytes_in, repl_bytes_out; /* read from a master; sent to replicas */
+    uint64_t full_syncs, partial_syncs,
+        refused_partial_syncs; /* requests of replicas, by their result */
+    uint64_t reads, writes;    /* system calls on sockets */
+    uint64_t denied_auth, denied_command, denied_key, denied_channel; /* refusals by the ACL */
     uint64_t denied_tls_cert; /* client certificates whose name matches no user */
     uint64_t closed_query_buffer, closed_output_buffer;
     uint64_t evicted_clients;
     struct loop_turns turns;
     struct peak input, output; /* bytes of one client's buffers */
 
-    uint64_t expiry_usec;         /* of the slices that remove expired data */
+    uint64_t expiry_usec;         /* time in slices that remove expired data */
     uint64_t expiry_cut;          /* turns whose budget was spent while data was still overdue */
     struct stopwatch pacing;      /* expiry waits for subscribers that read too slowly */
     struct stopwatch over_memory; /* maxmemory exceeded, and eviction did not end that at once */
@@ -63,7 +64,7 @@ static inline void peak_note(struct peak *peak, size_t value)
 }
 size_t peak_recent(const struct peak *peak);
 
-/* No effect if it has already begun, or ended. */
+/* Begin or end a period. No effect if it has already begun, or ended. */
 void stopwatch_begin(struct stopwatch *stopwatch, int64_t mono_usec);
 void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
 /* Returns the period that has not ended, or 0. */

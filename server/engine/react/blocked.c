@@ -217,7 +217,7 @@ const struct saved_call *blocked_call(const struct session *session, struct call
 
 /* ---- serving --------------------------------------------------------------------------------- */
 
-/* Would the commands of both find the same in a key? */
+/* Would the commands of both clients find nothing in a key if one of them did? */
 static bool want_the_same(const struct blocked_client *a, const struct blocked_client *b)
 {
     if (a->call->command.row != b->call->command.row) return false;
@@ -232,8 +232,9 @@ static bool has_nothing(const struct blocked *blocked, const struct key_queue *q
     return queue->is_prefix && queue->nothing_since == blocked->changes;
 }
 
-/* Skips clients whose command has already found nothing in this key or under this prefix, and those
- * that a claimable entry does not concern. */
+/* Moves blocked->next to the next client worth trying. Skips clients whose command would find
+ * nothing, as that of another client has shown, and those that do not claim if the key became ready
+ * only for claims. */
 static void find_next(struct blocked *blocked)
 {
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {

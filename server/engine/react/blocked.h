@@ -47,8 +47,8 @@ bool blocked_answers_late(const struct session *session);
  * session is not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
-size_t blocked_with_timeout(const struct blocked *blocked); /* those of them that have a timeout */
-size_t blocked_keys(const struct blocked *blocked); /* that clients wait for. O(databases) */
+size_t blocked_with_timeout(const struct blocked *blocked); /* blocked clients with a timeout */
+size_t blocked_keys(const struct blocked *blocked); /* keys that clients wait for. O(databases) */
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may fin
 struct blocked_try {
     struct session *session;
     const struct saved_call *call;
-    enum type type; /* that the client waits for */
+    enum type type; /* the type of value that the client waits for */
     bool or_gone;   /* run it even if the key is gone or has another type */
     uint64_t looks_needed;
     unsigned db;
@@ -95,8 +95,7 @@ struct blocked_try {
 };
 
 /* Finds the next client to try, with only_surveys among those of REDE.FAIRINFO. Returns false if
- * none is left. A client that is not unblocked after
- * its try keeps its position in the queue. */
+ * none is left. A client that is not unblocked after its try keeps its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked_try *try);
 /* Call when nothing more is left at the key of the last try: skips the key's other clients. */
 void blocked_skip_key(struct blocked *blocked);

@@ -60,8 +60,8 @@ static struct key_queue *queue_of_turn(struct deadline *turn)
     return (struct key_queue *)(void *)((char *)turn - offsetof(struct key_queue, turn));
 }
 
-/* Returns the first of `turns`, or NULL. Clients that have left may have moved it to a later turn.
- */
+/* Returns the queue of `turns` whose first untried client arrived first, or NULL. Moves queues to
+ * their right turn that are too early because clients have left. */
 static struct key_queue *first_of_turns(struct blocked *blocked)
 {
     struct deadline *turn;
@@ -157,7 +157,7 @@ void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes pref
     if (queue != NULL) make_ready(blocked, queue, false);
 }
 
-/* After SWAPDB any key may have a value. */
+/* Makes all keys of the database ready: after SWAPDB any of them may have a value. */
 static void ready_all(struct blocked *blocked, int64_t db)
 {
     const struct dict *table = queue_in(blocked, db);
@@ -169,7 +169,8 @@ static void ready_all(struct blocked *blocked, int64_t db)
         make_ready(blocked, queue, false);
 }
 
-/* For an effect after which the key may be missing or of another type. */
+/* After an effect that may have left the key missing or of another type: makes it ready for clients
+ * that then want an error (or_gone). */
 static void gone(struct blocked *blocked, const struct effect *effect)
 {
     if (blocked->or_gone == 0) return;

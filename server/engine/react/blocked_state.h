@@ -43,14 +43,14 @@ TAILQ_HEAD(queued_clients, queued_client);
 struct key_queue {
     TAILQ_ENTRY(key_queue) by_readiness;
     struct queued_clients clients;
-    struct deadline wake;      /* idle: only effects make it ready */
-    struct deadline turn;      /* in `turns`; idle unless ready */
-    const struct command *row; /* the command of all its clients; NULL once they have differed */
+    struct deadline wake;      /* when time makes it ready; idle if only effects do */
+    struct deadline turn;      /* its position in blocked.turns; idle unless ready */
+    const struct command *row; /* the command of all its clients, or NULL if they differ */
     unsigned db;
     bool is_prefix;         /* `key` is a prefix of keys, */
     bool is_survey;         /* and the clients only read (REDE.FAIRINFO) */
-    uint64_t nothing_since; /* `changes` when a client of this prefix found nothing */
-    uint64_t resumes_at;    /* since it became ready, all earlier arrivals have been tried */
+    uint64_t nothing_since; /* value of blocked.changes when a client found nothing */
+    uint64_t resumes_at;    /* clients that arrived before this have been tried */
     bool ready;
     bool for_claims; /* ready, but only for readers of streams with CLAIM */
     bool wakes_all;  /* `wake` makes it ready for all its clients */
@@ -60,7 +60,7 @@ struct key_queue {
 
 TAILQ_HEAD(key_queues, key_queue);
 
-/* One session and one key. */
+/* Links one client and one of its keys. */
 struct queued_client {
     TAILQ_ENTRY(queued_client) of_key;
     struct key_queue *queue;
@@ -71,15 +71,15 @@ struct blocked_client {
     struct blocked *all;
     struct session *session;
     struct saved_call *call;
-    struct deadline deadline; /* idle: no timeout */
-    struct blocked_wait wait; /* if it does not wait for a key */
+    struct deadline deadline; /* its timeout; idle without one */
+    struct blocked_wait wait; /* used if it does not wait for a key */
     enum type type;
-    struct call_time time;    /* of the call */
-    enum no_answer no_answer; /* this and the next as in struct block_request */
+    struct call_time time;    /* time of the call so far */
+    enum no_answer no_answer; /* this to looks_needed: as in struct block_request */
     bool or_gone, or_claims, is_prefix, is_survey;
     int group;
     uint64_t looks_needed;
-    uint64_t arrival; /* grows from client to client */
+    uint64_t arrival; /* number of this client in the order of blocking */
     size_t count;
     struct queued_client queued[]; /* one for each distinct key */
 };
@@ -98,8 +98,8 @@ struct blocked {
     /* Clients for which the current key holds nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
-    struct agenda wakes;     /* of keys */
-    struct agenda deadlines; /* of sessions */
+    struct agenda wakes;     /* of key_queue.wake */
+    struct agenda deadlines; /* of blocked_client.deadline */
     size_t count;
     size_t by_type[TYPE_COUNT]; /* number of clients that wait for a key of each type */
     size_t or_gone, or_claims;  /* clients with these flags */

@@ -6,7 +6,8 @@
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
-/* A separate function, so that take_effect saves no registers if only the journal listens. */
+/* Passes the effect to the hooks other than the journal. A separate function, so that take_effect
+ * saves no registers if only the journal listens. */
 __attribute__((noinline)) static void pass_on(struct commit_hooks *hooks, const struct txn *txn,
                                               const struct effect *effect)
 {

@@ -30,7 +30,7 @@ enum {
 
     KEPT_BUFFER = 64 * 1024,    /* larger buffers are freed after use */
     PREFIX_SIZE = 48,           /* size of "__subkeyspaceevent@4294967295__:" */
-    SUBKEYS_MAX = 1000,         /* in one message */
+    SUBKEYS_MAX = 1000,         /* subkeys in one message */
     SUBKEYS_ENOUGH = 64 * 1024, /* bytes in one message; the subkey that reaches this is its last */
 };
 
@@ -38,7 +38,7 @@ _Static_assert(ON_SUBKEYSPACEEVENT == 1 << (sizeof(letters) - 2), "each letter h
 
 #define NOWHERE SIZE_MAX
 
-/* In the queue, followed by the key. */
+/* One event of one key in `queue`. The key's bytes follow. */
 struct record {
     enum event event;
     unsigned flags; /* the channels that were turned on when the event happened */
@@ -59,7 +59,7 @@ struct notify {
     unsigned flags;
     bool wanted[EVENT_COUNT];
     size_t latest[EVENT_COUNT]; /* last record of each event, or NOWHERE */
-    struct buffer queue;        /* records */
+    struct buffer queue;        /* struct record and key, one after another */
     struct buffer subkeys;
     struct buffer channel, message; /* of the message being published */
     struct buffer list;             /* subkeys of the message being published */
@@ -128,7 +128,7 @@ static void append_bytes(struct buffer *buffer, struct bytes bytes)
     buffer_append(buffer, bytes.data, bytes.len);
 }
 
-/* <length>:<bytes> */
+/* Appends <length>:<bytes>. */
 static void append_measured(struct buffer *buffer, struct bytes bytes)
 {
     char digits[NUMBER_INT64_MAX_CHARS];

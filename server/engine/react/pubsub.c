@@ -33,7 +33,7 @@ struct subscriptions {
 
 struct subscriber {
     struct subscriptions kinds[PUBSUB_KINDS];
-    size_t bytes; /* of all subscriptions and their names */
+    size_t bytes; /* memory of all its subscriptions and their names */
 };
 
 struct topics {
@@ -43,7 +43,7 @@ struct topics {
 
 struct pubsub {
     struct topics kinds[PUBSUB_KINDS];
-    size_t sessions; /* that have subscriptions */
+    size_t sessions; /* number of sessions with subscriptions */
 };
 
 static struct bytes topic_name(const void *element)

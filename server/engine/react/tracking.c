@@ -116,7 +116,8 @@ static struct bytes prefix_text(const struct prefix *prefix)
     return bytes_of(prefix->text, prefix->len);
 }
 
-/* `before` is a prefix that sorts before the text, or NULL. */
+/* Finds the prefix with this text, or adds it. The search begins after `before`, a prefix that
+ * sorts before the text, or at the first prefix if that is NULL. */
 static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
                                   struct prefix *before)
 {
@@ -140,7 +141,8 @@ static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
     return prefix;
 }
 
-/* Returns the membership of the text; `before` is one that sorts before it, or NULL. */
+/* Returns the membership of the tracker in the prefix with this text, added if needed. The search
+ * begins after `before`, as in find_prefix. */
 static struct membership *add_membership(struct tracking *tracking, struct tracker *tracker,
                                          struct bytes text, struct membership *before)
 {
@@ -360,7 +362,7 @@ static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t
     tracked_free(tracked);
 }
 
-/* `by` is the session that changed the key, or 0. */
+/* Queues messages about a key that changed. `by` is the id of the session that changed it, or 0. */
 static void key_changed(struct tracking *tracking, struct bytes key, enum event event, uint64_t by)
 {
     tracking_note_change(tracking, key, event == EVENT_EXPIRED ? 0 : by);

@@ -56,7 +56,7 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
 
 /* ---- after a commit ------------------------------------------------------------------------- */
 
-/* In the queue, followed by the key. */
+/* One message in the queue. The key's bytes follow. */
 struct record {
     uint64_t id;
     bool everything, own;

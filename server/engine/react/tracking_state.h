@@ -19,7 +19,7 @@ struct target {
 
 struct prefix;
 
-/* One tracker and one prefix. */
+/* Links one tracker and one of its prefixes. */
 struct membership {
     LIST_ENTRY(membership) of_prefix;
     TAILQ_ENTRY(membership) of_tracker; /* sorted by bytes of the prefix */
@@ -35,7 +35,7 @@ struct tracker {
     struct target *target; /* NULL if messages go to the session itself */
     bool caching, broken;
     TAILQ_HEAD(, membership) memberships;
-    size_t bytes; /* of its prefixes */
+    size_t bytes; /* memory of its prefixes */
 };
 
 /* A key that begins with a prefix and has changed in this turn. */

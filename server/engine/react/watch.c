@@ -16,7 +16,7 @@ struct watched {
     char key[];
 };
 
-/* One session and one key. */
+/* Links one session and one key that it watches. */
 struct watcher {
     LIST_ENTRY(watcher) of_key;
     STAILQ_ENTRY(watcher) of_session;
@@ -34,7 +34,7 @@ struct watch {
     struct dict *tables; /* by database, of struct watched */
     unsigned table_count;
     size_t watchers;
-    size_t sessions; /* that watch keys */
+    size_t sessions; /* number of sessions that watch keys */
 };
 
 static struct bytes watched_key(const void *element)
