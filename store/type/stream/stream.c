@@ -377,7 +377,8 @@ bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed)
 {
     struct stream_cursor *cursor = &walk->cursor;
     const struct stream_block *block = cursor->block;
-    if (block != NULL && cursor->index == block->node.total)
+    if (block == NULL) return false;
+    if (cursor->index == block->node.total)
         block = block->next;
     else if (cursor->index > 0)
         return false;
