@@ -19,8 +19,8 @@
 
 enum {
     CHILD_NICE = 10,
-    MEASURE_USEC = 1000 * 1000, /* between two measurements of the copied memory */
-    MEASURE_SHARE = 100,        /* which take at most a hundredth of the time */
+    MEASURE_USEC = 1000 * 1000, /* time between two measurements of the copied memory, */
+    MEASURE_SHARE = 100,        /* which together take at most 1/100 of the time */
 };
 
 /* The page that the child writes and the parent reads. */
@@ -31,7 +31,7 @@ struct page {
 };
 
 struct child {
-    pid_t pid; /* 0: no child */
+    pid_t pid; /* 0 if there is no child */
     struct page *shared;
 };
 
@@ -66,7 +66,7 @@ void child_cancel(struct child *child)
     if (child->pid != 0) kill(child->pid, SIGKILL);
 }
 
-/* Leaves the exit status for child_ended to collect. */
+/* Waits for the child's end, but leaves its exit status for child_ended to collect. */
 void child_await(struct child *child)
 {
     siginfo_t info;

@@ -30,11 +30,11 @@ void child_cancel(struct child *child);
 void child_await(struct child *child);
 
 struct child_progress {
-    uint64_t keys;                /* written so far */
+    uint64_t keys;                /* keys written so far */
     uint64_t copied, copied_peak; /* bytes of memory no longer shared with the parent */
     int64_t copied_usec;          /* monotonic: when that was measured; 0 before the first time */
 };
-struct child_progress child_progress(const struct child *child); /* of the last child */
+struct child_progress child_progress(const struct child *child); /* of the running or last child */
 
 struct child_outcome {
     int error; /* 0 if `run` succeeded */

@@ -13,15 +13,16 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-/* For the cache of a new thread: jemalloc 5.3 crashes if it finds no memory for that. */
+/* Bytes that must be free before a thread is started: jemalloc 5.3 crashes if it finds no memory
+ * for the cache of a new thread. */
 enum { THREAD_NEEDS = 64 * 1024 };
 
 struct file_job {
-    int (*run)(void *ctx); /* NULL: none runs */
+    int (*run)(void *ctx); /* the function that runs, or NULL */
     void *ctx;
     int error;
     int event;       /* readable once `run` has ended */
-    bool has_thread; /* that has not been joined */
+    bool has_thread; /* `thread` was started and not joined yet */
     pthread_t thread;
 };
 

@@ -62,10 +62,10 @@ enum {
 
 /* Complete records that have no checksum yet. */
 struct unsummed {
-    size_t *texts; /* bytes of each record's text that are left to be summed */
+    size_t *texts; /* for each record, the bytes of its text left to be summed */
     size_t first, count, cap;
-    struct outbuf_cursor from; /* after the last summed byte in `waiting` ... */
-    size_t summed;             /* ... and the number of bytes up to there */
+    struct outbuf_cursor from; /* the end of the summed bytes in `waiting`, */
+    size_t summed;             /* and the number of bytes before it */
 };
 
 enum phase { WRITES, CANNOT_WRITE, RETIRES, SETTLES, NEEDS_BASE, RESTARTS };
@@ -73,30 +73,30 @@ enum phase { WRITES, CANNOT_WRITE, RETIRES, SETTLES, NEEDS_BASE, RESTARTS };
 struct journal {
     enum phase phase;
     struct outbuf waiting;
-    struct outbuf_cursor whole; /* after the last complete record in `waiting` ... */
-    size_t whole_len;           /* ... and the number of bytes up to there */
+    struct outbuf_cursor whole; /* the end of the last complete record in `waiting`, */
+    size_t whole_len;           /* and the number of bytes before it */
     uint32_t sum; /* checksum of the file with everything in `waiting` but `unsummed` */
     struct unsummed unsummed;
 
-    int fd; /* -1: no file */
+    int fd; /* the segment, or -1 */
     uint64_t length;
-    uint64_t allocated; /* blocks were ordered up to here */
-    uint64_t begun;     /* the kernel was asked to write back everything up to here */
+    uint64_t allocated; /* blocks were requested up to this offset */
+    uint64_t begun;     /* write-back was requested up to this offset */
     size_t partial;     /* bytes of `waiting` that are written, while the rest is not */
     size_t late;        /* complete bytes that the last flush did not write */
     size_t fresh;       /* bytes that came behind unsummed ones since the last flush: of each record
                            FRESH_MAX at most */
     bool uncut;
-    uint32_t id;               /* of the segment, in its marks */
-    bool tells_id;             /* the next record will contain it */
+    uint32_t id;               /* the ID of the segment, in its marks */
+    bool tells_id;             /* the next record must contain the ID */
     uint64_t marked;           /* the segment is known to be synced up to here */
-    struct journal_end before; /* of the previous segment; length 0 if there is none */
+    struct journal_end before; /* end of the previous segment; length 0 if there is none */
 
     enum journal_sync_mode mode;
     int error;
-    uint64_t restart_from; /* the base being written holds everything up to here */
-    uint64_t position, written, synced, asked; /* `asked`: a sync up to here was ordered */
-    uint64_t barrier, barrier_from;            /* as journal_require_sync says */
+    uint64_t restart_from; /* position up to which the base being written has all changes */
+    uint64_t position, written, synced, asked; /* `asked`: end of the last sync requested */
+    uint64_t barrier, barrier_from;            /* see journal_require_sync */
     int64_t asked_at, tried_at;
     bool counted_late;
     struct syncer *syncer;

@@ -46,7 +46,7 @@ static void report_load_progress(void *ctx, uint64_t done)
     load->w->progress(load->w->ctx);
 }
 
-/* A transaction is open, so no turn may run. */
+/* Reports progress inside a record. Runs no turn of the loop, because a transaction is open. */
 static void report_inside(void *ctx, uint64_t done)
 {
     struct load *load = ctx;
@@ -170,7 +170,7 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     return check_segment_end(load, path, is_last, file);
 }
 
-/* As in Redis, only the last file may be torn. */
+/* Checks whether an imported file ends as it may: as in Redis, only the last one may be torn. */
 static bool check_import_end(struct load *load, const char *path, bool is_last,
                              const struct import *import)
 {
@@ -417,7 +417,8 @@ static bool load_point(struct load *load, const struct manifest *manifest)
     return true;
 }
 
-/* Changes none of the imported files, so that going back to Redis stays possible. */
+/* Loads the files of Redis that the option import names. Changes none of them, so that going back
+ * to Redis stays possible. */
 static bool load_import(struct load *load)
 {
     char path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
@@ -468,8 +469,8 @@ static bool skip_import(struct load *load)
     return true;
 }
 
-/* Call before a journal begins with the data: a crash must not leave the data as it was in the
- * files. */
+/* Lets the server change restored data (persist_wiring.restored). Call before a journal begins with
+ * it, so that no crash leaves the data as it was in the files. */
 static bool end_restore(struct load *load)
 {
     const struct persist_wiring *w = load->w;
@@ -477,8 +478,8 @@ static bool end_restore(struct load *load)
     return true;
 }
 
-/* A journal that was started without data and never written to counts as no data, so that an import
- * is still possible. */
+/* Was the journal started without data and never written to? It then counts as no data, so that an
+ * import is still possible. */
 static bool is_blank_journal(const struct load *load)
 {
     const struct manifest *manifest = load->manifest;
@@ -492,8 +493,8 @@ static bool is_blank_journal(const struct load *load)
            stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* The journal is off, and there is no snapshot: names the journal in the folder, in which the user
- * may expect the data. */
+/* Warns, if the journal is off and there is no snapshot, that the folder has a journal: the user
+ * may expect its data. */
 static void warn_of_journal(struct load *load)
 {
     char why[MANIFEST_WHY_MAX];

@@ -18,25 +18,25 @@ struct load {
     /* Set these first. */
     const struct persist_wiring *w;
     struct store *store;       /* to load into */
-    struct manifest *manifest; /* of the journal */
-    struct progress *progress; /* of a start; NULL for a reload, in which no turn may run */
+    struct manifest *manifest; /* the manifest of the journal */
+    struct progress *progress; /* NULL for a reload, in which no turn may run */
     char *why;                 /* the reason and advice if it fails */
     size_t size;
 
     /* What was loaded. */
     enum load_journal journal;
     uint64_t loaded;             /* size of the files loaded so far */
-    uint64_t base_bytes;         /* of the base ... */
-    uint64_t segments_bytes;     /* ... and of the segments before the last one */
+    uint64_t base_bytes;         /* size of the base, */
+    uint64_t segments_bytes;     /* and of the segments before the last one */
     bool imports;                /* an import: files may be Redis', and are not changed */
     bool is_changed;             /* the data is no longer that of the files */
-    struct position_marks marks; /* of the last position in a stream */
-    struct journal_end end;      /* of the last segment */
-    int version;                 /* of its layout */
-    struct journal_end before;   /* of the segment before it; length 0 if there is none */
+    struct position_marks marks; /* the last mark of a position in a stream */
+    struct journal_end end;      /* end of the last segment */
+    int version;                 /* version of its layout */
+    struct journal_end before;   /* end of the segment before it; length 0 if there is none */
 
     /* private */
-    const char *dir; /* of the manifest that is being loaded */
+    const char *dir; /* folder of the manifest that is being loaded */
     uint64_t synced; /* bytes of the next file that were synced, or 0 if unknown */
     uint32_t listed; /* the ID of the next file that the manifest lists, or 0 if unknown */
     msec until;      /* stop before the first record made after it; NEVER to load everything */

@@ -16,7 +16,8 @@ struct payload {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The retention of a stream comes from the policy of its key. */
+/* Packs an effect of the walk, for the key "". Leaves out the retention of a stream, which comes
+ * from the policy of its key. */
 static void put_effect(void *ctx, struct effect *effect)
 {
     if (effect->kind == EFFECT_STREAM_RETAIN) return;

@@ -34,23 +34,23 @@ enum {
 struct persist {
     struct persist_wiring w;
     struct saver *saver;
-    struct rewrite *rewrite;            /* the saver's */
-    const struct persist_counts *saves; /* of the saver; each write checks it */
+    struct rewrite *rewrite;            /* the rewrite of `saver` */
+    const struct persist_counts *saves; /* counts of `saver`; each write checks them */
 
     struct journal *journal;
     struct effect_writer writer;
-    struct position_marks marks; /* of the journal's records, to continue from */
+    struct position_marks marks; /* position of the last record written */
     struct instant_marks instants;
-    struct position_marks loaded; /* of the files, at the start */
+    struct position_marks loaded; /* position of the files loaded at the start */
     struct loop_io *synced;
     struct loop_timer *flush_again;
     int64_t turn_at;  /* monotonic: when the timer will start a turn; 0 if it is not set */
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record contains a leap of the fencing tokens */
     size_t committed; /* bytes of committed transactions in the open record */
-    msec record_at;   /* when the first of them was committed */
+    msec record_at;   /* when the first transaction of the open record was committed */
     bool opened;      /* the journal has had a file since appendonly was turned on */
-    int base_error;   /* of the last attempt at a base that the journal needs, or 0 */
+    int base_error;   /* errno of the last attempt at a base that the journal needs, or 0 */
 
     bool settle_asked;      /* persist_prepare must be called again when a sync has ended */
     unsigned settled_turns; /* turns since the journal settled and could have been closed */
@@ -59,17 +59,17 @@ struct persist {
     /* The safe position without a journal: UINT64_MAX, or less if closing the last one failed. */
     uint64_t safe_at_end;
 
-    int folder; /* the working directory, locked for this daemon; -1: not locked */
+    int folder; /* descriptor of the working directory, which it locks, or -1 */
 
-    uint64_t segments_bytes; /* of the segments before the current one */
+    uint64_t segments_bytes; /* size of the segments before the current one */
     struct progress load;    /* bytes, while report.loading */
     struct persist_report report;
 };
 
 /* ---- what the saver tells -------------------------------------------------------------------- */
 
-/* The next record begins another file, or follows records that were dropped: it must name its
- * database and its position in full. */
+/* Makes the next record name its database and its position in full. Call if it begins another file,
+ * or follows records that were dropped. */
 static void restart_text(struct persist *persist)
 {
     effect_writer_restart(&persist->writer);
@@ -106,7 +106,7 @@ static void base_done(void *ctx, uint64_t bytes)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-/* Starts a turn. The loop may call it a little early. */
+/* Does nothing else: the timer starts a turn, perhaps a little early. */
 static void on_timer(void *ctx)
 {
     struct persist *persist = ctx;
@@ -210,7 +210,8 @@ void persist_effect(struct persist *persist, const struct effect *effect)
     effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
 }
 
-/* Between the positions at the beginning and at the end of the open record. */
+/* Returns the position after the last transaction. It lies between the positions at the beginning
+ * and at the end of the open record. */
 static uint64_t position_of(const struct persist *persist)
 {
     return persist->before + journal_position(persist->journal) + persist->committed;
@@ -275,7 +276,8 @@ uint64_t persist_position(const struct persist *persist)
     return persist->listens ? position_of(persist) : 0;
 }
 
-/* A journal can't be loaded without its base, so under `always` replies wait for the base, too. */
+/* Under `always`, positions are not safe while the journal's first base is being written: a journal
+ * can't be loaded without its base. */
 uint64_t persist_safe_position(const struct persist *persist)
 {
     if (persist == NULL) return UINT64_MAX;
@@ -524,7 +526,8 @@ bool persist_configure(struct persist *persist)
     return true;
 }
 
-/* A journal in the old directory, if it was turned off, is not continued in the new one. */
+/* Also forgets a journal in the old folder that was turned off: it is not continued in the new one.
+ */
 int persist_move(struct persist *persist, const char *folder)
 {
     if (persist->listens || persist->report.loading || saver_is_busy(persist->saver)) return EBUSY;
@@ -547,9 +550,9 @@ int persist_move(struct persist *persist, const char *folder)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* After a process was killed, perhaps only the kernel holds the end of a segment, or the manifest's
- * name. Without a sync a loss of power could lose these and leave later records, which were
- * synced. */
+/* Syncs the files that were loaded. After a kill of the process, perhaps only the kernel's memory
+ * has the end of a segment, or the name of the manifest. A loss of power could then lose these, and
+ * leave later records, which were synced. */
 static int sync_loaded_files(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];

@@ -11,7 +11,7 @@
 #include "store/base/instant.h"
 
 enum persist_outcome {
-    PERSIST_DONE,      /* or: it starts in the background at the end of the turn */
+    PERSIST_DONE,      /* done, or starts in the background at the end of the turn */
     PERSIST_SCHEDULED, /* will start as soon as possible */
     PERSIST_SAVING,    /* not started: a snapshot is being written */
     PERSIST_REWRITING, /* not started: the journal is being rewritten */
@@ -19,11 +19,11 @@ enum persist_outcome {
     PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
 };
 
-/* Of snapshots, or of rewrites. */
+/* Counts of snapshots, or of rewrites. */
 struct persist_counts {
     uint64_t begun, done, failed; /* since the start */
-    uint64_t failures;            /* in a row */
-    bool has_failed;              /* the last one */
+    uint64_t failures;            /* failures in a row */
+    bool has_failed;              /* the last one has failed */
     int64_t sec;                  /* how long the last child took, or -1 */
     size_t copied_bytes;          /* memory copied during that time, because pages were changed */
 };
@@ -36,7 +36,7 @@ struct persist_report {
     struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     struct persist_counts saves, rewrites;
-    const char *write_error;                       /* of the journal, or NULL */
+    const char *write_error;                       /* why the journal can't be written, or NULL */
     int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
@@ -49,11 +49,11 @@ struct persist_report {
     size_t buffer_bytes; /* memory of data that waits to be written */
     size_t copied_now,
         copied_peak;        /* memory copied for the running child, and its maximum; else 0 */
-    int64_t copied_age_sec; /* since copied_now was measured */
+    int64_t copied_age_sec; /* age of the measurement of copied_now */
     int64_t last_fork_usec; /* how long the last fork blocked the loop */
     int64_t forked_usec;    /* monotonic: when the last fork was; 0 before the first */
     uint64_t forks, keys_loaded;
-    uint64_t syncs, journal_failures; /* of writes and syncs */
+    uint64_t syncs, journal_failures; /* syncs; failures of writes and syncs */
     int64_t last_sync_usec;           /* how long the last sync of the journal took */
 };
 

@@ -16,20 +16,20 @@ struct rewrite {
     struct rewrite_wiring w;
     enum rewrite_state state;
 
-    /* While the thread works, these two belong to it. */
+    /* While the thread works, `manifest` and `next` belong to it. */
     struct manifest manifest;
     struct next_segment {
         uint64_t seq;
         int fd;      /* created but not used yet, or -1 */
-        uint32_t id; /* 0 until it is drawn */
+        uint32_t id; /* 0 until the ID is drawn */
     } next;
 
     struct file_job *files;
     struct loop_io *files_done;
-    int try_error; /* in TRIED */
+    int try_error; /* in TRIED: the result, 0 or an errno */
 
     struct journal *journal; /* of the rewrite that runs, or of the last one */
-    bool restarts;           /* began with FOLDER */
+    bool restarts;           /* the rewrite began with FOLDER */
     uint64_t base_seq;
     struct base_size base_size;
 };
@@ -282,7 +282,9 @@ static void forget_next(struct rewrite *rewrite)
     rewrite->next.id = 0;
 }
 
-/* Stays in ROTATE while the journal is busy. */
+/* Switches the journal to the new segment and enters BASE. Stays in ROTATE while the journal is
+ * busy.
+ */
 static void rotate(struct rewrite *rewrite)
 {
     struct journal *journal = rewrite->journal;
@@ -323,7 +325,8 @@ void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *out
     begin_step(rewrite, REWRITE_LIST, list_base);
 }
 
-/* Stays in LISTED while the segment before is being synced. */
+/* Gives the journal its new segment after RESTART, then enters SWEEP. Stays in LISTED while the
+ * segment before is being synced. */
 static void end_rewrite(struct rewrite *rewrite)
 {
     if (rewrite->restarts) {
@@ -414,7 +417,7 @@ int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
 int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now)
 {
     struct base_size size = { 0 };
-    rewrite_await(rewrite); /* which may be sweeping */
+    rewrite_await(rewrite); /* the thread may be sweeping */
     int error = write_now(rewrite, now, &size);
     rewrite_drop(rewrite);
     if (error == 0) rewrite->w.done(rewrite->w.ctx, &size);

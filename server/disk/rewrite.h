@@ -134,17 +134,18 @@ void rewrite_begin_try(struct rewrite *rewrite);
 int rewrite_end_try(struct rewrite *rewrite);
 void rewrite_begin_note(struct rewrite *rewrite); /* waits for the step before */
 
-/* At once lists a base of the data, written by `write`, and an empty segment. `blank` says that
- * there are no keys, and so no data, which the manifest records. Returns 0 or an errno. */
+/* For a base that is written without a child: `write` writes it. `blank` says that there are no
+ * keys, and so no data, which the manifest records. */
 struct rewrite_now {
     int (*write)(void *ctx, const char *path, struct base_size *size);
     void *ctx;
     bool blank;
 };
-/* Opens the journal with them. */
+/* Writes a base and creates an empty segment at once, lists both, and opens the journal with them.
+ * Returns 0 or an errno. */
 int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
                       const struct rewrite_now *now);
-/* Call after the journal was closed without a base. */
+/* As rewrite_first_now, but opens no journal: for one that was closed without a base. */
 int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now);
 /* Removes files of an old journal at once. */
 void rewrite_sweep_now(struct rewrite *rewrite);

@@ -94,7 +94,8 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Returns 0 on an error: then the delay decides. */
+/* Returns the free space of the data folder, or 0 on an error: then only the delay decides when to
+ * retry. */
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
@@ -274,7 +275,8 @@ static bool is_rewriting(const struct saver *saver)
     return rewrite_runs(saver->rewrite) || saver->task == TASK_VOID;
 }
 
-/* Starts at the end of the turn, so that no snapshot contains half of a transaction. */
+/* Schedules the snapshot: it starts at the end of the turn, so that it never contains half of a
+ * transaction. */
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
 {
     bool rewrites = is_rewriting(saver);
@@ -418,8 +420,8 @@ void saver_drop_rewrite(struct saver *saver)
     saver->rewrite_want = NOT_WANTED;
 }
 
-/* Starts at the end of the turn, because the command may be part of a transaction, which is one
- * record. */
+/* Schedules the rewrite: it starts at the end of the turn, because the command may be part of a
+ * transaction, which is one record. */
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on)
 {
     if (is_rewriting(saver)) return PERSIST_REWRITING;

@@ -32,7 +32,7 @@ struct syncer {
     pthread_cond_t wake;
     struct order sync, retire;
     struct range blocks, write_back;
-    enum syncer_last last; /* of `retire` */
+    enum syncer_last last; /* what `retire` does before it closes the file */
     bool retiring;         /* `retire` waits, is running, or its report was not taken yet */
     bool ignored;          /* ignore the result of the running sync */
     bool stop;
@@ -54,7 +54,7 @@ static void report_sync(struct syncer *syncer, int error, uint64_t position)
         syncer->report.synced = position;
 }
 
-/* Releases the mutex while syncing. */
+/* Syncs the file, with the mutex released meanwhile. */
 static int sync_unlocked(struct syncer *syncer, int fd)
 {
     pthread_mutex_unlock(&syncer->lock);
@@ -63,7 +63,8 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* After an error a further sync may succeed although bytes were lost, so none is tried. */
+/* Runs the sync that waits, and reports it. After an error runs none: it might succeed although
+ * bytes were lost. */
 static void run_sync(struct syncer *syncer)
 {
     struct order order = syncer->sync;
@@ -193,7 +194,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
         syncer->retiring = true;
         syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
         syncer->last = last;
-        /* They were for the retired file. */
+        /* Drop the waiting orders, which were for the retired file. */
         syncer->sync.waits = syncer->blocks.waits = syncer->write_back.waits = false;
         if (last == SYNCER_JUST_CLOSE) {
             syncer->ignored = true;

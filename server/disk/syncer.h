@@ -44,7 +44,7 @@ bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer
 struct syncer_report {
     uint64_t synced; /* everything up to here is synced, or 0 if nothing is new */
     bool retired;    /* the retired file needs nothing more from the caller */
-    int error;       /* of a sync; no further sync is done until this has been taken */
+    int error;       /* errno of a sync; no other sync runs until this report was taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);
 

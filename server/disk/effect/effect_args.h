@@ -8,12 +8,12 @@
 
 #include "store/txn/effect_row.h"
 
-/* Effects that become one command. */
+/* A run: consecutive effects that become one command (effect_text.h). */
 struct effect_run {
-    const struct effect_form *form; /* NULL outside a run */
-    unsigned count;                 /* effects */
+    const struct effect_form *form; /* the form of its command; NULL outside a run */
+    unsigned count;                 /* number of effects */
     size_t len;                     /* bytes so far */
-    struct effect first;            /* its head's texts stay valid */
+    struct effect first;            /* its first effect; the texts of the head stay valid */
 };
 
 /* All effects must be in one database. */
@@ -28,7 +28,7 @@ struct effect_args {
 
     /* private */
     struct effect_run run;
-    size_t argc;       /* so far */
+    size_t argc;       /* arguments of the current command so far */
     size_t count_at;   /* index of the argument that counts the elements */
     struct bytes kept; /* the last argument */
 };

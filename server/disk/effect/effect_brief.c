@@ -142,12 +142,12 @@ size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *l
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The parts before the texts. */
+/* An effect being read: the parts before its texts. */
 struct head {
     const struct row *row;
     bool is_same;
     size_t key_len, a_len, b_len;
-    const char *number; /* where it is */
+    const char *number; /* address of the number */
     const char *texts;
 };
 
@@ -166,7 +166,8 @@ static inline uint64_t read_u64(const char *from)
     return le64toh(bytes);
 }
 
-/* *size becomes that of the whole effect, or is set as request_read says. */
+/* Reads the parts before the texts. *size becomes the size of the whole effect; if the effect is
+ * incomplete or malformed, it is set as by request_read. */
 static inline enum request_status read_head(const char *data, size_t len, struct head *head,
                                             size_t *size)
 {
@@ -210,7 +211,7 @@ static bool read_claim(const char *at, struct stage *stage)
     return token >= -1;
 }
 
-/* Returns false for a number that is never written. */
+/* Reads the number, and the stage of a claim. Returns false for values that are never written. */
 static bool read_numbers(const struct head *head, struct effect *effect)
 {
     uint64_t bits = head->row->number != NO_NUMBER ? read_u64(head->number) : 0;

@@ -78,7 +78,7 @@ static inline bool effect_brief_begins(char first)
  * above. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);
-/* Measures it only. */
+/* Measures the effect without reading it. */
 enum request_status effect_brief_measure(const char *data, size_t len, size_t *size);
 
 #endif

@@ -25,7 +25,7 @@ static void pen_done(const struct pen *pen, const char *start)
     if (pen->to != NULL) outbuf_commit(pen->out, (size_t)(pen->to - start));
 }
 
-/* The number of arguments of one effect's command, and an upper bound of its length. */
+/* Computes the number of arguments of one effect's command, and an upper bound of its length. */
 static size_t count_arguments(const struct effect_form *form, const struct effect *effect,
                               size_t *bound)
 {
@@ -193,8 +193,8 @@ static void keep_texts(struct effect *first, const struct words *head, const cha
     }
 }
 
-/* Most runs consist of one effect, so its command is written to the output at once, as if no other
- * followed. Returns false if it is too large for that. */
+/* Begins a run by writing the command of its first effect to the output, as if no other followed:
+ * most runs consist of one effect. Returns false if the command is too large for that. */
 static bool begin_alone(struct effect_writer *writer, const struct effect_form *form,
                         const struct effect *effect)
 {
@@ -272,7 +272,8 @@ static void put_gathered(struct effect_writer *writer)
     pen_done(&pen, start);
 }
 
-/* Apart from effect_writer_end, which mostly has nothing to do and then saves no registers. */
+/* Writes the run that was gathered. Apart from effect_writer_end, which mostly has no run to end
+ * and then saves no registers. */
 static void end_run(struct effect_writer *writer)
 {
     if (writer->is_gathered) put_gathered(writer);
@@ -316,7 +317,8 @@ static inline bool write_brief(struct effect_writer *writer, const struct effect
     return true;
 }
 
-/* Not inlined, so that effect_writer_put saves fewer registers. */
+/* The general case of effect_writer_put: begins a run or continues one. Not inlined, so that
+ * effect_writer_put saves fewer registers. */
 __attribute__((noinline)) static void put_other(struct effect_writer *writer,
                                                 const struct effect *effect)
 {

@@ -33,8 +33,8 @@ struct pen {
     size_t words, bytes; /* number of words, and the sum of their lengths */
 };
 
-/* Most texts are short. Two overlapping copies of constant size are cheaper than a call of memcpy.
- */
+/* Copies a text, which is mostly short: two overlapping copies of constant size are cheaper than a
+ * call of memcpy. */
 static inline char *copy_short(char *to, const char *from, size_t len)
 {
     if (len > 64) {
@@ -67,7 +67,8 @@ static inline char *end_line(char *to)
     return to + 2;
 }
 
-/* Needs room for HEADER_MAX bytes. Most lengths have one or two digits. */
+/* Prints the header of an array or a string, such as "$5" and a line end. Needs room for HEADER_MAX
+ * bytes. Most values have one or two digits. */
 static inline char *print_resp_header(char *to, char type, size_t value)
 {
     *to++ = type;

@@ -20,10 +20,10 @@
 enum { REQUEST_ARGS_MAX = 1 << 30 };
 
 struct request {
-    struct bytes *argv; /* owned array; the arguments point into the data */
+    struct bytes *argv; /* the arguments, which point into the data. The array is owned */
     int argc, cap;
-    bool is_fixed; /* the caller's array, which is never enlarged ... */
-    bool is_cut;   /* ... so that it lacks the command's last arguments */
+    bool is_fixed; /* argv is the caller's array, which is never enlarged */
+    bool is_cut;   /* and was too small: it lacks the command's last arguments */
 };
 
 enum request_status {
@@ -41,10 +41,10 @@ enum request_status request_read(struct request *request, const char *data, size
 /* Measures the command without storing its arguments. */
 enum request_status request_measure(const char *data, size_t len, size_t *size);
 
-/* How much of a command that arrives in pieces is measured; zeroed: nothing. */
+/* How far a command that arrives in pieces was measured. All zero at its beginning. */
 struct request_progress {
-    size_t at;     /* bytes */
-    uint64_t left; /* arguments behind them */
+    size_t at;     /* bytes measured */
+    uint64_t left; /* number of arguments after these bytes */
 };
 /* As request_measure, for data that has grown since the last call: looks only at the new bytes.
  * After any result but REQUEST_PARTIAL, the progress is zeroed. */

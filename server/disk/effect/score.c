@@ -42,7 +42,7 @@ static const uint64_t powers_of_ten[] = { 1u,
 
 __extension__ typedef unsigned __int128 wide;
 
-/* digits * 10^-decimals; digits > 0. */
+/* Prints digits * 10^-decimals; digits > 0. Returns the length. */
 static size_t print_fixed(char *to, uint64_t digits, unsigned decimals)
 {
     while (decimals > 0 && digits % 10 == 0) {
@@ -69,7 +69,8 @@ static size_t print_fixed(char *to, uint64_t digits, unsigned decimals)
     return len + count;
 }
 
-/* value * 10^decimals, rounded. value is m * 2^e; 10 = 5 * 2. */
+/* Returns value * 10^decimals, rounded: value is m * 2^e, so this is m * 5^decimals shifted by
+ * e + decimals. */
 static uint64_t scaled(double value, unsigned decimals)
 {
     uint64_t bits, five = 1;
@@ -123,7 +124,7 @@ size_t score_print(char *to, double score)
     return sign + print_fixed(to + sign, digits, decimals);
 }
 
-/* digits / 10^decimals, rounded once to the nearest, ties to even. digits > 0. */
+/* Returns digits / 10^decimals, rounded once to the nearest, ties to even. digits > 0. */
 static double quotient(uint64_t digits, unsigned decimals)
 {
     int up = __builtin_clzll(digits) + 63;

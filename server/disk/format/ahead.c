@@ -20,7 +20,7 @@
 enum {
     PARTS = 8,
     TEXTS = 4,
-    BLOCKS = 4, /* of a copy: 1 MiB, so that neither thread waits for the other after each block */
+    BLOCKS = 4, /* blocks of a copy in memory: neither thread waits for the other after each one */
     TEXT = 2 * SNAPSHOT_BLOCK,
     USEC = 1000 * 1000,          /* in a second */
     RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
@@ -31,39 +31,39 @@ enum {
 struct text {
     char *data;
     size_t cap, len;
-    size_t parsed;    /* bytes of it that are in parts */
-    uint64_t used_by; /* the number after its last part */
+    size_t parsed;    /* bytes that are in parts */
+    uint64_t used_by; /* the number after that of its last part */
 };
 
 struct given_block {
-    uint64_t end; /* in the copy */
+    uint64_t end; /* offset of its end in the copy */
     char bytes[BLOCK_HEADER + BLOCK_RAW];
 };
 
 struct ahead {
-    struct snapshot_reader *file; /* of a snapshot */
-    int fd;                       /* of a journal */
-    uint64_t offset, size;        /* read so far, and of the file */
+    struct snapshot_reader *file; /* the file, if a snapshot is read */
+    int fd;                       /* the file, if a journal is read */
+    uint64_t offset, size;        /* bytes read so far, and in the file */
     struct parsed_place place;
     msec until;
-    char *block;                        /* of the journal, or an unpacked one of a copy */
-    struct given_block *blocks[BLOCKS]; /* of a copy, from `taken` to `given` */
-    uint32_t sum;                       /* of the copy so far */
+    char *block;                        /* bytes of a journal, or an unpacked block of a copy */
+    struct given_block *blocks[BLOCKS]; /* blocks of a copy; those from `taken` to `given` wait */
+    uint32_t sum;                       /* checksum of the copy so far */
     pthread_t thread;
 
     /* Only the reading thread uses these, and the main thread while `resized` is set. */
     struct parser parser;
-    struct request_progress measured; /* of a command that is longer than its text */
+    struct request_progress measured; /* progress in a command that is longer than its text */
     struct text texts[TEXTS];
     unsigned current; /* index in texts */
 
     struct ahead_part *parts[PARTS];
     bool has_part; /* the main thread uses the part `released` */
 
-    pthread_mutex_t lock; /* around the following */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
     uint64_t filled, released;
-    uint64_t given, taken; /* blocks */
+    uint64_t given, taken; /* numbers of blocks; see above */
     bool lacks_block;      /* the reading thread waits for one */
     struct text *resized;  /* NULL, or a text to which the main thread must give `new_cap` bytes */
     size_t new_cap;

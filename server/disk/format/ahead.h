@@ -26,12 +26,14 @@
 typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 struct ahead_part {
-    enum snapshot_got got;       /* SNAPSHOT_BYTES: the batch is valid. Otherwise this is the
-                                    last part; that of a journal is SNAPSHOT_END. */
-    uint64_t begin, end;         /* of its block in a snapshot; SNAPSHOT_END: of the file. Of a
-                                    copy, only `end` */
-    bool is_incomplete;          /* SNAPSHOT_END: the last command has no end */
-    struct snapshot_fault fault; /* SNAPSHOT_FAULT */
+    /* SNAPSHOT_BYTES: the batch is valid, and another part follows. SNAPSHOT_END: the file ends
+     * here, or the thread stopped (of a journal). SNAPSHOT_FAULT: `fault` says what is wrong. */
+    enum snapshot_got got;
+    /* Offsets of the block that the part was read from; of a copy, only `end`. At SNAPSHOT_END, the
+     * end of the file. */
+    uint64_t begin, end;
+    bool is_incomplete; /* at SNAPSHOT_END: the last command has no end */
+    struct snapshot_fault fault;
     struct parsed_batch batch;
 };
 

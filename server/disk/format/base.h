@@ -26,8 +26,8 @@ struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
     thread_starter *start_thread;    /* to read in a thread of its own; NULL: without one */
     struct base_size size;
-    uint64_t commands, effects;  /* applied */
-    struct position_marks marks; /* the position of the data */
+    uint64_t commands, effects;  /* number of those applied */
+    struct position_marks marks; /* the mark of the data's position in a stream */
     uint64_t bad;                /* the offset of the error in the file */
     bool unreadable;             /* a system call failed; the file itself may be good */
     char why[256];               /* the error, with the offset */

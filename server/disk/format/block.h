@@ -10,8 +10,8 @@
 enum { BLOCK_RAW = 256 * 1024, BLOCK_HEADER = 12 };
 
 struct block_packer {
-    bool plain;    /* no LZ4 */
-    uint32_t sum;  /* of the blocks so far */
+    bool plain;    /* store blocks without compression */
+    uint32_t sum;  /* checksum of the blocks so far */
     size_t filled; /* bytes in raw */
     char raw[BLOCK_RAW];
     char block[BLOCK_HEADER + BLOCK_RAW];

@@ -83,7 +83,8 @@ static bool has_records(const char *path)
     return kind == FILE_JOURNAL || kind == FILE_OTHER_JOURNAL;
 }
 
-/* History may be a base or a segment, so its numbers count for both. */
+/* Returns a number that no file of this type has. Numbers of history count for both types, because
+ * it may have been either. */
 static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
 {
     uint64_t last = 0;
@@ -175,7 +176,7 @@ static bool holds_data(const struct manifest *manifest, const char *name)
     return file_check(path, FILE_SET_OURS) != 0 || is_long(path);
 }
 
-/* `before`: TEMPORARY or "". */
+/* Makes the path of a file in the folder: `before` (TEMPORARY or ""), the prefix, `end`. */
 static int own_path(const struct manifest *manifest, const char *before, const char *end,
                     char path[DISK_PATH_MAX])
 {
@@ -184,8 +185,8 @@ static int own_path(const struct manifest *manifest, const char *before, const c
     return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
-/* Files with data but without a manifest are an error: the user should know before new data is
- * added. */
+/* Decides what a folder without a manifest means. Files with data are an error there: the user
+ * should know before new data is added. */
 static enum manifest_found check_without_manifest(const struct manifest *manifest,
                                                   char why[MANIFEST_WHY_MAX])
 {
@@ -234,7 +235,7 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 
 /* ---- changing ---- */
 
-/* Returns 0 if the file is missing, or ours. */
+/* Returns 0 if the file is missing or ours, otherwise EEXIST. */
 static int check_own(const struct manifest *manifest, const char *path)
 {
     struct manifest there;

@@ -70,15 +70,15 @@ struct manifest_file {
     bool anew;
     uint64_t synced; /* bytes of a segment that were synced, or 0 if unknown */
     uint32_t header; /* checksum of a base's header, or 0 if unknown */
-    uint32_t id;     /* of a segment, or 0 if unknown */
-    uint32_t after;  /* as it was read; each save computes it from the list */
+    uint32_t id;     /* the ID of a segment, or 0 if unknown */
+    uint32_t after;  /* the pair `after` as it was read; each save computes it */
 };
 
 struct manifest_kept {
     size_t files;
     uint64_t bytes;
     msec since; /* when the first base that is left was made, which may be the current one; or -1 */
-    msec next;  /* the same for the second base: the files before it are kept for earlier
+    msec next;  /* when the second one was made: files before that base serve only earlier
                  * instants */
 };
 

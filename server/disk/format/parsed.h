@@ -18,32 +18,32 @@ enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
  * that can't be parsed. */
 struct parsed {
     struct effect effect; /* for a piece of text, only the database in which it begins is set */
-    struct bytes text;    /* the piece, or the name of the effect's command, ... */
-    size_t at;            /* ... which begins here in the text being parsed */
+    struct bytes text;    /* the piece of text, or the name of the effect's command */
+    size_t at;            /* offset of the command or piece in the text being parsed */
     bool is_text;
-    bool is_hashed[2]; /* the key, and the member */
+    bool is_hashed[2]; /* `hashes` are known: of the key, of the member */
     uint64_t hashes[2];
 };
 
 /* An offset in a journal between two records, with the state that its reader needs. */
 struct parsed_place {
     uint64_t good; /* bytes before it */
-    uint32_t sum;  /* of these bytes */
-    unsigned db;   /* that is selected */
+    uint32_t sum;  /* checksum of these bytes */
+    unsigned db;   /* the database that is selected there */
     bool is_brief; /* effects in brief form may follow */
     struct instant_marks instants;
 };
 
 /* A record of a journal. */
 struct parsed_record {
-    unsigned end;      /* its last item is before this one */
-    uint64_t commands; /* pieces of text not counted */
+    unsigned end;      /* index after that of its last item */
+    uint64_t commands; /* number of its commands, without pieces of text */
     struct parsed_place next;
 };
 
 /* The effects point into the text and into the words. */
 struct parsed_batch {
-    uint64_t commands; /* pieces of text not counted */
+    uint64_t commands; /* number of commands, without pieces of text */
     unsigned count, word_count, record_count;
     struct parsed items[PARSED_MAX];
     struct parsed_record records[PARSED_MAX];
@@ -53,7 +53,7 @@ struct parsed_batch {
 struct parser {
     struct effect_reader reader;
     struct parsed_batch *batch;  /* private, while parser_fill runs */
-    struct bytes name, last_key; /* of the brief effect before in the record */
+    struct bytes name, last_key; /* of the last brief effect in the record */
     size_t at;
     bool is_full, reads_brief;
 };

@@ -114,13 +114,15 @@ static bool apply_waiting(struct replay *replay)
     return good;
 }
 
-/* The words of these effects are in memory that the next command overwrites. */
+/* Does the effect borrow words that the next command overwrites? Then it can't wait in the window.
+ */
 static bool is_short_lived(const struct effect *effect)
 {
     return effect->texts != NULL || effect->policy != NULL || effect->kind == EFFECT_LIBRARY_SET;
 }
 
-/* Applies the first effect of a collection whose size was announced. */
+/* Applies the first effect of a collection whose size was announced, then allocates room for all of
+ * its members. */
 static bool begin_collection(struct replay *replay, const struct effect *effect, struct bytes name)
 {
     size_t members = replay->members;

@@ -32,7 +32,7 @@ struct replay_progress {
 };
 
 struct replay {
-    uint64_t commands, effects;   /* applied so far */
+    uint64_t commands, effects;   /* numbers of those applied so far */
     struct position_marks marks;  /* last position in the stream; copy it from the replay of the
                                    * previous file */
     char error[REPLAY_ERROR_MAX]; /* why the last command was not applied; printable */
@@ -43,7 +43,7 @@ struct replay {
     uint32_t listed;              /* the ID of the segment that the manifest lists */
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
-    uint64_t ahead_from;          /* smaller files are read without it. At first 1 MiB */
+    uint64_t ahead_from;          /* files below this size are read without the thread; 1 MiB */
     /* Tables are allocated ahead for at most this many elements. It starts at a million: allocating
      * for these takes 10 ms, for which the clients of a replica that loads a copy wait. */
     uint64_t expects_most;
@@ -54,19 +54,19 @@ struct replay {
     msec now;
     struct effect_reader reader;
     struct request request;
-    const struct replay_progress *progress; /* of the record being applied; may be NULL */
+    const struct replay_progress *progress; /* to report while a record is applied; may be NULL */
     bool reads_brief;                       /* the file may have effects in brief form */
     struct bytes last_key;                  /* of the last brief effect in the record; without data
                                              * if there was none */
-    struct bytes name;                      /* of the command being read */
-    uint64_t record_at;                     /* where it begins in the file */
+    struct bytes name;                      /* name of the command being read */
+    uint64_t record_at;                     /* offset of the current record in the file */
     bool marked;                            /* the record has the mark of a position */
-    uint32_t id;                            /* of the segment */
-    struct request_progress carried;        /* of replay_carry's first command */
-    size_t members;                         /* of the next effect's collection; 0 if unknown */
-    size_t command_at;                      /* where the command being read begins in the text */
-    unsigned waiting;                       /* effects in the window */
-    unsigned looked_from, looked_to;        /* items of the batch that were prefetched */
+    uint32_t id;                            /* the ID of the segment */
+    struct request_progress carried;        /* progress in the first command of `carry` */
+    size_t members;                  /* size announced for the next effect's collection, or 0 */
+    size_t command_at;               /* offset of the command being read in the text */
+    unsigned waiting;                /* number of effects in the window, not yet applied */
+    unsigned looked_from, looked_to; /* items of the batch that were prefetched */
     struct parsed window[REPLAY_WINDOW];
     struct prefetch prefetches[REPLAY_WINDOW];
     struct bytes args[REPLAY_WINDOW][2]; /* for the prefetches: the key, and perhaps a member */
@@ -115,20 +115,20 @@ bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsi
 enum replay_end {
     REPLAY_WHOLE,      /* the file ends after a record, or after its first line */
     REPLAY_STOPPED,    /* the next record, at `good`, is intact and was made after `until` */
-    REPLAY_TORN,       /* also: the first line is incomplete (good is 0) */
+    REPLAY_TORN,       /* torn, as above, or the first line is incomplete (good is 0) */
     REPLAY_DAMAGED,    /* no part of the bad record was applied, unless its checksum is correct */
     REPLAY_UNREADABLE, /* a system call failed: `reason` is its error text */
 };
 
 struct replay_file {
     enum replay_end end;
-    int version;      /* of its layout; 0 if its first line is incomplete */
+    int version;      /* version of the layout; 0 if the first line is incomplete */
     uint64_t size;    /* of the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
-    uint32_t sum;     /* of all bytes before `good`; the next record continues it */
+    uint32_t sum;     /* checksum of all bytes before `good` */
     uint32_t id;      /* of the segment; 0 if no good record names it */
-    uint64_t records; /* good ones */
-    uint64_t undated; /* those of them before the first mark of an instant */
+    uint64_t records; /* number of good records */
+    uint64_t undated; /* good records before the first mark of an instant */
     msec first, last; /* instants of the first and last good record with one */
     bool set_back;    /* the clock was set back between good records */
     msec beyond;      /* with REPLAY_STOPPED: the instant of the next record */

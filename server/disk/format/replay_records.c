@@ -32,17 +32,17 @@ struct reading {
      * rising. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    uint64_t unfinished_to;        /* 0, or the file ends within a command of the bad record, which
-                                    * could not reach beyond this offset */
-    struct instant_marks instants; /* up to `good`, and with the record at the start */
+    uint64_t unfinished_to;        /* if the file ends within a command of the bad record: the
+                                    * offset that the command can't reach beyond. Otherwise 0 */
+    struct instant_marks instants; /* marks up to `good`; `next` includes the current record */
     struct instant_marks next;
     uint64_t reported;
-    bool is_ahead; /* let a thread read what follows */
+    bool is_ahead; /* a thread may read ahead what follows */
 };
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* Returns false, for the caller to return. */
+/* Ends the replay with this result and reason. Returns false, which the caller returns as well. */
 __attribute__((format(printf, 4, 5))) static bool
 stop_reading(struct reading *in, enum replay_end end, uint64_t bad, const char *format, ...)
 {
@@ -296,7 +296,8 @@ static enum replay_end search_mark(struct reading *in)
     return REPLAY_TORN;
 }
 
-/* Bytes after the good ones can't be applied: is that the torn end that a crash leaves? */
+/* Decides what bytes after the good ones are that can't be applied: torn, as a crash leaves them,
+ * or damaged. */
 static enum replay_end judge_end(struct reading *in)
 {
     enum replay_end end = search_good_record(in);
@@ -375,7 +376,7 @@ static size_t measure_line(struct reading *in, size_t from)
 static void note_possible_end(struct reading *in, size_t len)
 {
     if (in->end_count > 0 && in->possible_ends[in->end_count - 1] == len) return;
-    if (in->end_count == ENDS_MAX) in->end_count--; /* the first ones, and the last one */
+    if (in->end_count == ENDS_MAX) in->end_count--; /* keep the first ones and the last one */
     in->possible_ends[in->end_count++] = len;
 }
 

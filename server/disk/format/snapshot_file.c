@@ -18,8 +18,8 @@ struct snapshot_writer {
     int fd;
     int error; /* the first error: nothing is written after it */
     struct snapshot_options options;
-    struct snapshot_info info; /* so far */
-    uint64_t synced;           /* bytes of the file */
+    struct snapshot_info info; /* counts of the blocks written so far */
+    uint64_t synced;           /* bytes of the file that were synced */
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
     struct block_packer packer;
 };

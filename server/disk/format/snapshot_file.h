@@ -109,7 +109,7 @@ uint32_t snapshot_header_sum(const char *path);
  * this. */
 int64_t snapshot_made_at(const char *path);
 
-/* On failure, returns NULL with the error in `fault`. */
+/* Opens the file and checks its header. On failure, returns NULL with the error in `fault`. */
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);
 const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);

@@ -16,9 +16,9 @@
 struct snapshot_reader {
     int fd;
     struct snapshot_info info;
-    uint64_t at;     /* of the next block */
+    uint64_t at;     /* offset of the next block */
     uint64_t raw;    /* bytes returned so far */
-    uint32_t blocks; /* read */
+    uint32_t blocks; /* number of blocks read */
     uint32_t sum;
     bool ended;
     char block[SNAPSHOT_BLOCK_HEADER + SNAPSHOT_BLOCK];
@@ -61,7 +61,8 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     return true;
 }
 
-/* Reads and closes the file. */
+/* Reads and checks the header, then closes the file. Returns false if the header can't be read or
+ * is damaged. */
 static bool get_header(int fd, char header[SNAPSHOT_HEADER])
 {
     struct snapshot_fault fault;

@@ -4,7 +4,8 @@
 
 #include "server/disk/import/import.h"
 
-/* Returns false, for the caller to return. Keeps only the first reason. */
+/* Sets import->why, unless an earlier reason is there. Returns false, which the caller returns as
+ * well. */
 __attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
                                                        ...);
 

@@ -141,13 +141,14 @@ static bool take_pending(void *ctx, const struct rdb_pending *pending)
     return put_pending(value, pending, value->consumer);
 }
 
-/* Due for redelivery at once, as in Redis. */
+/* Adds a released pending entry. As in Redis, it is due for redelivery at once. */
 static bool take_released(void *ctx, const struct rdb_pending *pending)
 {
     return put_pending(ctx, pending, NULL);
 }
 
-/* Leaves a limit that Redis would not have accepted at its default. */
+/* Sets the limits of remembered texts. One that Redis would not have accepted stays at its default.
+ */
 static bool take_limits(void *ctx, uint64_t seconds, uint64_t texts)
 {
     struct rdb_object *value = ctx;
@@ -273,7 +274,7 @@ struct owner {
 };
 
 struct owned {
-    struct owner *owners; /* by address; NULL: no memory */
+    struct owner *owners; /* sorted by address; NULL if memory ran out */
     size_t count;
     struct rdb_stream_id *ids;
 };

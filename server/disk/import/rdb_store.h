@@ -14,7 +14,7 @@ enum rdb_store_form { RDB_FOR_REDIS_7, RDB_FOR_REDIS_8, RDB_FOR_VALKEY_9 };
 
 /* Numbers of keys and policies that an RDB leaves out or holds incompletely. */
 struct rdb_store_losses {
-    uint64_t dehydrators, leases, rules; /* rules: policies */
+    uint64_t dehydrators, leases, rules; /* `rules` are policies */
     uint64_t members;                    /* keys with deadlines of members */
     uint64_t soft;                       /* strings with soft deadlines */
     uint64_t streams; /* with released pending entries, or with IDs that XADD IDMP remembers */
