@@ -143,34 +143,37 @@ static const struct conf_option options[] = {
     OPTION("client-query-buffer-limit", "Close a client that has more unprocessed input than this.",
            .type = CONF_MEMORY, .offset = AT(client_query_buffer_limit), .min = MEGABYTE,
            .max = INT64_MAX, .preset = "1gb", .live = true, .section = "limits"),
-    OPTION("client-output-buffer-limit",
-           "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies\n"
-           "exceed the hard limit, or exceed the soft limit for this many seconds. 0: no limit.",
-           .type = CONF_LIMITS, .offset = AT(output_limits),
-           .preset = "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60", .live = true,
-           .many = true, .section = "limits"),
-    OPTION("maxmemory",
-           "Memory limit in bytes. A command that would exceed it first evicts keys by "
-           "maxmemory-policy.\n"
-           "A new limit or policy takes effect at once. Client buffers count, but cause "
-           "evictions only\n"
-           "when a command needs memory; unauthenticated connections do not count. 0: no limit.",
-           .type = CONF_MEMORY, .offset = AT(maxmemory), .max = INT64_MAX, .preset = "0",
-           .live = true, .section = "limits"),
-    OPTION("maxmemory-policy",
-           "Keys to evict at maxmemory: the least recently used (lru), the least often used\n"
-           "(lfu), random ones, or the next to expire (ttl), among all keys (allkeys) or keys with "
-           "a\n"
-           "deadline (volatile). noeviction: evict nothing and refuse commands that need more.",
-           .type = CONF_ENUM, .offset = AT(maxmemory_policy), .choices = policies,
-           .preset = "noeviction", .live = true, .section = "limits"),
+    OPTION(
+        "client-output-buffer-limit",
+        "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies\n"
+        "exceed the hard limit, or exceed the soft limit for this many seconds. 0 means no limit.",
+        .type = CONF_LIMITS, .offset = AT(output_limits),
+        .preset = "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60", .live = true, .many = true,
+        .section = "limits"),
+    OPTION(
+        "maxmemory",
+        "Memory limit in bytes. A command that would exceed it first evicts keys by "
+        "maxmemory-policy.\n"
+        "A new limit or policy takes effect at once. Client buffers count, but cause "
+        "evictions only\n"
+        "when a command needs memory; unauthenticated connections do not count. 0 means no limit.",
+        .type = CONF_MEMORY, .offset = AT(maxmemory), .max = INT64_MAX, .preset = "0", .live = true,
+        .section = "limits"),
+    OPTION(
+        "maxmemory-policy",
+        "Keys to evict at maxmemory: the least recently used (lru), the least often used\n"
+        "(lfu), random ones, or the next to expire (ttl), among all keys (allkeys) or keys with "
+        "a\n"
+        "deadline (volatile). With noeviction, evict nothing and refuse commands that need more.",
+        .type = CONF_ENUM, .offset = AT(maxmemory_policy), .choices = policies,
+        .preset = "noeviction", .live = true, .section = "limits"),
     OPTION("maxmemory-samples", "Number of keys to sample when choosing a key to evict.",
            .type = CONF_INT, .offset = AT(maxmemory_samples), .min = 1, .max = 64, .preset = "5",
            .live = true, .section = "limits"),
     OPTION(
         "maxmemory-evict-jobs",
         "Evict dehydrators and the keys that policies write to (EXPIRED TO, MAXDELIVERIES) too.\n"
-        "no: maxmemory-policy spares them, as it always spares leases.",
+        "With no, maxmemory-policy spares them, as it always spares leases.",
         .type = CONF_BOOL, .offset = AT(maxmemory_evict_jobs), .preset = "no", .live = true,
         .section = "limits"),
     OPTION("maxmemory-clients",
@@ -178,7 +181,7 @@ static const struct conf_option options[] = {
            "(\"5%\").\n"
            "Above it, close the connections that use the most, except those with CLIENT "
            "NO-EVICT.\n"
-           "0: no limit.",
+           "0 means no limit.",
            .type = CONF_MEMORY_PERCENT, .offset = AT(maxmemory_clients), .min = -100,
            .max = INT64_MAX, .preset = "0", .live = true, .section = "limits"),
     OPTION("lfu-log-factor",
@@ -186,7 +189,7 @@ static const struct conf_option options[] = {
            "accesses\nsaturate it.",
            .type = CONF_INT, .offset = AT(lfu_log_factor), .max = INT_MAX, .preset = "10",
            .live = true, .section = "limits"),
-    OPTION("lfu-decay-time", "Minutes after which the access counter drops by one. 0: never.",
+    OPTION("lfu-decay-time", "Minutes after which the access counter drops by one. 0 means never.",
            .type = CONF_INT, .offset = AT(lfu_decay_time), .max = INT_MAX, .preset = "1",
            .live = true, .section = "limits"),
     OPTION("activedefrag",
@@ -198,35 +201,36 @@ static const struct conf_option options[] = {
         "busy-reply-threshold", "lua-time-limit",
         "Once a script or function has run for this many milliseconds, other clients get the "
         "error BUSY,\n"
-        "and SCRIPT KILL and FUNCTION KILL can stop it. 0: never.",
+        "and SCRIPT KILL and FUNCTION KILL can stop it. 0 means never.",
         .type = CONF_INT, .offset = AT(busy_reply_threshold), .max = LONG_MAX, .preset = "5000",
         .live = true, .section = "limits"),
     OPTION("script-memory-limit",
            "Memory that one script or function may use. A script that exceeds it fails with an "
            "error.\n"
-           "0: no limit.",
+           "0 means no limit.",
            .type = CONF_MEMORY, .offset = AT(script_memory_limit), .max = INT64_MAX,
            .preset = "256mb", .live = true, .section = "limits"),
     OPTION("tracking-table-max-keys",
-           "Maximum number of keys to track for CLIENT TRACKING. 0: no limit.", .type = CONF_INT,
-           .offset = AT(tracking_table_max_keys), .max = INT64_MAX, .preset = "1000000",
-           .live = true, .section = "limits"),
-    WITH_ALIAS("slowlog-log-slower-than", "commandlog-execution-slower-than",
-               "Record in SLOWLOG the calls that take at least this many microseconds. -1: none.",
-               .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
-               .preset = "10000", .live = true, .section = "observation"),
+           "Maximum number of keys to track for CLIENT TRACKING. 0 means no limit.",
+           .type = CONF_INT, .offset = AT(tracking_table_max_keys), .max = INT64_MAX,
+           .preset = "1000000", .live = true, .section = "limits"),
+    WITH_ALIAS(
+        "slowlog-log-slower-than", "commandlog-execution-slower-than",
+        "Record in SLOWLOG the calls that take at least this many microseconds. -1 means none.",
+        .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
+        .preset = "10000", .live = true, .section = "observation"),
     WITH_ALIAS("slowlog-max-len", "commandlog-slow-execution-max-len",
                "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
                .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
                .section = "observation"),
-    OPTION(
-        "why-memory",
-        "Memory for the record that EXPIRY WHY reads: who set, moved and removed deadlines, and "
-        "what\nended keys. Less than 64kb counts as 64kb, and it counts towards maxmemory. 0: off.",
-        .type = CONF_MEMORY, .offset = AT(why_memory), .max = 256 << 20, .preset = "1mb",
-        .live = true, .section = "observation"),
+    OPTION("why-memory",
+           "Memory for the record that EXPIRY WHY reads: who set, moved and removed deadlines, and "
+           "what\nended keys. Less than 64kb counts as 64kb, and it counts towards maxmemory. 0 "
+           "means off.",
+           .type = CONF_MEMORY, .offset = AT(why_memory), .max = 256 << 20, .preset = "1mb",
+           .live = true, .section = "observation"),
     OPTION("latency-monitor-threshold",
-           "Record in LATENCY the events that take at least this many milliseconds. 0: off.",
+           "Record in LATENCY the events that take at least this many milliseconds. 0 means off.",
            .type = CONF_INT, .offset = AT(latency_monitor_threshold), .max = INT64_MAX,
            .preset = "0", .live = true, .section = "observation"),
     OPTION("latency-tracking",
@@ -234,9 +238,10 @@ static const struct conf_option options[] = {
            .type = CONF_BOOL, .offset = AT(latency_tracking), .preset = "yes", .live = true,
            .section = "observation"),
     OPTION("latency-tracking-info-percentiles",
-           "Percentiles of call times to show in INFO latencystats. \"\": none.", .type = CONF_TEXT,
-           .offset = AT(latency_percentiles), .preset = "50 99 99.9", .live = true, .many = true,
-           .check = check_percentiles, .tidy = conf_tidy_spaces, .section = "observation"),
+           "Percentiles of call times to show in INFO latencystats. \"\" means none.",
+           .type = CONF_TEXT, .offset = AT(latency_percentiles), .preset = "50 99 99.9",
+           .live = true, .many = true, .check = check_percentiles, .tidy = conf_tidy_spaces,
+           .section = "observation"),
     OPTION("daemonize", "Detach from the terminal and run in the background.", .type = CONF_BOOL,
            .offset = AT(daemonize), .preset = "no", .section = "process"),
     OPTION("supervised",
@@ -246,17 +251,19 @@ static const struct conf_option options[] = {
            .type = CONF_ENUM, .offset = AT(supervised), .choices = supervisors, .preset = "no",
            .section = "process"),
     OPTION("clock",
-           "real, or stepped: time stands still until the command CLOCK moves it. For tests of\n"
-           "programs that depend on time; not possible with supervised systemd.",
+           "real, or stepped. With stepped, time stands still until the command CLOCK moves it, "
+           "for tests of\n"
+           "programs that depend on time. stepped is not possible with supervised systemd.",
            .type = CONF_ENUM, .offset = AT(clock), .choices = clocks, .preset = "real",
            .section = "process"),
-    OPTION("shutdown-on-sigterm",
-           "Save a snapshot on SIGTERM: if there are save points (default), always (save), "
-           "or never\n"
-           "(nosave). force: stop even if saving fails. now has no effect: no stop waits for "
-           "replicas.",
-           .type = CONF_TEXT, .offset = AT(shutdown_on_sigterm), .preset = "default", .live = true,
-           .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
+    OPTION(
+        "shutdown-on-sigterm",
+        "Save a snapshot on SIGTERM: if there are save points (default), always (save), or never\n"
+        "(nosave). With force, stop even if saving fails. now has no effect, because no stop waits "
+        "for\n"
+        "replicas.",
+        .type = CONF_TEXT, .offset = AT(shutdown_on_sigterm), .preset = "default", .live = true,
+        .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
     OPTION("shutdown-on-sigint", "Save a snapshot on SIGINT: see shutdown-on-sigterm.",
            .type = CONF_TEXT, .offset = AT(shutdown_on_sigint), .preset = "default", .live = true,
            .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
@@ -266,7 +273,7 @@ static const struct conf_option options[] = {
            "Lowest level of messages to log: debug, verbose, notice, warning, or nothing.",
            .type = CONF_ENUM, .offset = AT(loglevel), .choices = levels, .preset = "notice",
            .live = true, .section = "process"),
-    OPTION("logfile", "Log file. \"\": standard output. SIGHUP reopens the file.",
+    OPTION("logfile", "Log file. \"\" means standard output. SIGHUP reopens the file.",
            .type = CONF_TEXT, .offset = AT(logfile), .preset = "", .section = "process"),
     OPTION("log-format",
            "Log format: text (or legacy, Valkey's name), or json for one JSON object per line.",

@@ -30,25 +30,27 @@ static const char *check_hostname(const char *value)
 
 static const struct conf_option options[] = {
     OPTION("cluster-enabled",
-           "emulated: act as a Redis Cluster of one node, which owns all slots, for cluster "
+           "With emulated, act as a Redis Cluster of one node, which owns all slots, for cluster "
            "clients.\n"
-           "emulated-strict: in addition, all keys of a command must be in one slot. \"yes\" is "
+           "With emulated-strict, all keys of a command must also be in one slot. \"yes\" is "
            "refused.",
            .type = CONF_ENUM, .offset = AT(cluster), .choices = modes, .preset = "no",
            .section = "cluster"),
     OPTION("cluster-announce-ip",
-           "Address of this node in replies to clients; \"\": the address that the client "
-           "connected to.",
+           "Address of this node in replies to clients. \"\" means the address that the client "
+           "connected\n"
+           "to.",
            .type = CONF_TEXT, .offset = AT(cluster_announce_ip), .preset = "", .live = true,
            .section = "cluster"),
     OPTION("cluster-announce-hostname", "Host name of this node in replies to clients.",
            .type = CONF_TEXT, .offset = AT(cluster_announce_hostname), .preset = "",
            .check = check_hostname, .live = true, .section = "cluster"),
-    OPTION("cluster-announce-port", "Port of this node in replies to clients without TLS; 0: port.",
-           .type = CONF_INT, .offset = AT(cluster_announce_port), .max = 65535, .preset = "0",
-           .live = true, .section = "cluster"),
+    OPTION("cluster-announce-port",
+           "Port of this node in replies to clients without TLS. 0 means port.", .type = CONF_INT,
+           .offset = AT(cluster_announce_port), .max = 65535, .preset = "0", .live = true,
+           .section = "cluster"),
     OPTION("cluster-announce-tls-port",
-           "Port of this node in replies to clients with TLS; 0: tls-port.", .type = CONF_INT,
+           "Port of this node in replies to clients with TLS. 0 means tls-port.", .type = CONF_INT,
            .offset = AT(cluster_announce_tls_port), .max = 65535, .preset = "0", .live = true,
            .section = "cluster"),
     OPTION("cluster-preferred-endpoint-type",

@@ -95,7 +95,7 @@ static const struct conf_option options[] = {
         "Events to publish. Channels: K (__keyspace@<db>__), E (__keyevent@<db>__); for members\n"
         "S (__subkeyspace), T (__subkeyevent), I (__subkeyspaceitem), V (__subkeyspaceevent).\n"
         "Classes: g generic, $ strings, l lists, s sets, h hashes, z sorted sets, x expired,\n"
-        "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\": "
+        "e evicted, t streams, d modules, A all of these, m key misses, n new keys. \"\" means "
         "none.",
         .type = CONF_TEXT, .offset = AT(notify_keyspace_events), .preset = "", .live = true,
         .check = check_events, .tidy = tidy_events, .section = "data"),
@@ -103,7 +103,7 @@ static const struct conf_option options[] = {
            "<prefix*|name> <option> <value> ...: a policy as for POLICY SET, set at start "
            "unless the\n"
            "data already has a policy of that name. Further lines with the same name add options.\n"
-           "\"\": none. Example:\n"
+           "\"\" means none. Example:\n"
            "policy rv:* MAXLEN 30 TTL 7d REFRESH WRITE",
            .type = CONF_LINES, .offset = AT(policy), .preset = "", .many = true, .by_name = true,
            .section = "data"),
@@ -152,16 +152,17 @@ static const struct conf_option options[] = {
            .type = CONF_MEMORY, .offset = AT(hll_sparse_max), .max = INT64_MAX, .preset = "3000",
            .live = true, .section = "encodings"),
     OPTION("stream-node-max-bytes",
-           "Maximum size of a block of stream entries. 0, and values above 32 KiB: 32 KiB.",
+           "Maximum size of a block of stream entries. 0, and values above 32 KiB, mean 32 KiB.",
            .type = CONF_MEMORY, .offset = AT(stream_max_bytes), .max = INT64_MAX, .preset = "4096",
            .live = true, .section = "encodings"),
-    OPTION("stream-node-max-entries",
-           "Maximum number of entries in a block of a stream. 0: limited by size only.",
-           .type = CONF_INT, .offset = AT(stream_max_entries), .max = INT64_MAX, .preset = "100",
-           .live = true, .section = "encodings"),
+    OPTION(
+        "stream-node-max-entries",
+        "Maximum number of entries in a block of a stream. With 0, only the size limits a block.",
+        .type = CONF_INT, .offset = AT(stream_max_entries), .max = INT64_MAX, .preset = "100",
+        .live = true, .section = "encodings"),
     OPTION("appendonly",
            "Write every change to the journal before its reply is sent, and replay the journal at\n"
-           "start. no: keep data in memory and in snapshots only.",
+           "start. With no, keep data in memory and in snapshots only.",
            .type = CONF_BOOL, .offset = AT(appendonly), .preset = "yes", .live = true,
            .not_loading = true, .section = "persistence"),
     OPTION("appendfsync",
@@ -179,30 +180,32 @@ static const struct conf_option options[] = {
            .offset = AT(appendfilename), .preset = "appendonly.aof", .check = check_file_name,
            .section = "persistence"),
     OPTION("aof-load-truncated",
-           "If the last transaction in the journal is incomplete, discard it and start. no: "
+           "If the last transaction in the journal is incomplete, discard it and start. With no, "
            "refuse to\n"
            "start.",
            .type = CONF_BOOL, .offset = AT(aof_load_truncated), .preset = "yes", .live = true,
            .section = "persistence"),
     OPTION("auto-aof-rewrite-percentage",
            "Rewrite the journal when it has grown by this many percent since the last rewrite.\n"
-           "0: never automatically.",
+           "With 0, never rewrite it automatically.",
            .type = CONF_INT, .offset = AT(rewrite_percentage), .max = INT_MAX, .preset = "100",
            .live = true, .section = "persistence"),
     OPTION("auto-aof-rewrite-min-size",
            "Never rewrite the journal automatically while it is smaller than this.",
            .type = CONF_MEMORY, .offset = AT(rewrite_min_size), .max = INT64_MAX, .preset = "64mb",
            .live = true, .section = "persistence"),
-    OPTION("journal-keep",
-           "Keep the bases and journals that a rewrite has replaced for this long, so that\n"
-           "--until can start from any point in that time: a number of milliseconds, or a\n"
-           "number followed by ms, s, m, h or d. 0: delete them at once. INFO shows their size\n"
-           "(aof_kept_size).",
-           .type = CONF_TEXT, .offset = AT(journal_keep), .preset = "0", .live = true,
-           .check = check_span, .section = "persistence"),
+    OPTION(
+        "journal-keep",
+        "Keep the bases and journals that a rewrite has replaced for this long, so that\n"
+        "--until can start from any point in that time: a number of milliseconds, or a\n"
+        "number followed by ms, s, m, h or d. With 0, delete them at once. INFO shows their size\n"
+        "(aof_kept_size).",
+        .type = CONF_TEXT, .offset = AT(journal_keep), .preset = "0", .live = true,
+        .check = check_span, .section = "persistence"),
     OPTION("save",
            "<seconds> <changes> ...: save a snapshot when the last one is this many seconds old\n"
-           "and at least this many changes have been made since. \"\": only by SAVE and BGSAVE.\n"
+           "and at least this many changes have been made since. With \"\", only SAVE and BGSAVE "
+           "save one.\n"
            "A configuration file with appendonly no and without save gets the save points of\n"
            "Redis: 3600 1 300 100 60 10000.",
            .type = CONF_TEXT, .offset = AT(save), .preset = "", .live = true, .many = true,
@@ -238,15 +241,15 @@ static const struct conf_option options[] = {
     OPTION(
         "import-skip",
         "Types of values to leave out of an import and of a master's full copy, by the names that\n"
-        "the error for such a value shows: \"array vectorset\". \"\": none.",
+        "the error for such a value shows: \"array vectorset\". \"\" means none.",
         .type = CONF_TEXT, .offset = AT(import_skip), .preset = "", .many = true,
         .tidy = conf_tidy_spaces, .section = "persistence"),
-    OPTION(
-        "import-skip-unsupported",
-        "Leave out values of all types that this server does not have. no: fail on the first one\n"
-        "whose type is not in import-skip.",
-        .type = CONF_BOOL, .offset = AT(import_skip_unsupported), .preset = "no",
-        .section = "persistence"),
+    OPTION("import-skip-unsupported",
+           "Leave out values of all types that this server does not have. With no, fail on the "
+           "first value\n"
+           "whose type is not in import-skip.",
+           .type = CONF_BOOL, .offset = AT(import_skip_unsupported), .preset = "no",
+           .section = "persistence"),
 };
 
 const struct conf_table conf_data = { options, sizeof(options) / sizeof(options[0]) };

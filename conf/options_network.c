@@ -50,31 +50,33 @@ static const struct conf_choice compat_versions[] = { { "7.0", CONF_COMPAT_REDIS
 static const struct conf_option options[] = {
     OPTION("bind",
            "Addresses to listen on. An address with a \"-\" before it may be missing on this\n"
-           "machine. \"*\": every IPv4 address; \"::*\": every IPv6 address; \"\": none.",
+           "machine. \"*\" means every IPv4 address, \"::*\" every IPv6 address, \"\" none.",
            .type = CONF_TEXT, .offset = AT(bind), .preset = "127.0.0.1 -::1", .many = true,
            .check = check_bind, .tidy = conf_tidy_spaces, .live = true, .section = "network"),
-    OPTION("port", "TCP port. 0: do not listen on TCP, only on the Unix socket.", .type = CONF_INT,
-           .offset = AT(port), .max = 65535, .preset = "6379", .live = true, .section = "network"),
+    OPTION("port", "TCP port. With 0, listen on the Unix socket only, and not on TCP.",
+           .type = CONF_INT, .offset = AT(port), .max = 65535, .preset = "6379", .live = true,
+           .section = "network"),
     OPTION("tcp-backlog", "Length of the kernel's queue of connections not yet accepted.",
            .type = CONF_INT, .offset = AT(tcp_backlog), .max = INT_MAX, .preset = "511",
            .section = "network"),
-    OPTION("io-threads",
-           "Number of threads that serve connections. Only the main thread runs commands;\n"
-           "the others read, encrypt and send for it. 1: the main thread does everything. More\n"
-           "threads pay off with TLS, or with many clients that do not use pipelines.",
-           .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
-           .section = "network"),
-    OPTION("unixsocket", "Path of a Unix socket to listen on. \"\": none.", .type = CONF_TEXT,
+    OPTION(
+        "io-threads",
+        "Number of threads that serve connections. Only the main thread runs commands;\n"
+        "the others read, encrypt and send for it. With 1, the main thread does everything. More\n"
+        "threads pay off with TLS, or with many clients that do not use pipelines.",
+        .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
+        .section = "network"),
+    OPTION("unixsocket", "Path of a Unix socket to listen on. \"\" means none.", .type = CONF_TEXT,
            .offset = AT(unixsocket), .preset = "", .section = "network"),
-    OPTION("unixsocketperm", "File mode of the Unix socket, in octal. 0: set by the umask.",
+    OPTION("unixsocketperm", "File mode of the Unix socket, in octal. With 0, the umask decides.",
            .type = CONF_OCTAL, .offset = AT(unixsocketperm), .max = 0777, .preset = "0",
            .section = "network"),
-    OPTION("unixsocketgroup", "Group that owns the Unix socket. \"\": that of the process.",
+    OPTION("unixsocketgroup", "Group that owns the Unix socket. \"\" means that of the process.",
            .type = CONF_TEXT, .offset = AT(unixsocketgroup), .preset = "", .section = "network"),
-    OPTION("timeout", "Close a client that has been idle for this many seconds. 0: never.",
+    OPTION("timeout", "Close a client that has been idle for this many seconds. 0 means never.",
            .type = CONF_INT, .offset = AT(timeout), .max = INT_MAX, .preset = "0", .live = true,
            .section = "network"),
-    OPTION("tcp-keepalive", "Seconds between TCP keep-alive probes. 0: no probes.",
+    OPTION("tcp-keepalive", "Seconds between TCP keep-alive probes. 0 means no probes.",
            .type = CONF_INT, .offset = AT(tcp_keepalive), .max = INT_MAX, .preset = "300",
            .live = true, .section = "network"),
     OPTION(
@@ -86,12 +88,13 @@ static const struct conf_option options[] = {
     OPTION("protected-mode", "Accept clients on this machine only, as long as no password is set.",
            .type = CONF_BOOL, .offset = AT(protected_mode), .preset = "yes", .live = true,
            .section = "network"),
-    OPTION("requirepass",
-           "Password that AUTH requires. \"\": none. A client that never authenticates uses at "
-           "most\n"
-           "64 KiB, but counts towards maxclients until `timeout` closes its connection.",
-           .type = CONF_TEXT, .offset = AT(requirepass), .preset = "", .live = true,
-           .section = "users"),
+    OPTION(
+        "requirepass",
+        "Password that AUTH requires. \"\" means none. A client that never authenticates uses at "
+        "most\n"
+        "64 KiB, but counts towards maxclients until `timeout` closes its connection.",
+        .type = CONF_TEXT, .offset = AT(requirepass), .preset = "", .live = true,
+        .section = "users"),
     OPTION("user",
            "<name> <rule> ...: a user, with rules as for ACL SETUSER. One line per user; CONFIG "
            "REWRITE\n"
@@ -104,7 +107,7 @@ static const struct conf_option options[] = {
     OPTION("aclfile",
            "File of users, which ACL LOAD reads and ACL SAVE writes. Its lines are those of the "
            "option\n"
-           "user. \"\": none.",
+           "user. \"\" means none.",
            .type = CONF_TEXT, .offset = AT(aclfile), .preset = "", .section = "users"),
     OPTION("acllog-max-len", "Maximum number of entries in ACL LOG.", .type = CONF_INT,
            .offset = AT(acllog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
@@ -114,12 +117,13 @@ static const struct conf_option options[] = {
            "(allchannels).",
            .type = CONF_ENUM, .offset = AT(acl_pubsub_default), .choices = channel_defaults,
            .preset = "resetchannels", .live = true, .section = "users"),
-    OPTION("tls-port",
-           "TCP port for TLS connections, on the addresses of bind. 0: no TLS. Set port to 0 to "
-           "accept\n"
-           "TLS connections only.",
-           .type = CONF_INT, .offset = AT(tls_port), .max = 65535, .preset = "0", .live = true,
-           .section = "tls"),
+    OPTION(
+        "tls-port",
+        "TCP port for TLS connections, on the addresses of bind. 0 turns TLS off. Set port to 0 to "
+        "accept\n"
+        "TLS connections only.",
+        .type = CONF_INT, .offset = AT(tls_port), .max = 65535, .preset = "0", .live = true,
+        .section = "tls"),
     OPTION("tls-cert-file",
            "The server's certificate in PEM format, followed by any intermediate certificates. "
            "Required\n"
@@ -130,11 +134,11 @@ static const struct conf_option options[] = {
            .section = "tls"),
     OPTION("tls-key-file", "The private key of the certificate, in PEM format.", .type = CONF_TEXT,
            .offset = AT(tls_key_file), .preset = "", .live = true, .section = "tls"),
-    OPTION("tls-key-file-pass", "Password of tls-key-file. \"\": the key is not encrypted.",
-           .type = CONF_TEXT, .offset = AT(tls_key_file_pass), .preset = "", .live = true,
-           .section = "tls"),
+    OPTION("tls-key-file-pass",
+           "Password of tls-key-file. \"\" means that the key is not encrypted.", .type = CONF_TEXT,
+           .offset = AT(tls_key_file_pass), .preset = "", .live = true, .section = "tls"),
     OPTION("tls-client-cert-file",
-           "Certificate that this server shows to its master. \"\": tls-cert-file.",
+           "Certificate that this server shows to its master. \"\" means tls-cert-file.",
            .type = CONF_TEXT, .offset = AT(tls_client_cert_file), .preset = "", .live = true,
            .section = "tls"),
     OPTION("tls-client-key-file", "The private key of tls-client-cert-file.", .type = CONF_TEXT,
@@ -155,28 +159,30 @@ static const struct conf_option options[] = {
            .type = CONF_ENUM, .offset = AT(tls_auth_clients), .choices = tls_auths, .preset = "yes",
            .live = true, .section = "tls"),
     OPTION("tls-auth-clients-user",
-           "CN: log a client in as the user named by the common name of its certificate, if "
+           "With CN, log a client in as the user named by the common name of its certificate, if "
            "that user\n"
-           "exists. off: certificates do not log in.",
+           "exists. With off, certificates do not log in.",
            .type = CONF_ENUM, .offset = AT(tls_auth_clients_user), .choices = tls_users,
            .preset = "off", .live = true, .section = "tls"),
-    OPTION("tls-protocols",
-           "TLS versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\": TLSv1.2 and "
-           "TLSv1.3.",
-           .type = CONF_TEXT, .offset = AT(tls_protocols), .preset = "", .live = true, .many = true,
-           .check = check_protocols, .section = "tls"),
-    OPTION("tls-ciphers",
-           "Ciphers for TLS up to 1.2, in the syntax of ciphers(1ssl). \"\": OpenSSL's default.",
-           .type = CONF_TEXT, .offset = AT(tls_ciphers), .preset = "", .live = true,
-           .section = "tls"),
-    OPTION("tls-ciphersuites", "Ciphers for TLS 1.3, separated by colons. \"\": OpenSSL's default.",
+    OPTION(
+        "tls-protocols",
+        "TLS versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\" means TLSv1.2 and\n"
+        "TLSv1.3.",
+        .type = CONF_TEXT, .offset = AT(tls_protocols), .preset = "", .live = true, .many = true,
+        .check = check_protocols, .section = "tls"),
+    OPTION(
+        "tls-ciphers",
+        "Ciphers for TLS up to 1.2, in the syntax of ciphers(1ssl). \"\" means OpenSSL's default.",
+        .type = CONF_TEXT, .offset = AT(tls_ciphers), .preset = "", .live = true, .section = "tls"),
+    OPTION("tls-ciphersuites",
+           "Ciphers for TLS 1.3, separated by colons. \"\" means OpenSSL's default.",
            .type = CONF_TEXT, .offset = AT(tls_ciphersuites), .preset = "", .live = true,
            .section = "tls"),
     OPTION("tls-prefer-server-ciphers",
            "Choose ciphers by the server's preference, not the client's.", .type = CONF_BOOL,
            .offset = AT(tls_prefer_server_ciphers), .preset = "no", .live = true, .section = "tls"),
     OPTION("tls-dh-params-file",
-           "File of parameters for DHE ciphers. \"\": OpenSSL chooses them by the size of the "
+           "File of parameters for DHE ciphers. With \"\", OpenSSL chooses them by the size of the "
            "key.",
            .type = CONF_TEXT, .offset = AT(tls_dh_params_file), .preset = "", .live = true,
            .section = "tls"),
@@ -185,7 +191,7 @@ static const struct conf_option options[] = {
            .type = CONF_BOOL, .offset = AT(tls_session_caching), .preset = "yes", .live = true,
            .section = "tls"),
     OPTION("tls-session-cache-size",
-           "Maximum number of sessions to cache (TLS 1.2 without tickets). 0: no limit.",
+           "Maximum number of sessions to cache (TLS 1.2 without tickets). 0 means no limit.",
            .type = CONF_INT, .offset = AT(tls_session_cache_size), .max = INT_MAX,
            .preset = "20480", .live = true, .section = "tls"),
     OPTION("tls-session-cache-timeout", "Seconds for which a session can be resumed.",
@@ -193,7 +199,7 @@ static const struct conf_option options[] = {
            .preset = "300", .live = true, .section = "tls"),
     OPTION("tls-auto-reload-interval",
            "Seconds after which the files of certificates and keys are reread if one has changed.\n"
-           "0: only on SIGHUP, and when CONFIG SET changes a tls option.",
+           "With 0, reread them only on SIGHUP, and when CONFIG SET changes a tls option.",
            .type = CONF_INT, .offset = AT(tls_auto_reload_interval), .max = INT_MAX, .preset = "0",
            .live = true, .section = "tls"),
     OPTION("tls-replication",
@@ -205,7 +211,8 @@ static const struct conf_option options[] = {
            .type = CONF_BOOL, .offset = AT(tls_cluster), .preset = "no", .live = true,
            .section = "tls"),
     OPTION("metrics-port",
-           "TCP port for HTTP: /metrics for Prometheus, and a status page for browsers. 0: off.",
+           "TCP port for HTTP: /metrics for Prometheus, and a status page for browsers. 0 turns it "
+           "off.",
            .type = CONF_INT, .offset = AT(metrics_port), .max = 65535, .preset = "0", .live = true,
            .section = "metrics"),
     OPTION("metrics-bind",
@@ -219,7 +226,7 @@ static const struct conf_option options[] = {
     OPTION(
         "metrics-dehydrators",
         "Pattern, as for KEYS, of the dehydrators to report one by one, and of the streams with\n"
-        "groups that the page shows. \"\": none.",
+        "groups that the page shows. \"\" means none.",
         .type = CONF_TEXT, .offset = AT(metrics_dehydrators), .preset = "*", .live = true,
         .section = "metrics"),
     OPTION("metrics-dehydrators-max",

@@ -45,7 +45,7 @@ static const struct conf_option options[] = {
     WITH_ALIAS("masterauth", "primaryauth", "Password to send to the master.", .type = CONF_TEXT,
                .offset = AT(masterauth), .preset = "", .live = true, .section = "replication"),
     WITH_ALIAS("masteruser", "primaryuser",
-               "User name to send to the master; \"\": the default user.", .type = CONF_TEXT,
+               "User name to send to the master. \"\" means the default user.", .type = CONF_TEXT,
                .offset = AT(masteruser), .preset = "", .live = true, .section = "replication"),
     WITH_ALIAS(
         "replica-read-only", "slave-read-only",
@@ -54,34 +54,36 @@ static const struct conf_option options[] = {
         .type = CONF_BOOL, .offset = AT(replica_read_only), .preset = "yes", .live = true,
         .section = "replication"),
     WITH_ALIAS("replica-serve-stale-data", "slave-serve-stale-data",
-               "Answer reads while the link to the master is down. no: fail with MASTERDOWN.",
+               "Answer reads while the link to the master is down. With no, fail with MASTERDOWN.",
                .type = CONF_BOOL, .offset = AT(replica_serve_stale_data), .preset = "yes",
                .live = true, .section = "replication"),
-    WITH_ALIAS("replica-ignore-maxmemory", "slave-ignore-maxmemory",
-               "Ignore maxmemory while this server is a replica. no: a writable replica refuses "
-               "writes of\n"
-               "clients above maxmemory. In either case a replica evicts nothing.",
-               .type = CONF_BOOL, .offset = AT(replica_ignore_maxmemory), .preset = "yes",
-               .live = true, .section = "replication"),
-    WITH_ALIAS("replica-priority", "slave-priority",
-               "Sentinel promotes the replica with the lowest number; 0: never promote this one.",
-               .type = CONF_INT, .offset = AT(replica_priority), .max = INT_MAX, .preset = "100",
-               .live = true, .section = "replication"),
+    WITH_ALIAS(
+        "replica-ignore-maxmemory", "slave-ignore-maxmemory",
+        "Ignore maxmemory while this server is a replica. With no, a writable replica refuses "
+        "writes of\n"
+        "clients above maxmemory. In either case a replica evicts nothing.",
+        .type = CONF_BOOL, .offset = AT(replica_ignore_maxmemory), .preset = "yes", .live = true,
+        .section = "replication"),
+    WITH_ALIAS(
+        "replica-priority", "slave-priority",
+        "Sentinel promotes the replica with the lowest number. With 0, never promote this one.",
+        .type = CONF_INT, .offset = AT(replica_priority), .max = INT_MAX, .preset = "100",
+        .live = true, .section = "replication"),
     OPTION("replica-announced", "Let Sentinel list this replica to clients.", .type = CONF_BOOL,
            .offset = AT(replica_announced), .preset = "yes", .live = true,
            .section = "replication"),
-    WITH_ALIAS(
-        "replica-announce-ip", "slave-announce-ip",
-        "Address that the master shows for this replica; \"\": the address it connects from.",
-        .type = CONF_TEXT, .offset = AT(replica_announce_ip), .preset = "", .live = true,
-        .section = "replication"),
+    WITH_ALIAS("replica-announce-ip", "slave-announce-ip",
+               "Address that the master shows for this replica. \"\" means the address that it "
+               "connects from.",
+               .type = CONF_TEXT, .offset = AT(replica_announce_ip), .preset = "", .live = true,
+               .section = "replication"),
     WITH_ALIAS("replica-announce-port", "slave-announce-port",
-               "Port that the master shows for this replica; 0: the port it listens on.",
+               "Port that the master shows for this replica. 0 means the port that it listens on.",
                .type = CONF_INT, .offset = AT(replica_announce_port), .max = 65535, .preset = "0",
                .live = true, .section = "replication"),
     WITH_ALIAS(
         "min-replicas-to-write", "min-slaves-to-write",
-        "Refuse writes while fewer replicas than this are connected and up to date; 0: never.",
+        "Refuse writes while fewer replicas than this are connected and up to date. 0 means never.",
         .type = CONF_INT, .offset = AT(min_replicas_to_write), .max = INT_MAX, .preset = "0",
         .live = true, .section = "replication"),
     WITH_ALIAS(
@@ -97,7 +99,7 @@ static const struct conf_option options[] = {
            .type = CONF_MEMORY, .offset = AT(repl_backlog_size), .min = 1, .max = INT64_MAX,
            .preset = "1048576", .live = true, .section = "replication"),
     OPTION("repl-backlog-ttl",
-           "Seconds without replicas after which a master frees the backlog. 0: never.",
+           "Seconds without replicas after which a master frees the backlog. 0 means never.",
            .type = CONF_INT, .offset = AT(repl_backlog_ttl), .max = INT64_MAX, .preset = "3600",
            .live = true, .section = "replication"),
     OPTION("repl-diskless-sync-delay",
@@ -106,7 +108,7 @@ static const struct conf_option options[] = {
            .type = CONF_INT, .offset = AT(repl_diskless_sync_delay), .max = INT_MAX, .preset = "5",
            .live = true, .section = "replication"),
     OPTION("repl-diskless-sync-max-replicas",
-           "Begin the full copy at once when this many replicas wait. 0: always wait for the "
+           "Begin the full copy at once when this many replicas wait. With 0, always wait for the\n"
            "delay.",
            .type = CONF_INT, .offset = AT(repl_diskless_sync_max_replicas), .max = INT_MAX,
            .preset = "0", .live = true, .section = "replication"),
@@ -121,7 +123,7 @@ static const struct conf_option options[] = {
            .preset = "redis-7.0", .live = true, .section = "replication"),
     OPTION("rdb-copy-lossy",
            "Send an RDB to such a client even if it can't hold all data (deadlines of members,\n"
-           "dehydrators, leases, policies). no: fail with the reason.",
+           "dehydrators, leases, policies). With no, fail with the reason.",
            .type = CONF_BOOL, .offset = AT(rdb_copy_lossy), .preset = "no", .live = true,
            .section = "replication"),
     OPTION("repl-timeout",
