@@ -34,9 +34,9 @@ void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */
 struct multi_pop {
-    int first, count; /* the keys' arguments */
+    int first, count; /* index of the first key's argument, and number of keys */
     bool back;        /* RIGHT or MAX, the second of the two words, was given */
-    int64_t wanted;   /* elements; 1 or more */
+    int64_t wanted;   /* number of elements to pop, 1 or more */
 };
 /* Runs a command of this form, which starts with a timeout if it `blocks`: calls `pop` with the
  * first key that has elements. If there is none, the call blocks, or the reply is a null array. */

@@ -48,7 +48,8 @@ static uint64_t step_zset(void *ctx, uint64_t cursor)
     return zset_scan(collection->object->zset, cursor, visit_score, &collection->scan);
 }
 
-/* If the key is missing, the options are not checked, as in Redis. */
+/* Runs a scan of the collection at argument 1. As in Redis, the options are not checked if the key
+ * is missing. */
 static void scan_key(struct call *call, enum type type, const char *names_word,
                      uint64_t (*step)(void *ctx, uint64_t cursor))
 {

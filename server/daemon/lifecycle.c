@@ -137,9 +137,10 @@ void lifecycle_stop(struct parts *parts)
     parts->interrupted = false;
 }
 
-/* DIFFERS: Redis stops when the script has ended, however long that takes. (doc/differs.md) If no
- * snapshot must be written, the server stops at once, and the journal contains nothing of the
- * script. Otherwise the script is stopped first, unless it has changed data. */
+/* Stops the server at the end of the turn; `how` is the option with the way to stop. If a script
+ * runs and no snapshot must be written, stops at once, and the journal contains nothing of the
+ * script. If a snapshot must be written, the script is stopped first, unless it has changed data.
+ * DIFFERS: Redis waits for the script, however long that takes. (doc/differs.md) */
 static void stop_by_signal(struct parts *parts, const char *how)
 {
     parts->stop_how = conf_shutdown(&parts->conf, how);
@@ -171,8 +172,8 @@ static void on_interrupt(void *ctx)
     stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 
-/* Log rotation renames the log file, so open a new one at once. The configuration is reloaded at
- * the end of the turn. */
+/* SIGHUP: opens the log file again at once, because log rotation has renamed the old one, and
+ * reloads the configuration at the end of the turn. */
 static void on_hangup(void *ctx)
 {
     struct parts *parts = ctx;

@@ -17,7 +17,7 @@ __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *pa
 /* Writes the pid file, and notifies the service manager that the daemon is ready. */
 void lifecycle_report_ready(struct parts *parts);
 void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
-/* Descriptors for io-threads and the metrics port. */
+/* Returns the number of descriptors that io-threads and the metrics port need. */
 int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);

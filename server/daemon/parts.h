@@ -23,7 +23,7 @@ enum { RUN_ID_LEN = 40 };
 /* The command line, and the state of the last reload. */
 struct reload {
     int argc;
-    char *const *argv; /* main's */
+    char *const *argv; /* the arguments of main() */
     int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
     char **read;       /* for each option: the value last read, as CONFIG GET shows it */
     bool wanted;       /* reload at the end of the turn, of loading or of a script */
@@ -72,8 +72,8 @@ struct parts {
     bool wrote_pid;
     bool memory_short;
     struct sigaction interrupt;    /* of SIGINT, */
-    bool interrupted;              /* a second interrupt would kill the process */
-    struct conf_shutdown stop_how; /* what lifecycle_stop does */
+    bool interrupted;              /* a signal was received: another SIGINT kills the process */
+    struct conf_shutdown stop_how; /* how lifecycle_stop stops: with or without a snapshot */
     bool stops; /* a signal asked to stop: stop at the end of the turn, after any script */
 };
 

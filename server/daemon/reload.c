@@ -223,7 +223,7 @@ static void put_back(struct parts *parts, char *const *kept)
     }
 }
 
-/* Called even if no option has changed, because the files may be new. */
+/* Reads the certificates again, even if no option has changed: the files may be new. */
 static bool reload_certificates(struct parts *parts)
 {
     char why[TLS_WHY_SIZE];

@@ -143,8 +143,8 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
-/* Comes after the other options that may be refused, because another size empties the record of
- * EXPIRY WHY. */
+/* Applies why-memory. Call after all other options that may be refused: another size empties the
+ * record of EXPIRY WHY, which restoring the option would not bring back. */
 static bool try_trail(const struct attempt *attempt)
 {
     const struct conf_option *option = first_of(attempt, of_trail);

@@ -103,7 +103,7 @@ void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
     process_notify_now("WATCHDOG=1");
 }
 
-/* The watchdog's interval may be shorter than the time between two messages. */
+/* Is a message about long work due, or a keep-alive, whose interval may be shorter? */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
 {
     if (!supervisor->listens) return false;

@@ -18,8 +18,8 @@ struct supervisor {
                                * unless 0 */
     int64_t alive_usec;       /* monotonic: when the last keep-alive was sent */
     int64_t working_usec;     /* monotonic: when the last message about long work was sent */
-    struct loop_timer *timer; /* of the keep-alives, or NULL */
-    char status[SUPERVISOR_STATUS_MAX]; /* as last sent */
+    struct loop_timer *timer; /* sends the keep-alives; NULL without a watchdog */
+    char status[SUPERVISOR_STATUS_MAX]; /* the line about the state that was last sent */
 };
 
 /* If `supervised` is no or NOTIFY_SOCKET is not set, the other functions send nothing. */

@@ -32,7 +32,8 @@ enum {
 
 /* --- a turn --- */
 
-/* Changes are in the journal before any reply or message about them is sent. */
+/* Writes the journal, then sends replies and messages: none may reveal a change that the journal
+ * does not contain. */
 static void send_all(struct parts *parts)
 {
     parts->hooks.changed = false;
@@ -81,7 +82,7 @@ void turn_end(void *ctx)
     bool again = parts->reload.wanted && !parts->engine.loading && !reload_waits(parts);
     if (again) reload_options(parts);
     if (!parts->engine.loading) again |= replication_load(parts->replication);
-    /* Other options, or other data, may allow waiting clients to be served. */
+    /* The options or the data have changed: start another turn, which may serve waiting clients. */
     if (again) store_work_wake_at(parts->store_work, AT_ONCE);
 }
 
@@ -129,8 +130,8 @@ static void begin_busy(void *ctx)
     clients_suspend_turn(parts->clients);
 }
 
-/* If the server must stop now, the script's transaction stays unfinished: the journal contains none
- * of its changes. */
+/* Runs a turn of the loop inside a script. If the server must stop now, ends the process at once:
+ * the script's transaction stays unfinished, and the journal contains none of its changes. */
 static void run_busy_turn(void *ctx)
 {
     struct parts *parts = ctx;
@@ -166,8 +167,8 @@ struct busy_wiring turn_busy(struct parts *parts)
 
 /* --- while data is being loaded or saved --- */
 
-/* The loop and its timers do not run meanwhile, so report to the service manager here: it must not
- * assume a hang, nor end a long start or stop. */
+/* Reports to the service manager during work in which the loop and its timers do not run: the
+ * manager must not assume a hang, nor end a long start or stop. */
 void turn_working(void *ctx)
 {
     struct parts *parts = ctx;

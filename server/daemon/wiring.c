@@ -122,8 +122,9 @@ static const struct stream_position *position_of_data(void *ctx)
     return parts->replication != NULL ? replication_position(parts->replication) : NULL;
 }
 
-/* A restore loses the grants, claims and acknowledgements made since the snapshot, even if the
- * snapshot was written after a clean stop. */
+/* Called when a snapshot or an import was loaded in place of a journal. Grants, claims and
+ * acknowledgements made since the snapshot are lost, so makes the next token leap and, with
+ * restore-paused, pauses all dehydrators. Returns true if it changed the data. */
 static bool on_restored(void *ctx)
 {
     struct parts *parts = ctx;

@@ -65,8 +65,8 @@ int backlog_file_write(const char *path, const struct stream_position *position,
 
 struct input {
     int fd;
-    uint64_t size, bytes_at; /* of the file; where the stream's bytes begin */
-    uint32_t sum;            /* of everything before bytes_at */
+    uint64_t size, bytes_at; /* size of the file; offset of the stream's bytes in it */
+    uint32_t sum;            /* checksum of everything before bytes_at */
     struct position_marks end;
 };
 

@@ -18,9 +18,9 @@ struct failover {
     bool is_late; /* the timeout has passed */
     struct loop_timer *timer;
     struct resolver *resolver;
-    struct failover_goal named; /* whose host is being resolved ... */
+    struct failover_goal named; /* the goal whose host is being resolved, if `found` is set */
     void (*found)(void *ctx, enum failover_target target, const struct failover_goal *goal);
-    void *found_ctx; /* ... for this caller, unless `found` is NULL */
+    void *found_ctx; /* for the caller of failover_resolve */
 };
 
 static void find_named(void *ctx, const struct addrinfo *list, int error);
@@ -72,7 +72,7 @@ bool failover_wants_silence(const struct failover *failover)
 struct search {
     const char *host; /* NULL for any replica that has received the whole stream */
     int64_t port;
-    uint64_t end; /* of the stream */
+    uint64_t end; /* offset of the end of the stream */
     bool synced;  /* a replica with a journal must have synced it up to there */
     enum failover_target found;
     bool has_port;               /* a replica has this port */

@@ -34,7 +34,7 @@ static bool parse(struct call *call, struct failover_goal *goal)
     return true;
 }
 
-/* If not, *why is the error. */
+/* May a failover to this target begin? If not, *why is the error. */
 static bool may_begin(struct replication *replication, const struct failover_goal *goal,
                       enum failover_target target, enum error *why)
 {
@@ -78,7 +78,8 @@ static void forget_asker(void *ctx)
     mem_free(asker);
 }
 
-/* Much may have changed since the request: check everything again. */
+/* Called when the name is resolved: begins the failover and replies to the client, or replies with
+ * an error. Checks everything again, because much may have changed since the request. */
 static void answer_asker(void *ctx, enum failover_target target, const struct failover_goal *goal)
 {
     const struct asker *asker = ctx;
@@ -92,7 +93,7 @@ static void answer_asker(void *ctx, enum failover_target target, const struct fa
     }
 }
 
-/* CLIENT UNBLOCK ... TIMEOUT */
+/* Replies to a client that CLIENT UNBLOCK ends without an error. */
 static void give_up(void *ctx)
 {
     const struct asker *asker = ctx;
@@ -100,7 +101,8 @@ static void give_up(void *ctx)
     fail(&call, ERR_FAILOVER_TARGET);
 }
 
-/* Returns false if the name can't be resolved now. */
+/* Begins to resolve the name of the target, and blocks the client until then. Returns false if the
+ * name can't be resolved now. */
 static bool resolve(struct call *call, const struct failover_goal *goal)
 {
     struct replication *replication = call->context;

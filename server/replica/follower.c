@@ -19,17 +19,17 @@ enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_CHECK = 16, LOG_USEC = 60 * 1000 * 
 /* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
  * more arrives. */
 struct arrived {
-    size_t len; /* bytes; 0 until some have arrived */
+    size_t len; /* bytes that were parsed; 0 until some have arrived */
     bool bracketed, multi;
 };
 
 struct follower {
     struct follower_wiring w;
-    struct effect_reader reader; /* of our own kind of stream; its db is the selected one */
+    struct effect_reader reader; /* for effects; its db is the selected database */
     struct request request;
     struct txn txn;
     struct arrived arrived;
-    struct request_progress progress; /* of the first command after it */
+    struct request_progress progress; /* progress in the first command after `arrived` */
     uint64_t commands; /* bytes of the stream before effects begin, or FOLLOW_COMMANDS */
     unsigned db;       /* the database that commands have selected */
     bool skips;        /* an effect of the command did not fit the data of a writable replica */
@@ -97,8 +97,9 @@ static bool is_command(const struct request *request, const char *name)
     return bytes_is_word(request->argv[0], name);
 }
 
-/* On a writable replica, clients may have changed data that the effect needs: it is skipped then,
- * as the command would be in Redis. On any other, the data is wrong. */
+/* Applies one effect of the stream. One that does not fit the data is skipped on a writable
+ * replica, where clients may have changed the data, as Redis skips the command. On other replicas
+ * returns false: the data differs from the master's. */
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;

@@ -24,7 +24,7 @@ struct full_copy {
     void *ctx;
     struct child *child;
     struct loop_io *io; /* NULL without a pipe */
-    int fd;             /* the parent's end of the pipe */
+    int fd;             /* the end of the pipe that the parent reads */
     enum full_copy_state state;
     struct full_copy_form form;
     struct backlog *bytes;
@@ -42,7 +42,7 @@ struct full_copy {
 struct writing {
     const struct full_copy *copy;
     int fd;       /* -1 to count only */
-    uint64_t len; /* written or counted */
+    uint64_t len; /* bytes written or counted so far */
 };
 
 static bool write_pipe(void *ctx, const void *data, size_t len)
@@ -74,7 +74,8 @@ static bool write_data(const struct full_copy *copy, const struct copy_sink *sin
                            copy->stream_db, sink);
 }
 
-/* The data does not change in the child, so a first pass can compute the length. */
+/* Writes the copy after its length. A first pass computes the length: the data does not change in
+ * the child. */
 static bool write_sized(struct writing *writing, const struct copy_sink *sink)
 {
     char head[32];
@@ -197,7 +198,8 @@ static bool has_room(const struct full_copy *copy)
     return backlog_end(copy->bytes) - copy->least < FULL_COPY_AHEAD;
 }
 
-/* The pipe also ends if the child has crashed, so its exit status decides. */
+/* Ends the copy when the pipe has ended or carried a refusal. The exit status of the child tells
+ * whether the copy is whole: the pipe also ends if the child crashes. */
 static void end_copy(struct full_copy *copy)
 {
     struct child_outcome outcome = { .error = ECHILD };

@@ -104,8 +104,8 @@ static const char *fault_of(const struct link *link)
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
 }
 
-/* Messages are small and the socket's buffer is empty, so a partial write means that the link is
- * broken. */
+/* Sends a message at once. Messages are small and the socket's buffer is empty, so a partial write
+ * means that the link is broken. */
 static void send_text(struct link *link, const char *text, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
@@ -162,8 +162,8 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-/* The loop does not report bytes that TLS has read ahead of the link, because they have left the
- * socket. So the link waits for room to write, which the loop reports at once. */
+/* Sets the events that the loop reports. For bytes that TLS has read ahead, which have left the
+ * socket, waits for room to write: the loop reports that at once. */
 static void update_wants(struct link *link)
 {
     if (link->io == NULL) return;

@@ -72,9 +72,9 @@ uint64_t link_effects_from(const struct link *link);
 
 struct link_copy {
     char id[HISTORY_ID + 1];
-    uint64_t offset;   /* of the first byte of the stream after the copy */
+    uint64_t offset;   /* offset of the first byte of the stream after the copy */
     bool is_rdb;       /* otherwise in the form of copy.h; known once link_copy_begins */
-    uint64_t received; /* bytes so far */
+    uint64_t received; /* bytes of the copy so far */
     uint64_t length;   /* 0 if unknown */
 };
 /* Returns the copy that is being received; valid in LINK_COPY. */

@@ -26,11 +26,11 @@ struct link {
     enum link_request step;
     bool connected, asks_failover;
     struct resolver *resolver;  /* finds the addresses, while there is no socket */
-    struct tls *wanted_tls;     /* for the socket that will be opened; NULL if plain */
-    struct tls_connection *tls; /* NULL if plain */
+    struct tls *wanted_tls;     /* TLS for the next socket, or NULL */
+    struct tls_connection *tls; /* TLS of the socket, or NULL */
     bool shakes_hands;          /* the TLS handshake has not ended yet */
     bool wants_more;
-    bool has_asked; /* to continue from a position */
+    bool has_asked; /* PSYNC asked to continue from a position */
     bool lost_copy; /* as link_take_lost_copy returns it */
     int fd;         /* -1 while the link is down, or its master's name is being resolved */
     struct loop_io *io;
@@ -40,7 +40,7 @@ struct link {
     struct link_copy copy;
     bool has_mark;
     char mark[MARK + 1];
-    uint64_t copy_read; /* bytes given to the owner */
+    uint64_t copy_read; /* bytes of the copy that the owner has taken */
     char *data;         /* data[start .. start + len) was received and not taken */
     size_t start, len, cap;
 };

@@ -38,7 +38,8 @@ static bool waits_for(const struct replica *replica, struct full_copy_form form)
            full_copy_same_form(form_for(replica), form);
 }
 
-/* Replicas that wait for a child share it with others that ask within the delay. */
+/* Should a child begin a copy in this form? It waits for repl-diskless-sync-delay after the first
+ * request, so that replicas that ask within the delay share the child. */
 static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
 {
     const struct conf *conf = all->w.conf;
@@ -131,7 +132,8 @@ void replica_copies_update(struct replicas *all)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* A thousand replicas that copy at once take turns, so that clients need not wait for them. */
+/* Returns bytes of the copy while the turn has some of its COPY_A_TURN left. Otherwise schedules
+ * the next turn: a thousand replicas that copy at once must not delay clients. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max)
 {
     struct replicas *all = replica->all;

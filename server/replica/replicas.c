@@ -270,8 +270,8 @@ void replicas_turn(struct replicas *all)
     backlog_trim(backlog, keep - all->lag);
 }
 
-/* As in Redis, these bytes do not count: an eviction is part of the stream, so evicting would
- * create more of them. */
+/* Returns bytes that, as in Redis, do not count towards maxmemory: an eviction is part of the
+ * stream, so evicting would create more of them. */
 size_t replicas_lag_bytes(const struct replicas *all)
 {
     const struct backlog *copy = full_copy_bytes(all->copy);
@@ -313,7 +313,7 @@ void replicas_second(struct replicas *all, bool silent)
 void replicas_close_all(struct replicas *all, const char *why)
 {
     struct replica *replica;
-    all->left_usec = clock_mono_usec(); /* they may return within repl-backlog-ttl from now on */
+    all->left_usec = clock_mono_usec(); /* repl-backlog-ttl begins */
     if (replicas_count(all) == 0) return;
     log_line(LOG_NOTICE, "Closing the connections of all replicas: %s", why);
     TAILQ_FOREACH(replica, &all->list, in_order)
@@ -369,8 +369,8 @@ static bool has_applied(const struct replica *replica, uint64_t offset)
     return replica->applied >= offset;
 }
 
-/* A write from before the stream began has offset 0. The full copy contains it, and a replica that
- * reports any synced byte has a base made of that copy on disk. */
+/* Has the replica synced all bytes before the offset? Offset 0 is a write from before the stream
+ * began, which the full copy contains: a replica that has synced any byte has synced that copy. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
 {
     return replica->synced > 0 && replica->synced >= offset;

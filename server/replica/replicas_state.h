@@ -14,7 +14,7 @@ enum { ADDRESS_MAX = 256 };
 
 enum state {
     HANDSHAKE, /* it has not asked for the stream yet */
-    WAITING,   /* for a child */
+    WAITING,   /* waits for a child to begin its copy */
     COPYING,   /* is being sent the copy */
     COPIED,    /* all of the copy was sent; the stream follows its first acknowledgement */
     ONLINE,    /* is being sent the stream */
@@ -30,17 +30,17 @@ struct replica {
     enum state state;
     unsigned abilities; /* enum replica_can */
     bool copy_only, functions_only;
-    bool closes;           /* at the end of the turn */
+    bool closes;           /* is closed at the end of the turn */
     bool has_copy;         /* acknowledged the copy before this server noticed the child's end */
     bool is_old;           /* SYNC: receives an RDB without +FULLRESYNC, and acknowledges nothing */
-    uint64_t effects_from; /* as last sent to it */
+    uint64_t effects_from; /* the offset of effects that was last sent to it */
     int64_t port;
-    char address[ADDRESS_MAX]; /* announced; "" for that of the connection */
+    char address[ADDRESS_MAX]; /* the address it announced; "" means that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
     uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */
-    uint64_t applied, synced;  /* acknowledged all bytes before these offsets; 0 if none */
+    uint64_t applied, synced;  /* it acknowledged all bytes before these offsets; or 0 */
     int64_t heard_usec;        /* monotonic: when it last sent something */
-    int64_t since_usec;        /* when it began to wait */
+    int64_t since_usec;        /* monotonic: when it began to wait */
     int64_t over_soft_usec;    /* when its lag began to exceed the soft limit, or 0 */
 };
 
@@ -57,7 +57,7 @@ struct replicas {
     int64_t left_usec;  /* when the last one left, or all were closed, or 0 */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
-    /* The bytes of the last turn that added more than the hard limit. */
+    /* Offsets of the bytes that the last turn which exceeded the hard limit has added. */
     uint64_t burst_from, burst_end;
     struct replicas_report report;
 };
@@ -77,7 +77,7 @@ void replica_copies_begin(struct replicas *all);
 /* Ends a copy that is complete or has failed, and frees bytes that no replica needs. Call in each
  * turn. */
 void replica_copies_update(struct replicas *all);
-/* The bytes to send to a replica that is COPYING: as client_source. */
+/* Fills in the bytes to send to a replica that is COPYING, as `peek` of struct client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
 void replica_copies_sent(struct replica *replica, size_t len);
 

@@ -233,7 +233,7 @@ void replication_acknowledge(struct replication *r)
 
 /* ---- the master's stream --------------------------------------------------------------------- */
 
-/* Returns true if there is more. */
+/* Applies bytes of the master's stream for up to APPLY_USEC. Returns true if some are left. */
 static bool apply_stream(struct replication *r)
 {
     struct bytes stream = link_stream(r->link);
@@ -314,7 +314,8 @@ void replication_second(struct replication *r)
 
 /* ---- making and reporting -------------------------------------------------------------------- */
 
-/* A master's stream selects its database again after each full copy. */
+/* Returns the database that the stream has selected, for a full copy. A master makes its stream
+ * select the database again after the copy, so it returns 0. */
 static unsigned stream_db(void *ctx)
 {
     struct replication *r = ctx;

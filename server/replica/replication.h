@@ -83,16 +83,16 @@ void replication_ask(struct replication *replication);
 
 struct replication_report {
     bool follows;
-    const char *host; /* of the master; "" for a master */
+    const char *host; /* the host of the master; "" if this server is one */
     int64_t port;
     enum link_state link;
     const char *step;
     int64_t silent_sec;       /* since the master's last byte; -1 if not connected */
     int64_t down_sec;         /* since the link went down; -1 if it is up, or never was */
-    uint64_t received_offset; /* of the last byte of the stream that has arrived */
+    uint64_t received_offset; /* offset of the last byte of the stream that has arrived */
     uint64_t copy_received, copy_total;
-    uint64_t link_id; /* of the connection to the master, for CLIENT */
-    int64_t link_sec; /* since that was begun */
+    uint64_t link_id; /* id of the connection to the master, for CLIENT */
+    int64_t link_sec; /* age of that connection */
     unsigned db;      /* the database that the master's stream has selected */
     bool loading;     /* a full copy is being loaded */
     bool active;      /* the backlog is in use */

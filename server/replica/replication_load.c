@@ -143,8 +143,8 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* A full copy costs the master a fork, so a copy that fails each time, or whose stream can't be
- * applied, is requested less often. */
+/* Delays the next copy by `seconds`, doubled for each further failure: a full copy costs the master
+ * a fork, so one that fails each time must be requested less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
     int64_t now = clock_mono_usec();
@@ -166,7 +166,8 @@ void replication_note_lost_copy(struct replication *r)
     if (r->follows && !r->loading && link_take_lost_copy(r->link)) replication_delay_copy(r);
 }
 
-/* The old data is kept until the whole copy is loaded. */
+/* Loads the copy into a second store, so that the old data is served and kept until the whole copy
+ * is loaded. */
 bool replication_load(struct replication *r)
 {
     char why[WHY] = "";

@@ -26,7 +26,7 @@ const struct stream_position *replication_position(struct replication *r)
     return &r->position;
 }
 
-/* The path of the file that keeps the backlog. Returns false if the name is too long. */
+/* Makes the path of the file that keeps the backlog. Returns false if the name is too long. */
 static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
 {
     return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;

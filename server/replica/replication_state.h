@@ -12,7 +12,7 @@ struct replication {
     struct replication_wiring w;
     struct backlog *backlog;
     struct feed *feed;
-    struct stream_position position; /* of the data; replication_position updates offset and db */
+    struct stream_position position; /* the data's; replication_position updates offset and db */
     struct stream_position loaded;   /* `position` as loaded at the start; zeroed after following */
     struct replicas *replicas;
     struct link *link;
@@ -23,7 +23,7 @@ struct replication {
     bool follows;
     bool has_position; /* the data has the `position` whose offset is the backlog's end */
     bool is_unshared;  /* a master that has restarted: no replica knows its new id yet */
-    bool loading;      /* a full copy */
+    bool loading;      /* a full copy is being loaded */
     bool asks;         /* at the end of the turn: ask replicas for ACKs, or as a replica send one */
     char host[MASTER_HOST_MAX];
     int64_t port;
@@ -31,8 +31,8 @@ struct replication {
     unsigned bad_copies; /* how often in a row a full copy of this master, or the stream soon after
                             it, has failed */
     int64_t copied_usec; /* when the last copy was loaded; 0 if none was since the last failure */
-    uint64_t link_id;    /* of the last connection to the master */
-    int64_t link_usec;   /* when that was begun */
+    uint64_t link_id;    /* id of the last connection to the master */
+    int64_t link_usec;   /* monotonic: when that connection was begun */
     uint64_t full_copies;
     size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
     /* For WAITAOF. The stream is synced to disk up to offset `synced`. When the journal is synced
@@ -43,7 +43,7 @@ struct replication {
     uint64_t loads_from; /* link_id of the connection that sends the copy */
     /* A loaded copy is acknowledged repeatedly until the stream after it begins. */
     struct loop_timer *ack_timer;
-    msec ack_msec;     /* until the next time */
+    msec ack_msec;     /* time until the next acknowledgement */
     uint64_t copy_end; /* offset of the first byte of that stream */
 };
 

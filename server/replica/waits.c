@@ -14,7 +14,7 @@ struct waiter {
     struct waits *all;
     struct session *session;
     struct wait_for what;
-    struct loop_timer *timer; /* of the timeout, or NULL */
+    struct loop_timer *timer; /* fires at the timeout; NULL without one */
 };
 
 struct waits {

@@ -109,7 +109,7 @@ static bool has_text(const struct client_info *info, enum client_text which, str
     return text.data != NULL && bytes_equal(text, wanted);
 }
 
-/* Does the connection fulfil each wish that was given, or none if not `must`? */
+/* Does the connection match each option that was given? If `must` is false: does it match none? */
 static bool fits(const struct client_wish *wish, const struct client_info *info, bool must)
 {
     if (wish->ids != NULL) {

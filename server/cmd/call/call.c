@@ -11,7 +11,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    LARGE = 1 << 20, /* bytes; the memory reserve covers smaller needs */
+    LARGE = 1 << 20, /* bytes that need a check: the memory reserve covers smaller needs */
     LINE_MAX_CHARS = 2048,
     NAME_MAX_CHARS = 128,
 };
@@ -42,8 +42,8 @@ static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key
     return false;
 }
 
-/* No key is evicted during a command, and a command can't fail halfway. A command that may need
- * more memory than the system has is therefore refused before it begins. */
+/* Must the call be refused because it may need more memory than the system has? No key is evicted
+ * during a command, and a command can't fail halfway, so this is decided before it begins. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;

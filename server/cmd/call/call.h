@@ -42,7 +42,7 @@ struct block_request {
      * ready at that instant, or earlier through an effect; with 0 or NEVER only through an
      * effect. */
     msec again;
-    int64_t usec; /* for observe: duration of the first run */
+    int64_t usec; /* duration of the first run, for observe */
     enum no_answer no_answer;
 
     /* The index of an argument that says what the client wants: the name of a stream's group, or a
@@ -76,7 +76,7 @@ struct call {
      * ready. If it still finds nothing, it must send no reply and fill `block` again. */
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
-    uint16_t by_script;  /* then TRAIL_SCRIPT */
+    uint16_t by_script;  /* TRAIL_SCRIPT if from_script, otherwise 0 */
     bool limits_keys;    /* the user may not read every key: for SORT's BY and GET */
     uint64_t secrets;    /* arguments redacted by call_redact, one bit each */
     bool failed;         /* an error was sent */

@@ -22,7 +22,7 @@ struct slot {
     const struct command *row;
     const char *group;
     void *context;
-    struct command_stats *stats; /* of the row, followed by those of its subcommands */
+    struct command_stats *stats; /* stats of the row, followed by those of its subcommands */
     char *new_name;              /* in upper case; NULL if not renamed */
 };
 
@@ -76,8 +76,8 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- buckets ---- */
 
-/* Converts eight bytes at once. The addition sets the top bit of a byte if it is in range, and
- * can't carry into the next byte. */
+/* Converts eight bytes to upper case at once. The addition sets the top bit of a byte that is a
+ * lower-case letter, and can't carry into the next byte. */
 static uint64_t upper_word(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -120,7 +120,7 @@ static size_t bucket_of(const struct commands *commands, const struct name_key *
     return (mixed ^ mixed >> 32) & commands->bucket_mask;
 }
 
-/* `word` is in upper case. */
+/* Is the name equal to `word`, which is in upper case? */
 static bool is_same_name(const char *word, struct bytes name)
 {
     for (size_t i = 0; i < name.len; i++)

@@ -36,8 +36,8 @@ static void cmd_rede_pushat(struct call *call)
     if (arg_instant(call, 2, &at)) push_new_element(call, at);
 }
 
-/* A random byte below the greatest multiple of the alphabet's size becomes a character. Other bytes
- * are dropped, because they would make some characters more frequent. */
+/* Makes an id of random characters. A random byte becomes a character only if it is below the
+ * greatest multiple of the alphabet's size: others would make some characters more frequent. */
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

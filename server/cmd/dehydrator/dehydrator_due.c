@@ -174,9 +174,9 @@ static void cmd_rede_xpoll(struct call *call)
 /* What each claim of a call receives. */
 struct grant {
     msec lease_end;
-    const struct policy *backoff; /* NULL: there is none */
+    const struct policy *backoff; /* the policy with a BACKOFF, or NULL */
     bool with_tokens, with_key;
-    bool no_tokens; /* none are left */
+    bool no_tokens; /* the tokens are used up: the call can claim no more */
 };
 
 /* Claims the first element and replies [id, payload, deliveries], this delivery included; in front
@@ -201,7 +201,8 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
-/* A replica whose clients may write does not grant tokens. */
+/* May the call grant what it asks for? Only a master grants tokens. Returns false after sending an
+ * error. */
 static bool may_grant(struct call *call, const struct take *take)
 {
     return !take->with_tokens || !call->txn->store->leases.granted_elsewhere ||
@@ -283,7 +284,7 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
     struct store *store = call->txn->store;
     msec now = call->txn->now;
     struct bytes key;
-    const char *missed = NULL; /* only compared */
+    const char *missed = NULL; /* the key that was missed; compared, never read */
     size_t done = 0, misses = 0, unchanged = 0;
     while (done < limit && misses < most && !grant->no_tokens &&
            fair_next(store, index, now, &key)) {

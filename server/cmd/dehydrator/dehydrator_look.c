@@ -10,7 +10,8 @@
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */
 
-/* A claimed element is due at the end of its lease. */
+/* REDE.TTN: the time until the next element is due. A claimed element is due when its lease ends.
+ */
 static void cmd_rede_ttn(struct call *call)
 {
     struct entry *entry;
@@ -20,7 +21,7 @@ static void cmd_rede_ttn(struct call *call)
         return;
     }
     msec at = dehydrator_next(entry->object.dehydrator), now = call->txn->now;
-    if (at == NEVER) { /* it only remembers ids */
+    if (at == NEVER) { /* there are no elements: the key only remembers ids */
         resp_null(call->out);
         return;
     }
@@ -95,7 +96,8 @@ static void cmd_rede_info(struct call *call)
 
 /* ---- figures of a prefix --------------------------------------------------------------------- */
 
-/* Counts in slices while the client is blocked; in MULTI and scripts at once. */
+/* REDE.FAIRINFO: counts in slices while the client is blocked; in MULTI and scripts, all at once.
+ */
 static void cmd_rede_fairinfo(struct call *call)
 {
     struct bytes prefix;

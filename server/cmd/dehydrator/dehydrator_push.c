@@ -31,7 +31,8 @@ static bool parse_span(struct call *call, int *i, const char *name, msec *span)
     return failf(call, ERR_BAD_MSEC, name);
 }
 
-/* KEEP, REPLACE and POSTPONE exclude one another. */
+/* Sets the mode of the push. KEEP, REPLACE and POSTPONE exclude one another: returns false after
+ * sending an error. */
 static bool set_mode(struct call *call, int i, struct push *push, enum push_mode mode)
 {
     if (push->mode != PUSH_NEW) return arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
@@ -39,7 +40,7 @@ static bool set_mode(struct call *call, int i, struct push *push, enum push_mode
     return true;
 }
 
-/* EVERY and CRON exclude one another. */
+/* Parses the span of EVERY, which CRON excludes. */
 static bool parse_every(struct call *call, int *i, struct push *push)
 {
     if (push->cron.len > 0) return arg_refuse_option(call, *i, ERR_OPTION_CONFLICT);

@@ -16,8 +16,8 @@
 struct geoadd {
     struct zput put;
     bool count_moved; /* CH */
-    int first;        /* argument of the first longitude */
-    int count;        /* of points */
+    int first;        /* index of the argument with the first longitude */
+    int count;        /* number of points */
 };
 
 static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)

@@ -15,7 +15,7 @@ struct geo_match {
     double score;
     struct geo_point point;
     double distance; /* metres from the centre */
-    size_t turn;     /* its index in the order of discovery */
+    size_t turn;     /* position in the order of discovery */
 };
 
 struct geo_found {

@@ -23,12 +23,12 @@ enum order { AS_FOUND, NEAREST_FIRST, FARTHEST_FIRST };
 
 struct search {
     enum form form;
-    const struct zset *in; /* NULL: the key is missing */
+    const struct zset *in; /* NULL if the key is missing */
     struct geo_shape shape;
     bool from_member, from_point, by_radius, by_box;
     bool with_distance, with_hash, with_point;
     enum order order;
-    int64_t count; /* 0: all */
+    int64_t count; /* most members to return; 0 for all */
     bool any;
     int destination; /* argument of the key to store in; 0 to reply */
     bool store_distance;

@@ -47,7 +47,7 @@ static uint32_t gather_even(uint64_t bits)
 
 /* One of the 4^steps rectangles that the halvings make. */
 struct cell {
-    uint32_t x, y; /* from the west, from the south; 2^steps at the limit itself */
+    uint32_t x, y; /* column from the west, row from the south; 2^steps at the limit */
     unsigned steps;
 };
 

@@ -159,7 +159,7 @@ static void help_add(struct help *help, const char *const *lines, size_t count)
     help->count += count;
 }
 
-/* The module has no statistics. */
+/* Is there a POLICY STATS? The module, which counts nothing, lacks it. */
 static bool has_stats(const struct call *call)
 {
     const struct command *one = call->command.parent->subcommands;

@@ -22,19 +22,20 @@ struct row {
 struct sort {
     struct call *call;
     bool descending, alpha, unsorted;
-    int by, store; /* argument of the value; 0 if not given */
+    int by, store; /* arguments with the values of BY and STORE; 0 if not given */
     int *gets;     /* arguments of the GET patterns; owned */
     int get_count;
     int64_t limit_from, limit_count;
     struct row *rows;    /* owned */
-    struct outbuf texts; /* of elements */
+    struct outbuf texts; /* copies of elements */
     size_t count;
     size_t from, to; /* the range of rows to reply or store */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The keys of a pattern are not known in advance, so it needs permission to read all keys. */
+/* May the user use BY or GET with a pattern? Its keys are not known in advance, so that needs the
+ * permission to read all keys. Returns false after sending an error. */
 static bool may_follow(struct call *call, const char *option)
 {
     if (call->limits_keys) failf(call, ERR_SORT_NOPERM, option);

@@ -40,7 +40,7 @@ struct take {
     msec end;
     int64_t permits;
     bool waits;
-    msec until; /* of the wait */
+    msec until; /* end of the wait */
 };
 
 static bool parse_take(struct call *call, struct take *take)
@@ -66,7 +66,8 @@ static bool parse_take(struct call *call, struct take *take)
     return true;
 }
 
-/* `again` is the instant at which the client is tried in any case, or 0. */
+/* Blocks the client until a permit is free, or replies that there is none. `again` is an instant at
+ * which the command runs again in any case, or 0. */
 static void wait_or_refuse(struct call *call, const struct take *take, msec again)
 {
     if (take->waits)

@@ -98,7 +98,7 @@ static void cmd_lrange(struct call *call)
 struct matches {
     struct bytes element;
     struct list_iter iter;
-    size_t length;      /* of the list */
+    size_t length;      /* elements in the list */
     size_t seen, limit; /* elements compared so far, and at most */
     int64_t skip;       /* matches to skip */
     bool backward;
@@ -123,7 +123,7 @@ static bool next_equal(struct matches *matches, size_t *index)
 
 struct search {
     int64_t rank;
-    int64_t count; /* -1 for one, outside of an array; 0 for all */
+    int64_t count; /* COUNT; 0 for all matches; -1 without COUNT: one, not in an array */
     int64_t limit; /* MAXLEN; 0: the whole list */
 };
 

@@ -145,7 +145,7 @@ static void move_run(struct txn *txn, struct entry *from, struct entry *to, stru
 
 static void move_elements(struct call *call, struct entry *from, const struct move *move)
 {
-    enum { OVERHEAD = 16 }; /* of an element in the list, or in the journal's record */
+    enum { OVERHEAD = 16 }; /* bytes for each element in the list, or in the journal's record */
     const struct list *list = from->object.list;
     struct entry *to;
     struct ends ends = move->ends;

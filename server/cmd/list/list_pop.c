@@ -60,7 +60,7 @@ static void cmd_rpop(struct call *call)
 
 /* ---- the first non-empty list of several keys ------------------------------------------------ */
 
-/* [key, [element ...]] */
+/* Pops elements and replies with [key, [element ...]]. */
 static void pop_list_to_array(struct call *call, const struct source *source,
                               const struct multi_pop *pop)
 {
@@ -85,7 +85,7 @@ static void cmd_blmpop(struct call *call)
     run_multi_pop(call, TYPE_LIST, "LEFT", "RIGHT", true, pop_list_to_array);
 }
 
-/* [key, element] */
+/* BLPOP and BRPOP: the reply is [key, element]. */
 static void blocking_list_pop(struct call *call, enum list_end end)
 {
     struct source source;

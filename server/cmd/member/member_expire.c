@@ -49,7 +49,8 @@ static enum condition condition_at(const struct call *call, int i)
     return (enum condition)(1 + arg_word(call, i, conditions, LT));
 }
 
-/* The condition comes before the members, or after them. */
+/* HEXPIRE and its family: sets the deadlines of members. The condition may come before the members
+ * or after them. */
 static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;
@@ -73,7 +74,10 @@ static void expire_members(struct call *call, const struct family *family, enum 
 
 /* ---- TTL and its forms ----------------------------------------------------------------------- */
 
-enum { BLOCK = 2, FIRST = BLOCK + 2 }; /* of TTL and PERSIST: arguments of FIELDS and a member */
+enum {
+    BLOCK = 2,
+    FIRST = BLOCK + 2
+}; /* arguments of TTL and PERSIST: FIELDS, and the first member */
 
 static void reply_ttl(struct call *call, const struct family *family, enum ttl_unit unit)
 {

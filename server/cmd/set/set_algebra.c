@@ -22,9 +22,9 @@ struct operands {
  * also replied or added to a set. */
 struct result {
     struct call *call;
-    struct resp_writer *reply; /* into a buffer; NULL: none */
-    struct set *set;           /* NULL: none */
-    size_t count, limit;       /* limit 0: none */
+    struct resp_writer *reply; /* writes members into a buffer, or NULL */
+    struct set *set;           /* receives copies of the members, or NULL */
+    size_t count, limit;       /* members so far, and at most; limit 0 for no limit */
 };
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int by_count_down(const void *a, const void *b)
 
 /* ---- results without copies of members ------------------------------------------------------- */
 
-/* Returns false if the limit is reached. */
+/* Adds a member of the result. Returns false if the limit is reached. */
 static bool add_to_result(struct result *result, struct bytes member)
 {
     if (result->reply != NULL) resp_bulk(result->reply, member.data, member.len);
@@ -78,7 +78,7 @@ static bool is_in_any(const struct set *const *sets, size_t count, struct bytes 
     return false;
 }
 
-/* Starts with the largest set, whose members need no look-ups. */
+/* Computes a union. Starts with the largest set, whose members need no look-ups. */
 static void unite_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
@@ -90,8 +90,8 @@ static void unite_sets(const struct operands *in, struct result *result)
     }
 }
 
-/* Looks up the members of the first set in the others, larger ones first, because those are more
- * likely to contain a member. */
+/* Computes a difference: looks up the members of the first set in the others, larger ones first,
+ * because those are more likely to contain a member. */
 static void subtract_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
@@ -298,8 +298,8 @@ static void cmd_sdiffcard(struct call *call)
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
 
-/* The member keeps its deadline; without one it is added as by SADD. As in Redis, the types are not
- * checked if the source is missing. */
+/* SMOVE: moves a member with its deadline; one without a deadline is added as by SADD. As in Redis,
+ * the types are not checked if the source is missing. */
 static void cmd_smove(struct call *call)
 {
     struct bytes member = call->argv[3];

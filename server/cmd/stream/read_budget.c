@@ -16,7 +16,7 @@ bool budget_is_spent(const struct read_budget *budget)
 
 /* ---- sizes in the reply ---------------------------------------------------------------------- */
 
-/* "*12\r\n" */
+/* Returns the size of the head of an array, such as "*12\r\n". */
 static size_t head_size(size_t count)
 {
     size_t size = 4;
@@ -25,7 +25,7 @@ static size_t head_size(size_t count)
     return size;
 }
 
-/* "$3\r\nabc\r\n" */
+/* Returns the size of a bulk string, such as "$3\r\nabc\r\n". */
 static size_t bulk_size(size_t len)
 {
     return head_size(len) + len + 2;

@@ -6,7 +6,7 @@
 
 struct read_budget {
     bool counts, measures; /* MAXCOUNT, MAXSIZE given */
-    size_t entries, bytes; /* left; if no entries are, later streams are omitted */
+    size_t entries, bytes; /* what is left; at 0 entries, later streams are omitted */
     size_t name;           /* bytes that the name of the stream adds to its first entry */
     bool is_used;          /* an entry was taken; the first one may have any size */
 };

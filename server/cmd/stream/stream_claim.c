@@ -6,7 +6,7 @@
 
 struct claim {
     struct group_target target;
-    struct stream_consumer *consumer; /* NULL: none was claimed yet */
+    struct stream_consumer *consumer; /* NULL until an entry was claimed */
     int64_t idle;
     bool force, just_id;
     msec at;            /* IDLE, TIME: when it counts as delivered */
@@ -65,7 +65,8 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
-/* A time in the future counts as now, because the clocks of clients differ. */
+/* Parses the options of XCLAIM. A time in the future counts as now, because the clocks of clients
+ * differ. Returns false after sending an error. */
 static bool parse_claim(struct call *call, struct claim *claim)
 {
     struct stream_id id;
@@ -99,7 +100,8 @@ static bool parse_claim(struct call *call, struct claim *claim)
     return true;
 }
 
-/* Returns whether the entry was claimed. Removes a pending ID whose entry no longer exists. */
+/* Claims one entry, if the options allow it. Returns whether it did. Removes a pending ID whose
+ * entry no longer exists. */
 static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
                      struct resp_writer *out)
 {
@@ -173,7 +175,7 @@ static bool parse_auto_claim(struct call *call, struct auto_claim *all)
     return true;
 }
 
-/* Returns how much of COUNT the entry uses. */
+/* Claims one pending entry for XAUTOCLAIM. Returns how much of COUNT it uses. */
 static int auto_claim_one(struct call *call, struct auto_claim *all, struct pending *pending)
 {
     struct claim *claim = &all->claim;

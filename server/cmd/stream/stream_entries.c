@@ -15,7 +15,7 @@ struct add {
     bool no_stream;      /* NOMKSTREAM */
     bool by_time;        /* "*" */
     bool next_seq;       /* "ms-*" */
-    struct stream_id id; /* otherwise */
+    struct stream_id id; /* the ID, or its time with next_seq; unused with by_time */
     struct trim trim;
     struct idmp idmp;
     int fields; /* the argument of the first name */

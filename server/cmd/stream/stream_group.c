@@ -16,7 +16,7 @@ static bool refuse_xgroup(struct call *call)
     return failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
 }
 
-/* [MKSTREAM] [ENTRIESREAD n] from argument 5 on; MKSTREAM only for CREATE. */
+/* Parses [MKSTREAM] [ENTRIESREAD n] from argument 5 on. Only CREATE accepts MKSTREAM. */
 static bool parse_options(struct call *call, bool creates, struct group_options *options)
 {
     *options = (struct group_options){ .read = GROUP_READ_UNKNOWN };

@@ -40,7 +40,8 @@ static const struct stream *find_stream(struct call *call)
 
 /* ---- XINFO STREAM ---------------------------------------------------------------------------- */
 
-/* DIFFERS: Redis counts the nodes of its own tree. (doc/differs.md) */
+/* Replies with the fields that XINFO STREAM shows with and without FULL.
+ * DIFFERS: Redis counts the nodes of its own tree. (doc/differs.md) */
 static void reply_basics(struct call *call, const struct stream *stream)
 {
     struct stream_marks marks = stream_marks(stream);

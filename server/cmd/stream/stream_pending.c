@@ -86,8 +86,8 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
     return nack->force = true;
 }
 
-/* Returns whether the entry was released. An entry that is not pending is released only with
- * FORCE. */
+/* Releases an entry. Returns whether it did: one that is not pending is released only with FORCE.
+ */
 static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
                     struct stream_id id)
 {
@@ -156,11 +156,11 @@ static void reply_summary(struct call *call, const struct stream_group *group)
     }
 }
 
-/* [IDLE ms] start end count [consumer] */
+/* The arguments of XPENDING after the group: [IDLE ms] start end count [consumer]. */
 struct pending_query {
     int64_t idle, count;
     struct id_range range;
-    int consumer; /* argument; 0: all */
+    int consumer; /* index of its argument; 0 for all consumers */
 };
 
 enum { SUMMARY_ARGS = 3, QUERY_ARGS_MIN = 6, QUERY_ARGS_IDLE = 8, QUERY_ARGS_MAX = 9 };
@@ -183,7 +183,8 @@ static bool parse_query(struct call *call, struct pending_query *query)
     return arg_id_range(call, at, at + 1, &query->range);
 }
 
-/* Entries are collected in a buffer, because their number is known only at the end. */
+/* Replies with the entries that match. Collects them in a buffer first, because their number is
+ * known only at the end. */
 static void reply_query(struct call *call, const struct stream_group *group,
                         const struct pending_query *query, const struct stream_consumer *consumer)
 {

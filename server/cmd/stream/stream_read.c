@@ -7,14 +7,14 @@
 #include "store/mem/mem.h"
 
 enum {
-    STREAMS_FEW = 8,      /* read without an allocation */
+    STREAMS_FEW = 8,      /* at most this many streams are read without an allocation */
     BLOCKED_COUNT = 1000, /* entries for a client that was blocked and gave no COUNT */
 };
 
 /* One of the command's streams. */
 struct source_stream {
-    int key;             /* argument */
-    struct entry *entry; /* NULL: there is none */
+    int key;             /* index of its argument */
+    struct entry *entry; /* NULL if the key is missing */
     struct stream_group *group;
     struct stream_id after; /* for a group, STREAM_ID_MAX means entries that are new to it */
     bool is_served;
@@ -22,7 +22,7 @@ struct source_stream {
 
 struct reading {
     struct read_args args;
-    size_t limit; /* entries of each stream */
+    size_t limit; /* most entries of each stream */
     struct read_budget budget;
     struct source_stream few[STREAMS_FEW];
     struct source_stream *streams;
@@ -113,7 +113,7 @@ static bool reply_to_group(struct call *call, struct reading *reading,
     return claimed + added > 0;
 }
 
-/* Returns false if the stream is left out of the reply. */
+/* Replies with the entries of one stream. Returns false if it has none to reply and is left out. */
 static bool reply_stream(struct call *call, struct reading *reading,
                          const struct source_stream *stream)
 {
@@ -188,7 +188,7 @@ static struct bytes *resolve_last(const struct call *call, const struct reading 
     return argv;
 }
 
-/* `again` is the instant at which an entry can be claimed. */
+/* Blocks the client. `again` is the next instant at which an entry can be claimed, or NEVER. */
 static void block_reading(struct call *call, const struct reading *reading, msec again)
 {
     const struct read_args *args = &reading->args;
@@ -249,7 +249,7 @@ static void read_streams(struct call *call, struct reading *reading)
 
 /* ---- later runs ------------------------------------------------------------------------------ */
 
-/* Reads only the key that is ready.
+/* The run of a client that was blocked: reads only the key that is ready.
  * DIFFERS: Redis 7.0 replies with an empty list if the entry was added and removed again in one
  * transaction; this client keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
 static void read_ready(struct call *call, struct reading *reading)

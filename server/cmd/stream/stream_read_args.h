@@ -5,10 +5,10 @@
 #include "server/cmd/stream/stream_args.h"
 
 struct read_args {
-    int group, consumer; /* arguments; 0 for XREAD */
+    int group, consumer; /* indexes of their arguments; 0 for XREAD */
     int64_t count;       /* for each stream, or 0 for no limit */
     int64_t max_count;   /* for all streams, or 0 for no limit */
-    int64_t max_size;    /* bytes, likewise */
+    int64_t max_size;    /* bytes for all streams, or 0 for no limit */
     bool blocks, no_ack;
     msec until;         /* the timeout, or NEVER */
     msec claim;         /* claim entries that were idle for this span, or -1 */

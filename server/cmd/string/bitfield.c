@@ -14,7 +14,7 @@ enum overflow { OVERFLOW_WRAP, OVERFLOW_SAT, OVERFLOW_FAIL };
 static const char *const overflows[] = { "WRAP", "SAT", "FAIL" };
 
 struct field {
-    uint64_t offset; /* of its first bit */
+    uint64_t offset; /* offset of its first bit */
     unsigned bits;
     bool is_signed;
 };
@@ -74,7 +74,7 @@ static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *st
 
 /* ---- bits in bytes --------------------------------------------------------------------------- */
 
-/* Bits after the end of the string are 0. */
+/* Reads the field. Bits after the end of the string are 0. */
 static uint64_t load_field(const struct entry *entry, const struct field *field)
 {
     struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
@@ -138,7 +138,8 @@ static int64_t increment(const struct step *step)
     return step->action == ACTION_INCRBY ? step->value : 0;
 }
 
-/* `grown` says that this call made the string longer; every write then counts as a change. */
+/* Runs one step and replies. `grown` says that this call made the string longer: every write then
+ * counts as a change. */
 static void run_field_step(struct call *call, struct entry *entry, bool grown,
                            const struct step *step)
 {
@@ -231,7 +232,7 @@ static void cmd_bitfield(struct call *call)
     mem_free(steps);
 }
 
-/* The key is only read if all steps are GET. */
+/* Returns how this BITFIELD uses its key: it only reads it if all steps are GET. */
 static unsigned vary_bitfield_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };

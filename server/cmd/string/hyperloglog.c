@@ -250,7 +250,7 @@ static void cmd_pfdebug(struct call *call)
     }
 }
 
-/* Redis tests its code here. Our unit tests do that. */
+/* PFSELFTEST: replies OK. Redis tests its own code here; our unit tests do that. */
 static void cmd_pfselftest(struct call *call)
 {
     reply_ok(call);

@@ -14,10 +14,10 @@ enum { WORD_BITS = 64, BYTE_VALUES = 256 };
 
 struct table {
     struct bytes a, b; /* a row for each byte of a, a bit for each byte of b */
-    size_t words;      /* of a row */
+    size_t words;      /* words in a row */
     size_t row_count;  /* 1 if only the length is wanted: the row is then overwritten */
     uint64_t *rows;
-    size_t length; /* of the subsequence */
+    size_t length; /* length of the subsequence */
 };
 
 /* of[c] has bit j set where b[j] is c. It is NULL for bytes that are not in a. */
@@ -52,7 +52,7 @@ static bool make_masks(const struct table *table, struct masks *masks)
     return true;
 }
 
-/* Returns false if memory runs out. a and b must not be empty. */
+/* Computes the rows and the length. Returns false if memory runs out. a and b must not be empty. */
 static bool fill_table(struct table *table)
 {
     struct masks masks;

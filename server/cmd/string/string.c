@@ -38,12 +38,13 @@ struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
     struct string_condition condition;               /* SET */
     bool persist;                                    /* GETEX */
-    int ttl_arg;                                     /* argument of the time; 0: none given */
+    int ttl_arg; /* index of the argument with the time; 0 if none was given */
     enum ttl_unit unit;
-    int soft_arg; /* argument of SOFT; 0: none given. SET */
+    int soft_arg; /* SET: index of the argument of SOFT; 0 if none was given */
 };
 
-/* As in Redis, a unit may be given twice; the last one counts. */
+/* Reads EX, PX, EXAT or PXAT. As in Redis, units may be given several times; the last one counts.
+ */
 static bool take_ttl(const struct call *call, int *i, struct options *options)
 {
     enum ttl_unit unit;
@@ -159,7 +160,7 @@ static void cmd_set(struct call *call)
         reply_ok(call);
 }
 
-/* SET reads the old value only with GET and the conditions on it. */
+/* Returns how this SET uses its key: it reads the old value only with GET or a condition on it. */
 static unsigned vary_set_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };
@@ -248,7 +249,7 @@ static void cmd_mget(struct call *call)
     }
 }
 
-/* Every key must have a value. Returns false after sending an error. */
+/* Has every key of MSET a value? Returns false after sending an error. */
 static bool has_pairs(struct call *call)
 {
     if (call->argc % 2 == 1) return true;

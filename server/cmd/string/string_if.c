@@ -9,7 +9,7 @@
 struct msetex {
     int first, end; /* arguments of the keys and values */
     bool only_new, only_present, keep_ttl;
-    int ttl_arg; /* argument of the time; 0: none given */
+    int ttl_arg; /* index of the argument with the time; 0 if none was given */
     enum ttl_unit unit;
 };
 
@@ -84,14 +84,16 @@ static void cmd_delifeq(struct call *call)
     resp_integer(call->out, equal);
 }
 
-/* With a condition, the result reveals something about the value. */
+/* Returns how this DELEX uses its key: with a condition it also reads the value, because the result
+ * reveals something about it. */
 static unsigned vary_delex_key(int argc, const struct bytes *argv)
 {
     (void)argv;
     return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
 }
 
-/* As in Redis, the condition is not looked at if the key is missing. */
+/* DELEX: deletes the key if the condition holds. As in Redis, the condition is not looked at if the
+ * key is missing. */
 static void cmd_delex(struct call *call)
 {
     bool holds = false;

@@ -13,9 +13,9 @@
 
 struct increx {
     bool is_float;                  /* BYFLOAT */
-    int by_arg, lower_arg, top_arg; /* of BYINT or BYFLOAT, LBOUND, UBOUND; 0: not given */
+    int by_arg, lower_arg, top_arg; /* arguments of BYINT or BYFLOAT, LBOUND, UBOUND; or 0 */
     bool saturates;
-    int ttl_arg; /* of EX, PX, EXAT or PXAT; 0: not given */
+    int ttl_arg; /* index of the argument of EX, PX, EXAT or PXAT; 0 if not given */
     enum ttl_unit unit;
     bool persist, only_without_ttl; /* PERSIST, ENX */
     bool only_new, only_present;    /* NX, XX */
@@ -130,7 +130,8 @@ static bool add_real(struct sum *sum)
 
 /* ---- storing and replying -------------------------------------------------------------------- */
 
-/* A deadline that is not in the future removes the key, as EXPIRE does. Its only event is "del". */
+/* Stores the sum and sets the deadline. A deadline that is not in the future removes the key
+ * instead, as EXPIRE does; the only event is then "del". */
 static void store_sum(struct call *call, struct entry *entry, const struct increx *how,
                       const struct sum *sum, msec at)
 {

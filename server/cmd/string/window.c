@@ -35,7 +35,7 @@ enum { FOOTER = 36, NUMBER_MAX = 10, ENTRY_MAX = 2 * NUMBER_MAX };
 
 struct log {
     const unsigned char *entries;
-    size_t end, start; /* of the entries, in bytes */
+    size_t end, start; /* offsets: the end of the entries; the first that counts */
     msec before, last;
     int64_t total;
 };

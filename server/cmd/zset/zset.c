@@ -18,7 +18,7 @@ struct zadd {
     bool has_expiry; /* ZADDEX */
     struct member_life life;
     bool count_moved; /* CH */
-    int first;        /* argument of the first score */
+    int first;        /* index of the argument with the first score */
     int pairs;
 };
 
@@ -95,8 +95,8 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     return !how->has_expiry || how->life.is_given || fail(call, ERR_NO_DEADLINE);
 }
 
-/* A member whose given deadline has passed is removed at once: a new one then does not count as
- * added, and an existing one counts as moved. */
+/* Puts the members with their scores and replies. A member whose given deadline has passed is
+ * removed at once: a new one then does not count as added, and an existing one counts as moved. */
 static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
 {
     for (int i = 0; i < how->pairs; i++) {
@@ -157,7 +157,7 @@ static void cmd_zaddex(struct call *call)
     zadd(call, &(struct zadd){ .has_expiry = true });
 }
 
-/* The same as ZADD INCR. As in Redis, it also accepts the options of ZADD. */
+/* ZINCRBY is ZADD INCR. As in Redis, it also accepts the options of ZADD. */
 static void cmd_zincrby(struct call *call)
 {
     zadd(call, &(struct zadd){ .put.add = true });

@@ -30,11 +30,11 @@ enum operation { UNION, INTER, DIFF };
 /* The operation with its sources and options. */
 struct algebra {
     enum operation operation;
-    bool is_stored;  /* under argument 1 */
+    bool is_stored;  /* the result is stored at argument 1 */
     bool only_count; /* ZINTERCARD */
     enum aggregate aggregate;
     bool with_scores;
-    int64_t limit; /* of only_count; 0: none */
+    int64_t limit; /* limit of only_count; 0 for no limit */
     struct source *sources;
     size_t count;
 };
@@ -91,7 +91,7 @@ static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* As in Redis, infinity * 0 and infinity - infinity count as 0. */
+/* Returns the score, or 0 for NaN: as in Redis, infinity * 0 and infinity - infinity count as 0. */
 static double nan_to_0(double score)
 {
     return isnan(score) ? 0 : score;
@@ -107,7 +107,8 @@ static double aggregate_scores(enum aggregate aggregate, double score, double ot
     return score;
 }
 
-/* Stores -0 as 0, as all commands do. A reply shows the -0 that a weight may cause. */
+/* Adds a member to a result that will be stored. Stores -0 as 0, as all commands do; a reply, in
+ * contrast, shows the -0 that a weight may cause. */
 static void add_to_zset(const struct algebra *a, struct zset *result, struct bytes member,
                         double score)
 {
@@ -165,7 +166,7 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
 
 /* ---- intersection ---------------------------------------------------------------------------- */
 
-/* Returns the number of members; with only_count, at most the limit. */
+/* Computes the intersection. Returns the number of members; with only_count, at most the limit. */
 static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 {
     const struct source *walked = &a->sources[0];

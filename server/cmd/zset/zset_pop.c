@@ -30,7 +30,7 @@ static void remove_popped(struct call *call, struct entry *entry, bool highest, 
                           highest ? EVENT_ZPOPMAX : EVENT_ZPOPMIN);
 }
 
-/* [key, [[member, score] ...]], in both protocols */
+/* Pops members and replies with [key, [[member, score] ...]], in both protocols. */
 static void pop_zset_to_array(struct call *call, const struct source *source,
                               const struct multi_pop *pop)
 {
@@ -59,7 +59,7 @@ static void cmd_bzmpop(struct call *call)
     run_multi_pop(call, TYPE_ZSET, "MIN", "MAX", true, pop_zset_to_array);
 }
 
-/* [key, member, score] */
+/* BZPOPMIN and BZPOPMAX: the reply is [key, member, score]. */
 static void blocking_zset_pop(struct call *call, bool highest)
 {
     struct source source;

@@ -26,7 +26,7 @@ struct take {
     struct span span; /* the members to take; empty if none is due */
 };
 
-/* key ... count timeout */
+/* Parses the arguments: key ... count timeout. Returns false after sending an error. */
 static bool read_take(struct call *call, struct take *take)
 {
     struct source source;
@@ -78,8 +78,8 @@ static void cmd_bztspop(struct call *call)
     txn_zset_remove_ranks(call->txn, take.from, take.span.from, take.span.to, EVENT_ZPOPMIN);
 }
 
-/* Pushes the members to the tail of the list, lowest first. The type of the destination is checked
- * only when a member is moved, as in BLMOVE. */
+/* BZTSMOVE: moves due members to the tail of a list, lowest first. The type of the destination is
+ * checked only when a member is moved, as in BLMOVE. */
 static void cmd_bztsmove(struct call *call)
 {
     struct take take;

@@ -9,15 +9,15 @@
 enum {
     CHUNK = 64 * 1024,
     RING_MIN = 16,     /* the ring's size is always a power of two */
-    FETCH_AHEAD = 256, /* bytes */
+    FETCH_AHEAD = 256, /* bytes after the end that are prefetched for the next writes */
 };
 
 struct backlog {
     char **ring;         /* chunk n is in slot_of(n), for first <= n < first + count */
     uint64_t first;      /* number of the first chunk: its bytes begin at first * CHUNK + shift */
-    size_t count, size;  /* chunks; slots */
+    size_t count, size;  /* number of chunks, and of slots in the ring */
     uint64_t shift;      /* offset of the first byte of chunk 0 */
-    uint64_t begin, end; /* offsets */
+    uint64_t begin, end; /* offsets of the first byte kept, and after the last */
 };
 
 static inline char **slot_of(const struct backlog *backlog, uint64_t chunk)

@@ -17,7 +17,7 @@ struct backlog;
 struct backlog *backlog_new(void);
 void backlog_free(struct backlog *backlog);
 
-/* Empties it; the next byte is at this offset. */
+/* Empties the backlog; the next byte is at this offset. */
 void backlog_restart(struct backlog *backlog, uint64_t offset);
 void backlog_append(struct backlog *backlog, const void *data, size_t len);
 /* Returns *room bytes after the end, at least one, for the caller to fill in place. backlog_commit

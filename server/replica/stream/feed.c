@@ -27,7 +27,7 @@ struct run {
 struct feed {
     struct backlog *backlog;
     const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
-    size_t first_len;  /* 0 if there is none */
+    size_t first_len;  /* 0 if there is no such command */
     bool first_known;
     /* The unit so far, after earlier units that are in the backlog already. Dropping them together
      * costs less than allocating memory for each unit. */
@@ -37,7 +37,7 @@ struct feed {
     struct effect_writer writer;
     struct run *runs; /* the last one is open: its counts are taken when it ends */
     size_t count, cap;
-    uint64_t commands_before; /* of the writer, and bytes of text, */
+    uint64_t commands_before; /* the writer's count of commands, and the bytes of text, */
     size_t len_before;        /* when the open run began */
 };
 
