@@ -152,11 +152,13 @@ class Run:
         return replies
 
 
+PASSING = ("LOADING", "MISCONF", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY", "OOM", "UNBLOCKED", "TRYAGAIN")
+
+
 def is_passing(error):
     """Errors that end by themselves."""
-    word = str(error).split(" ")[0]
-    return word in ("LOADING", "MISCONF", "READONLY", "MASTERDOWN", "NOREPLICAS", "BUSY", "OOM",
-                    "UNBLOCKED", "TRYAGAIN") or "EXECABORT" in str(error)
+    text = str(error)
+    return text.split(" ")[0] in PASSING or "EXECABORT" in text or "not allowed while failing over" in text
 
 
 def refused(reply):
