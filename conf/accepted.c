@@ -39,7 +39,8 @@ static const struct conf_choice version_checks[] = { { "strict", 0 },
 
 /* ---- values that may be ignored ---- */
 
-/* Ignoring "yes" would lose data: the keys that are being copied to this server would expire. */
+/* Refuses "yes", because ignoring it would lose data: the keys that are being copied to this server
+ * would expire. */
 static const char *check_import_mode(const char *value)
 {
     return strcasecmp(value, "no") == 0
@@ -64,7 +65,7 @@ static const char *check_oom_values(const char *value)
     return fit ? NULL : "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
 }
 
-/* As in Redis, any number is accepted and clamped to the range. */
+/* Clamps hz to its range. As in Redis, any number is accepted. */
 static void tidy_hz(char *value)
 {
     long hz = strtol(value, NULL, 10);

@@ -39,7 +39,7 @@ static const struct conf_choice *find_choice(const struct conf_choice *choices, 
     return choices->name != NULL ? choices : NULL;
 }
 
-/* A decimal number as Redis accepts it: no plus sign, spaces or leading zeros. */
+/* Reads a decimal number as Redis accepts it: no plus sign, spaces or leading zeros. */
 static bool read_int(const char *text, int64_t *number)
 {
     const char *digits = text + (*text == '-');
@@ -51,7 +51,8 @@ static bool read_int(const char *text, int64_t *number)
     return *end == '\0' && errno == 0;
 }
 
-/* As in Redis, a text without digits is 0. Values that do not fit become INT64_MAX. */
+/* Reads a number of bytes with a unit. As in Redis, a text without digits is 0. Values that do not
+ * fit become INT64_MAX. */
 static bool read_memory(const char *text, int64_t *bytes)
 {
     static const struct conf_choice units[] = {

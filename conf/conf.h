@@ -83,10 +83,10 @@ struct conf {
     int64_t tls_auto_reload_interval;                          /* seconds; 0 for never */
     bool tls_replication, tls_cluster;
     char *user;    /* lines such as "anna on #5e88... ~a* +get", with distinct first words */
-    char *aclfile; /* "": none */
+    char *aclfile; /* path of the ACL file, or "" */
     int64_t acllog_max_len, acl_pubsub_default; /* 1 if new users may use all channels */
     /* replication */
-    char *replicaof; /* "host port"; "": a master */
+    char *replicaof; /* "host port", or "" for a master */
     char *masterauth, *masteruser;
     bool replica_read_only, replica_serve_stale_data, replica_ignore_maxmemory, replica_announced;
     int64_t replica_priority, replica_announce_port, min_replicas_to_write, min_replicas_max_lag;
@@ -108,7 +108,7 @@ struct conf {
     int64_t script_memory_limit;  /* bytes, or 0 for no limit */
     struct conf_output_limit output_limits[3];
     /* observation */
-    int64_t slowlog_log_slower_than; /* microseconds; -1: off */
+    int64_t slowlog_log_slower_than; /* microseconds; -1 if off */
     int64_t slowlog_max_len;
     int64_t why_memory;                /* bytes; 0 if off */
     int64_t latency_monitor_threshold; /* milliseconds; 0 if off */
@@ -123,7 +123,7 @@ struct conf {
     int64_t metrics_dehydrators_max;
     /* data */
     int64_t databases;
-    char *policy; /* lines such as "prefix* TTL 1000"; lines with the same name form one policy */
+    char *policy; /* lines such as "prefix* TTL 1000"; those of one name form one policy */
     /* Checks the lines of `policy`. Returns the error, a constant string, or NULL. Set it after
      * conf_init; until then any words are accepted. */
     const char *(*policies_fault)(const char *lines);
@@ -142,13 +142,13 @@ struct conf {
     char *appenddirname, *appendfilename;
     bool aof_load_truncated;
     int64_t rewrite_percentage, rewrite_min_size;
-    char *journal_keep; /* conf_read_span */
+    char *journal_keep; /* a span: see conf_read_span */
     char *save;         /* "seconds changes ..." */
     char *dbfilename;
     bool rdbcompression, stop_writes_on_bgsave_error;
     bool restore_paused;
     char *import;
-    char *until; /* conf_read_instant */
+    char *until; /* an instant: see conf_read_instant */
     char *import_skip;
     bool import_skip_unsupported;
     /* process */
@@ -166,8 +166,8 @@ struct conf {
 
     union conf_kept kept[CONF_KEPT_MAX]; /* values of the ignored options in accepted.c */
     char *file;                  /* absolute path of the configuration file; "" without one */
-    struct conf_bits by_include; /* set by an included file; for conf_rewrite */
-    struct conf_bits given;      /* set by a file or the command line */
+    struct conf_bits by_include; /* options set by an included file; for conf_rewrite */
+    struct conf_bits given;      /* options set by a file or the command line */
 };
 
 struct conf_words;

@@ -24,7 +24,7 @@ struct faults {
 struct source {
     const char *name;
     size_t line;
-    int depth; /* of includes; 0: not included */
+    int depth; /* of nested includes; 0 for a file that is not included */
     struct faults *faults;
 };
 
@@ -84,8 +84,8 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 
 /* ---- one option ---- */
 
-/* The error for a name that is not an option. loadmodule and sentinel are directives of redis.conf
- * that would be dangerous to ignore. */
+/* Returns the error for a name that is not an option. loadmodule and sentinel, directives of
+ * redis.conf that would be dangerous to ignore, have errors of their own. */
 static const char *unknown_name(const char *name)
 {
     static char text[128];
@@ -131,7 +131,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
 
 /* ---- files ---- */
 
-/* As in Redis, a pattern may match no file, but a file named in full must exist. */
+/* Loads the files that an `include` line names. As in Redis, a pattern may match no file, but a
+ * file named in full must exist. */
 static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
     if (words->count != 2 || source->depth >= INCLUDE_DEPTH) {
@@ -190,7 +191,8 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
     return end_faults(&faults);
 }
 
-/* Returns false with errno if the file can't be read. */
+/* Loads a file. Returns false with errno if it can't be read; adds all other errors to the faults.
+ */
 static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
 {
     size_t len;

@@ -33,14 +33,14 @@ struct conf_option {
     const char *name;
     enum conf_type type;
     enum conf_use use;
-    size_t offset; /* into struct conf; for CONF_WORKS only */
+    size_t offset; /* of its field in struct conf; for CONF_WORKS only */
     int64_t min, max;
     const struct conf_choice *choices; /* CONF_ENUM; ends with a NULL name */
     const char *preset;                /* the default, as text */
     bool live;                         /* CONFIG SET may change it */
-    bool guarded;                      /* ... if enable-protected-configs allows it */
-    bool not_loading;                  /* ... but not while data is being loaded */
-    bool many;                         /* takes more than one word */
+    bool guarded;     /* CONFIG SET may change it only if enable-protected-configs allows that */
+    bool not_loading; /* CONFIG SET may not change it while data is being loaded */
+    bool many;        /* takes more than one word */
     bool omitted;  /* CONFIG REWRITE omits it while it is "", because Redis has no line for that */
     bool adds;     /* each further line adds words; "" removes all */
     bool unlisted; /* unknown to CONFIG GET and SET, as in Redis */
@@ -57,7 +57,7 @@ struct conf_option {
     void (*tidy)(char *value);
     /* Another name of this option, which shares its value; not in the example file. */
     const char *alias_of;
-    const char *section; /* of the example file */
+    const char *section; /* its section of the example file */
     const char *help;    /* one or a few lines, separated by \n */
 };
 

@@ -51,7 +51,7 @@ void conf_tidy_spaces(char *value)
     *to = '\0';
 }
 
-/* Numbers from 0 to 100. */
+/* Accepts numbers from 0 to 100, separated by spaces. */
 static const char *check_percentiles(const char *value)
 {
     while (*value != '\0') {

@@ -96,7 +96,7 @@ static void write_forms(const struct usage *usage, FILE *to)
                 *usage->forms[i] != '\0' ? " " : "", usage->forms[i]);
 }
 
-/* "EXIT STATUS" as "Exit status:". */
+/* Writes a title such as "EXIT STATUS" as "Exit status:". */
 static void write_title(FILE *to, const char *title)
 {
     fprintf(to, "\n%c", title[0]);

@@ -23,7 +23,7 @@ struct usage_section {
     const char *title;              /* as a heading of a man page: "EXIT STATUS" */
     const char *intro;              /* before the items; NULL for no text */
     const struct usage_item *items; /* the last one has no term; may be NULL */
-    bool only_manual;               /* not in --help */
+    bool only_manual;               /* the section is not shown by --help */
 };
 
 struct usage {

@@ -48,7 +48,8 @@ static int memory_close(void *cookie)
     return 0;
 }
 
-/* Not open_memstream: when it finds no memory, even at fclose, the text is cut off or NULL. */
+/* Unlike open_memstream, exits if there is no memory: that one cuts off the text or leaves NULL,
+ * even at fclose. */
 FILE *conf_memory_stream(char **text, size_t *len)
 {
     static const cookie_io_functions_t calls = { .write = memory_write, .close = memory_close };
@@ -111,7 +112,7 @@ void conf_words_add(struct conf_words *words, const char *word)
     words->at[words->count] = NULL;
 }
 
-/* Values are C strings, which a zero byte would truncate. */
+/* Refuses words with a zero byte: values are C strings, which it would truncate. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why)
 {
     char *word = conf_resize(NULL, len + 1);

@@ -7,8 +7,8 @@
 enum { MAX_PART = 3 };
 
 static const struct {
-    unsigned items; /* of one part */
-    bool unique;    /* the first item must not repeat */
+    unsigned items; /* number of items that form one part */
+    bool unique;    /* the first items of all parts must differ */
 } shapes[] = {
     [RDB_ITEMS_LIST] = { 1, false },       [RDB_ITEMS_SET] = { 1, true },
     [RDB_ITEMS_HASH] = { 2, true },        [RDB_ITEMS_ZSET] = { 2, true },

@@ -9,10 +9,10 @@
 #include "store/base/little_endian.h"
 
 enum {
-    END_BYTE = 0xff,       /* ends all but intsets */
-    COUNT_AT = 4,          /* of listpacks and intsets */
-    COUNT_UNKNOWN = 65535, /* of listpacks and ziplists */
-    LONG_LENGTH = 254,     /* of ziplists and zipmaps: a length of 4 bytes follows */
+    END_BYTE = 0xff,       /* the last byte of all packings but intsets */
+    COUNT_AT = 4,          /* offset of the count in listpacks and intsets */
+    COUNT_UNKNOWN = 65535, /* in place of the count of a listpack or ziplist: count the items */
+    LONG_LENGTH = 254,     /* in ziplists and zipmaps: a length of 4 bytes follows */
 };
 
 /* The encoding of an item. */
@@ -84,7 +84,8 @@ static bool listpack_begin(struct rdb_walk *walk)
     return begin_items(walk, LISTPACK_HEADER, COUNT_AT);
 }
 
-/* `left` is at least 1. */
+/* Parses the encoding of the item at `at`, of which `left` bytes are there, at least 1. Returns
+ * false if it is damaged. */
 static bool parse_listpack_head(const unsigned char *at, size_t left, struct head *head)
 {
     static const unsigned char widths[] = { 2, 3, 4, 8 };
@@ -298,7 +299,8 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- zipmaps ---- */
 
-/* Items with an odd index are values. A length in a longer form than it needs is damage. */
+/* The items of a zipmap: fields, and at odd indexes their values. A length in a longer form than it
+ * needs is damage. */
 
 static bool zipmap_begin(struct rdb_walk *walk)
 {
@@ -341,7 +343,7 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- intsets ---- */
 
-/* Integers that do not ascend are damage. */
+/* The items of an intset. Integers that do not ascend are damage. */
 
 enum { INTSET_HEADER = 8 };
 

@@ -69,7 +69,7 @@ void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
     flush(file);
 }
 
-/* In a file, the key's name comes between the type (the payload's first byte) and the value. */
+/* Writes the key's name between the type, which is the payload's first byte, and the value. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload)
 {
     unsigned char number[8];

@@ -26,15 +26,15 @@ struct rdb_file {
 
 #define RDB_FILE_NEVER INT64_MAX
 
-/* `version`: RDB_VERSION_7, RDB_VERSION_8 or RDB_VALKEY_9_0. */
+/* Begins a file. `version` is RDB_VERSION_7, RDB_VERSION_8 or RDB_VALKEY_9_0. */
 void rdb_file_begin(struct rdb_file *file, int version,
                     bool (*write)(void *ctx, const void *data, size_t len), void *ctx);
 void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);
 void rdb_file_function(struct rdb_file *file, struct bytes code);
 void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
                        uint64_t volatile_keys);
-/* `payload`: as from DUMP, with its footer. `at`: the deadline in unix milliseconds, or
- * RDB_FILE_NEVER. */
+/* Writes a key. `payload` is that of DUMP, with its footer; `at` is the deadline in unix
+ * milliseconds, or RDB_FILE_NEVER. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
 /* Writes the end and the checksum, and frees the buffer. Returns false if the file is
  * incomplete. */

@@ -91,7 +91,7 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
     return reader->key_begun;
 }
 
-/* Attributes belong to one key only. */
+/* Resets the attributes of keys (deadline, idle time, frequency), which belong to one key only. */
 static void reset_key(struct rdb_reader *reader)
 {
     reader->key.expire_at = RDB_NEVER;
@@ -166,7 +166,7 @@ static bool has_attributes(const struct rdb_key *key)
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
 }
 
-/* A code below FIRST_OPCODE is the type of a key. */
+/* Reads the record that this code begins. A code below FIRST_OPCODE is the type of a key. */
 static bool read_record(struct rdb_reader *reader, unsigned code)
 {
     struct rdb_key *key = &reader->key;
@@ -261,7 +261,8 @@ static bool read_head(struct rdb_reader *reader)
                     format->first, format->last, format->program, format->newest);
 }
 
-/* A checksum of 0 means that the writer was configured to leave it out. */
+/* Checks the end of the file. A checksum of 0 means that the writer was configured to leave it out.
+ */
 static bool read_end(struct rdb_reader *reader)
 {
     uint64_t sum = rdb_source_crc(reader->source), expected;

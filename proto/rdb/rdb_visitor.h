@@ -16,17 +16,17 @@ enum rdb_type { RDB_STRING, RDB_LIST, RDB_SET, RDB_ZSET, RDB_HASH, RDB_DEHYDRATO
 
 /* Instants are unix milliseconds as in the file, and may be in the past. */
 struct rdb_key {
-    struct bytes name; /* of a payload: empty */
+    struct bytes name; /* empty for a payload */
     uint64_t database;
     enum rdb_type type;
-    int64_t expire_at; /* or RDB_NEVER */
+    int64_t expire_at; /* the deadline, or RDB_NEVER */
     int64_t idle;      /* seconds without access, or -1 */
     int freq;          /* 0..255, or -1 */
 };
 
 struct rdb_element {
     struct bytes id, payload;
-    int64_t ttl; /* of its queue */
+    int64_t ttl; /* the TTL of its queue */
     int64_t at;  /* when it is due */
 };
 
@@ -47,12 +47,12 @@ static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_strea
 struct rdb_stream_entry {
     struct rdb_stream_id id; /* greater than those before it */
     const struct bytes *texts;
-    size_t count; /* of texts: names and values in turn; 2 or more */
+    size_t count; /* number of texts: names and values in turn; 2 or more */
 };
 
 /* What a stream records about its entries, including deleted ones. */
 struct rdb_stream_marks {
-    struct rdb_stream_id last;        /* of all entries ever; not below that of the last entry */
+    struct rdb_stream_id last;        /* the greatest ID ever; not below that of the last entry */
     struct rdb_stream_id max_deleted; /* 0-0 if none was */
     uint64_t added;                   /* number of entries ever added */
 };
@@ -89,7 +89,7 @@ struct rdb_unsupported {
     uint64_t database;
     const char *type;   /* "module", "array", "pre-release function" (the key is its name), or "key
                          * metadata" (no key yet: the key's name follows later) */
-    const char *module; /* of a module: its type's name (9 characters) and version; else "" */
+    const char *module; /* name (9 characters) and version of a module's type; else "" */
     int encoding_version;
 };
 
@@ -109,16 +109,18 @@ struct rdb_visitor {
      * would take more time than all else. */
     bool finds_duplicates;
 
-    bool (*database)(void *ctx, uint64_t number); /* of the keys that follow; 0 until called */
+    bool (*database)(void *ctx,
+                     uint64_t number); /* the database of the keys that follow; 0 until called */
     bool (*sizes)(void *ctx, uint64_t keys, uint64_t with_deadline); /* a hint; may be wrong */
     bool (*aux)(void *ctx, struct bytes name, struct bytes value);
     bool (*function)(void *ctx, struct bytes code); /* the source of a library */
-    bool (*module_aux)(void *ctx, const char *module, int encoding_version); /* skipped */
+    bool (*module_aux)(void *ctx, const char *module,
+                       int encoding_version); /* data of a module, which is skipped */
     bool (*unsupported)(void *ctx, const struct rdb_unsupported *what);
 
     bool (*key_begin)(void *ctx, const struct rdb_key *key);
     bool (*string)(void *ctx, struct bytes value);
-    bool (*list_element)(void *ctx, struct bytes element); /* from the head */
+    bool (*list_element)(void *ctx, struct bytes element); /* called from the head on */
     bool (*set_member)(void *ctx, struct bytes member);
     bool (*hash_field)(void *ctx, struct bytes field, struct bytes value, int64_t at);
     bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */

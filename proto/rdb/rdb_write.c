@@ -208,7 +208,7 @@ void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_
                              rdb_put_length(&writer->out, count));
 }
 
-/* The layouts are in value.c. */
+/* Adds a field of a hash with deadlines, in one of the two layouts of value.c. */
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at)
 {

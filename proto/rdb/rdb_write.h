@@ -37,11 +37,11 @@ struct rdb_writer {
     enum rdb_type type;
     int version;
     uint64_t count, given;   /* parts announced, and passed so far */
-    uint64_t nodes, in_node; /* of a list or stream */
+    uint64_t nodes, in_node; /* of a list or stream: nodes so far, and parts in the current one */
     int64_t earliest;        /* the earliest deadline of a hash's fields */
     struct rdb_stream_writer stream;
     bool staging; /* few enough parts for a listpack or intset */
-    bool packs;   /* no part is too long for that so far */
+    bool packs;   /* no part so far is too long for a listpack */
     bool failed;
 };
 

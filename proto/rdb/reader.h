@@ -37,8 +37,8 @@ struct rdb_reader {
     struct rdb_seen seen;
     /* Scratch buffers for strings that must be valid at the same time. */
     struct buffer name, first, second, packed;
-    struct rdb_templates templates; /* of the file, for hashes */
-    struct rdb_names names;         /* of the current hash alone */
+    struct rdb_templates templates; /* templates of the file, for hashes */
+    struct rdb_names names;         /* names that only the current hash has */
 };
 
 /* RDB versions from this one on are Valkey's own. */
@@ -61,8 +61,9 @@ bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
 /* *text is valid until `scratch` is used again. */
 bool rdb_get_string(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text);
-bool rdb_get_score(struct rdb_reader *reader, double *score);      /* 8 bytes */
-bool rdb_get_text_score(struct rdb_reader *reader, double *score); /* before version 8 */
+bool rdb_get_score(struct rdb_reader *reader, double *score); /* reads a double of 8 bytes */
+bool rdb_get_text_score(struct rdb_reader *reader,
+                        double *score); /* reads the text that versions before 8 wrote */
 bool rdb_skip(struct rdb_reader *reader, uint64_t bytes);
 bool rdb_skip_lengths(struct rdb_reader *reader, unsigned count);
 bool rdb_skip_string(struct rdb_reader *reader);
@@ -111,7 +112,7 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated);
 bool rdb_skip_module_aux(struct rdb_reader *reader);
 bool rdb_skip_key_metadata(struct rdb_reader *reader);
 bool rdb_skip_array(struct rdb_reader *reader);
-bool rdb_read_template(struct rdb_reader *reader); /* a record */
+bool rdb_read_template(struct rdb_reader *reader); /* reads the record of a template */
 bool rdb_read_templated(struct rdb_reader *reader, unsigned type);
 void rdb_templates_drop(struct rdb_reader *reader);
 bool rdb_read_stream(struct rdb_reader *reader, unsigned type);

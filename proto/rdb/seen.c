@@ -8,7 +8,7 @@
 #include "store/mem/mem.h"
 
 enum {
-    MIN_SIZE = 64,      /* slots: powers of two */
+    MIN_SIZE = 64,      /* slots of a new table; sizes are powers of two */
     KEPT_SIZE = 256,    /* size of a table that is kept for the next value */
     BUCKET_SIZE = 1024, /* size of each bucket once there are several: 16 KiB */
 };

@@ -28,7 +28,7 @@ struct rdb_source {
     void *ctx;
     const unsigned char *at, *end; /* in memory and not taken yet */
     const unsigned char *summed;   /* `crc` covers the bytes before this */
-    uint64_t end_offset;           /* of `end`, from the first byte of the source */
+    uint64_t end_offset;           /* offset of `end` from the first byte of the source */
     uint64_t crc;
     unsigned char *buffer;
     enum rdb_source_state state; /* why the last call failed */

@@ -42,8 +42,8 @@ struct stream_reading {
     uint64_t count;                /* entries so far */
     struct rdb_stream_id first;
     struct rdb_stream_marks marks;
-    struct buffer pending; /* of the group: struct owned, by ID */
-    uint64_t owned;        /* number of these whose consumer is known, or that need none */
+    struct buffer pending; /* the group's pending entries: struct owned, by ID */
+    uint64_t owned;        /* number of pending entries whose consumer is known or not needed */
     uint64_t group;        /* number of the group, from 1 on */
 };
 

@@ -23,16 +23,16 @@ enum { RDB_ENTRY_DELETED = 1, RDB_ENTRY_SAME_NAMES = 2 };
 /* Texts of items: in the listpack, or as digits in a buffer. A zeroed one is empty. */
 struct rdb_texts {
     struct buffer texts;  /* struct bytes each; if data is NULL, the next one in `digits` */
-    struct buffer digits; /* of the texts that are integers */
+    struct buffer digits; /* the digits of texts that are integers */
 };
 
 struct rdb_node {
     struct rdb_walk walk;
     struct rdb_item item;
     struct rdb_stream_id master;   /* the node's ID, which differences refer to */
-    struct rdb_stream_id last;     /* of the live entries so far, here and before this node */
-    uint64_t live, deleted;        /* entries to come */
-    struct rdb_texts names, parts; /* of the node, and of the current entry */
+    struct rdb_stream_id last;     /* ID of the last live entry so far, in this node or before it */
+    uint64_t live, deleted;        /* numbers of entries to come */
+    struct rdb_texts names, parts; /* names of the node; texts of the current entry */
     const char *wrong; /* after RDB_BROKEN: what is damaged, or NULL if memory ran out */
 };
 

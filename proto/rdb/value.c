@@ -3,13 +3,14 @@
 #include "proto/rdb/reader.h"
 
 enum {
-    PLAIN_NODE = 1,  /* of a quicklist: one element */
-    PACKED_NODE = 2, /* a ziplist or listpack of elements */
+    PLAIN_NODE = 1,  /* a node of a quicklist: one element */
+    PACKED_NODE = 2, /* a node of a quicklist: a ziplist or listpack of elements */
 };
 
 struct kind {
     enum rdb_type type;
-    bool (*read)(struct rdb_reader *reader, const struct kind *kind); /* NULL: no such type */
+    bool (*read)(struct rdb_reader *reader,
+                 const struct kind *kind); /* NULL if there is no such type */
     enum rdb_packing packing;
     enum rdb_shape shape;
     bool has_earliest; /* the earliest deadline of a field comes first */
@@ -100,8 +101,9 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
            rdb_damaged(reader, "an invalid deadline of a field");
 }
 
-/* A field's deadline is stored as 0 for none, otherwise as its distance from the earliest plus 1.
- * Without an earliest it is stored unchanged, as if the earliest were 1. */
+/* Reads a hash of Redis 7.4 or later whose fields may have deadlines. A deadline is stored as 0 for
+ * none, otherwise as its distance from the earliest plus 1. If the type stores no earliest, it is
+ * stored unchanged, as if the earliest were 1. */
 static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count, earliest, distance;
@@ -119,7 +121,9 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
     return true;
 }
 
-/* Valkey 9 stores a field's deadline after its value, in 8 bytes; -1 for none. */
+/* Reads a hash of Valkey 9, which stores a field's deadline after its value, in 8 bytes; -1 for
+ * none.
+ */
 static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)
 {
     struct bytes field, value;

@@ -29,7 +29,8 @@ static void cmd_nothing(struct call *call)
     if (!is_off(call)) reply_ok(call);
 }
 
-/* Outside of a cluster: for clients that replicas refer to the master (CLIENT CAPA). */
+/* READONLY and READWRITE outside of a cluster: a client that follows redirections (CLIENT CAPA)
+ * chooses whether a replica serves its reads. */
 static void set_reads_replica(struct call *call, bool reads)
 {
     if (!call->session->redirects) {

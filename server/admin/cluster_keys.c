@@ -52,7 +52,7 @@ static void visit_key(void *ctx, struct entry *entry)
     if (question->names) resp_bulk(&question->out, key.data, key.len);
 }
 
-/* Returns true when all keys have been visited. */
+/* Visits keys in about `steps` steps. Returns true when all have been visited. */
 static bool visit_some(struct question *question, msec now, size_t steps)
 {
     const struct keyspace *ks = store_database(question->store, question->db);

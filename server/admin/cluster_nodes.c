@@ -15,9 +15,9 @@
 enum { IP_MAX = 256, BUS_DISTANCE = 10000, TEXT_MAX = 1024 };
 
 struct node {
-    const char *id, *name; /* name: "" for none */
+    const char *id, *name; /* `name` is the host name, or "" */
     char ip[IP_MAX];
-    int64_t port, tls_port, reached; /* 0 for none; reached: the one that serves this client */
+    int64_t port, tls_port, reached; /* 0 if off; `reached`: the port that this client uses */
 };
 
 static struct node describe(const struct call *call)

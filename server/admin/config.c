@@ -13,7 +13,8 @@
 
 enum { PATTERN_MAX = 128 };
 
-/* Option names are in lower case, so the pattern is folded before matching. */
+/* Does the pattern match the name of an option, ignoring case? Names are in lower case, so only the
+ * pattern is folded. */
 static bool matches_in_lower_case(struct bytes pattern, const char *name)
 {
     char folded[PATTERN_MAX];
@@ -70,7 +71,7 @@ static char *c_string_of(struct bytes bytes)
     return text;
 }
 
-/* Values and names are C strings, which a zero byte would truncate. */
+/* Does a name or a value contain a zero byte, which would truncate it as a C string? */
 static bool has_zero_byte(struct bytes text)
 {
     return text.len > 0 && memchr(text.data, '\0', text.len) != NULL;
@@ -188,7 +189,7 @@ static void undo(const struct config_context *context, const struct change *chan
     if (tls != NULL) tls_reload(tls, ignored.text, sizeof(ignored.text));
 }
 
-/* If an option can't take effect, restores all options. */
+/* Makes the changed options take effect. If one can't, restores all and replies with the error. */
 static bool apply(struct call *call, const struct change *changes, int count)
 {
     const struct config_context *context = call->context;
@@ -219,7 +220,8 @@ static bool apply(struct call *call, const struct change *changes, int count)
     return fail(call, ERR_NO_JOURNAL);
 }
 
-/* Words that are not options are left out, because the call will fail. */
+/* Must a thread prepare this CONFIG SET first (config_context.prepares)? Leaves out words that are
+ * no options: the call will fail. */
 static bool set_prepares(const struct call *call)
 {
     const struct config_context *context = call->context;

@@ -17,7 +17,7 @@ enum {
     COUNTED_AT_A_TIME = 256,
 };
 
-/* Commands inside MULTI must not block. */
+/* May the call block until the background has the answer? Not inside MULTI. */
 static bool may_wait(const struct call *call)
 {
     return call->block != NULL && call->context != NULL;

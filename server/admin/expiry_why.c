@@ -82,7 +82,7 @@ static void field_hash(const struct why_sink *sink, const char *name, bool is_th
 
 struct name_search {
     uint64_t extra;
-    struct bytes name; /* data NULL: none found */
+    struct bytes name; /* the name found; data is NULL if there is none */
 };
 
 static void look_for_name(void *ctx, struct bytes name, const struct policy *policy)
@@ -165,8 +165,8 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     answer->shared |= shared;
 }
 
-/* Instants alone do not order events within a millisecond; but the name is missing, so its end is
- * the latest event. */
+/* Moves the end of the key or member to the front of the events: it is missing, so its end is the
+ * latest event. Instants alone would not order events within a millisecond. */
 static void put_end_first(struct answer *answer)
 {
     struct trail_event *events = answer->events;

@@ -42,7 +42,8 @@ struct why_sink {
     void *ctx;
 };
 
-/* Changes nothing: what has expired and is still there is overdue. */
+/* Passes the answer to the sink. Changes nothing: expired data that was not removed yet is reported
+ * as overdue. */
 void expiry_why_answer(const struct why_question *question, const struct why_sink *sink);
 
 #endif

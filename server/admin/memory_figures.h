@@ -45,7 +45,7 @@ struct memory_figures {
 };
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
-/* O(N), N connections and databases. */
+/* Computes the figures. O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
 /* Returns the memory of these parts before the first key and client. Call once, at the start. */
 size_t memory_figures_at_start(const struct memory_context *context);

@@ -25,8 +25,8 @@ static void cmd_module_list(struct call *call)
     resp_array(call->out, 0);
 }
 
-/* Draws nothing. As in Redis, numbers for a picture are checked first: up to three for version 5,
- * two for version 6. */
+/* LOLWUT: replies with a title, without a picture. As in Redis, checks the numbers for a picture:
+ * up to three for version 5, two for version 6. */
 static void cmd_lolwut(struct call *call)
 {
     const struct server_context *context = call->context;
@@ -46,8 +46,8 @@ static void cmd_lolwut(struct call *call)
     reply_text(call, &text);
 }
 
-/* The server always completes the journal before it ends, so NOW has no effect. SAVE or save points
- * make the server write a snapshot first; with FORCE it stops even if that fails. */
+/* SHUTDOWN. SAVE or save points make the server write a snapshot first; with FORCE it stops even if
+ * that fails. NOW has no effect: the server always completes the journal before it ends. */
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;

@@ -15,7 +15,7 @@ static void cmd_multi(struct call *call)
     reply_ok(call);
 }
 
-/* MULTI and the watched keys end together. */
+/* Drops the session's queue and its watched keys, which end together. */
 static void end_transaction(struct engine *engine, struct session *session)
 {
     multi_drop(session);

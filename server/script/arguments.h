@@ -12,7 +12,7 @@
 
 /* A table of texts. */
 struct argument_table {
-    int ref; /* Lua's reference; LUA_NOREF: none */
+    int ref; /* Lua's reference to the table, or LUA_NOREF */
     int cap, count;
 };
 

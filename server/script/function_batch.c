@@ -20,7 +20,7 @@ void function_batch_drop(struct function_batch *batch)
     function_table_drop(&batch->table);
 }
 
-/* Returns false, for the caller to return. */
+/* Sets the error. Returns false, which the caller returns as well. */
 __attribute__((format(printf, 2, 3))) static bool refuse(struct function_batch *batch,
                                                          const char *format, ...)
 {
@@ -86,7 +86,8 @@ static void check_name(void *ctx, const struct library *library)
         refuse(fitting->batch, "ERR Library %.*s already exists", (int)name.len, name.data);
 }
 
-/* Functions of libraries that will be replaced do not count. */
+/* Refuses the batch if a function of this library has the name of one of the batch. Libraries that
+ * will be replaced do not count. */
 static void check_functions(void *ctx, const struct library *library)
 {
     struct fitting *fitting = ctx;
@@ -117,8 +118,8 @@ struct applying {
     struct txn *txn;
 };
 
-/* Runs for all libraries before the first is added, because a function may move from one library to
- * another. */
+/* Removes the old library of this name. Called for all libraries before the first is added, because
+ * a function may move from one library to another. */
 static void remove_old(void *ctx, const struct library *library)
 {
     const struct applying *applying = ctx;

@@ -8,7 +8,7 @@
 
 struct function_batch {
     struct functions *functions;
-    struct libraries codes;         /* of the batch */
+    struct libraries codes;         /* names and codes of the libraries */
     struct function_table table;    /* the compiled libraries of `codes` */
     struct bytes last;              /* the name of the library added last; borrowed from `codes` */
     char error[FUNCTION_ERROR_MAX]; /* Redis' message, if a function here returns false */

@@ -43,7 +43,7 @@ static void copy_redis_fields(lua_State *lua, const char *const *fields)
     lua_pop(lua, 1);
 }
 
-/* The variables of a function that is called: those of scripts, with a smaller `redis`. */
+/* Makes the variables that a called function finds: those of scripts, with a smaller `redis`. */
 static void make_running_variables(lua_State *lua)
 {
     static const char *const fields[] = {
@@ -65,7 +65,7 @@ static void make_running_variables(lua_State *lua)
     registry_set(lua, REGISTRY_RUNNING);
 }
 
-/* The environment finds variables in the table with this key. */
+/* Makes the environment find variables in the registry's table with this key. */
 static void set_variables(lua_State *lua, enum registry_key key)
 {
     registry_push(lua, REGISTRY_ENVIRONMENT);
@@ -171,8 +171,8 @@ struct syncing {
     const struct libraries *libraries;
 };
 
-/* A library that does not compile gets an entry without functions, so that it is compiled only
- * once. */
+/* Compiles a library of the store if it has changed. One that does not compile gets an entry
+ * without functions, so that it is compiled only once. */
 static void compile_stored(void *ctx, const struct library *stored)
 {
     const struct syncing *syncing = ctx;

@@ -20,8 +20,8 @@ enum { FUNCTION_ERROR_MAX = 1024 };
 struct functions {
     struct interpreter *interpreter;
     const struct conf *conf;
-    struct function_table table; /* of the libraries in the store */
-    uint64_t version;            /* of the store's libraries that are compiled */
+    struct function_table table; /* the compiled libraries of the store */
+    uint64_t version;            /* version of the store's libraries when they were last compiled */
     struct function_library *loading;
     int64_t load_until; /* clock_mono_usec() at which loading is stopped */
 };

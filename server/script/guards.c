@@ -34,7 +34,8 @@ bool guards_push_real(lua_State *lua, int index)
     return false;
 }
 
-/* For functions in C, whose errors have no position in Lua 5.1. */
+/* Raises an error without a position if the value is a guard. For functions in C, whose errors have
+ * no position in Lua 5.1. */
 static void refuse_guard(lua_State *lua, int index)
 {
     if (!guards_push_real(lua, index)) return;
@@ -64,8 +65,9 @@ void guards_wrap(lua_State *lua)
 
 /* ---- functions that know guards ---- */
 
-/* The C function in the first upvalue does the work. Most can run in this frame, so that their
- * errors name the function and the script's line. Some call Lua, so C's stack is checked. */
+/* Calls the function in the first upvalue, which was replaced. A C function runs in this frame, so
+ * that its errors name the function and the script's line. Checks C's stack, because some of them
+ * call Lua. */
 static int call_original(lua_State *lua)
 {
     interpreter_check_stack(lua);
@@ -78,21 +80,23 @@ static int call_original(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* For functions that change their first argument. */
+/* Replaces functions that change their first argument: refuses a guard, then calls the original. */
 static int change_unguarded(lua_State *lua)
 {
     refuse_guard(lua, 1);
     return call_original(lua);
 }
 
-/* For functions that read the table and return its fields, but never the table itself. */
+/* Replaces functions that read a table and return its fields, but never the table itself: passes
+ * the real table to the original. */
 static int read_guarded(lua_State *lua)
 {
     if (guards_push_real(lua, 1)) lua_replace(lua, 1);
     return call_original(lua);
 }
 
-/* Upvalue: the script's comparison function; nil: Lua's `<`. */
+/* Compares for a sort, and counts the work. The upvalue is the script's comparison function, or nil
+ * for Lua's `<`. */
 static int compare_counted(lua_State *lua)
 {
     size_t compared = 0; /* bytes of strings: at most those of the shorter one */
@@ -112,8 +116,9 @@ static int compare_counted(lua_State *lua)
     return 1;
 }
 
-/* Lua's sort can be stopped only while it calls a function. A large table is therefore sorted with
- * a comparison function that checks the time; a small one is not, because that is slower. */
+/* table.sort that can be stopped: Lua's can be only while it calls a function. Sorts a large table
+ * with a comparison function that checks the time; a small one without it, because that is faster.
+ */
 static int sort_bounded(lua_State *lua)
 {
     size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0, bytes = 0;
@@ -131,8 +136,9 @@ static int sort_bounded(lua_State *lua)
     return change_unguarded(lua);
 }
 
-/* Lua's insert can't be stopped, and a position such as -2^31 makes it move 2^31 elements that do
- * not exist. With a position of 1 or more it moves no more elements than the table contains. */
+/* table.insert that can be stopped: with a position such as -2^31, Lua's would move 2^31 elements
+ * that do not exist. Calls Lua's for a position of 1 or more, where it moves no more elements than
+ * the table contains. */
 static int insert_bounded(lua_State *lua)
 {
     refuse_guard(lua, 1);
@@ -149,7 +155,8 @@ static int insert_bounded(lua_State *lua)
     return 0;
 }
 
-/* Upvalues: Lua's next, and next for guards. A loop over a guard must not get the real table. */
+/* pairs. Returns Lua's next (the first upvalue) or, for a guard, one that knows guards (the
+ * second): the loop must not get the real table. */
 static int pairs_of(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -180,7 +187,8 @@ static int setmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* Scripts see the metatable of the globals, but that of no other guard, as in Redis. */
+/* getmetatable. As in Redis, scripts see the metatable of the globals, but that of no other guard.
+ */
 static int getmetatable_of(lua_State *lua)
 {
     luaL_checkany(lua, 1);
@@ -198,16 +206,16 @@ static int getmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* The hook raises the error that stops a script. Until that error has left the hook, Lua calls no
- * other hook. The handler of xpcall runs before that, and a loop in it could not be stopped, so it
- * is not called. */
+/* Calls the handler of an xpcall, unless the script is being stopped. The hook raises the error
+ * that stops it, and Lua calls no other hook until that error has left the hook. The handler would
+ * run before that, and a loop in it could not be stopped. */
 static int handle_unless_hurried(lua_State *lua)
 {
     if (interpreter_hurries(lua)) return lua_gettop(lua);
     return call_original(lua);
 }
 
-/* LuaJIT passes additional arguments to the function; Lua 5.1 does not. */
+/* xpcall as in Lua 5.1, which passes no additional arguments to the function; LuaJIT does. */
 static int xpcall_plain(lua_State *lua)
 {
     lua_settop(lua, 2);
@@ -243,7 +251,7 @@ static int resume_wrapped(lua_State *lua)
     return lua_error(lua);
 }
 
-/* Upvalues: Lua's coroutine.resume and coroutine.create. */
+/* coroutine.wrap. Upvalues: Lua's coroutine.resume and coroutine.create. */
 static int wrap_function(lua_State *lua)
 {
     luaL_argcheck(lua, lua_isfunction(lua, 1), 1, "Lua function expected");

@@ -23,10 +23,10 @@ enum {
 
 struct host {
     struct engine *engine;
-    struct call *caller; /* EVAL, FCALL ... */
+    struct call *caller; /* the call of EVAL, FCALL ...; NULL while no script runs */
     unsigned flags;
     bool called_write; /* a command that may write has been called */
-    bool wrote;        /* ... and has changed data: the script can't be stopped any more */
+    bool wrote;        /* a command has changed data: the script can't be stopped any more */
 };
 
 /* Returns false, after replying with the error, if the caller's script must not run now. A

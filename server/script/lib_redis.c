@@ -198,7 +198,8 @@ static int redis_setresp(lua_State *lua)
     return 0;
 }
 
-/* Effects are always recorded: without them a replica or the journal would differ from the data. */
+/* redis.set_repl: checks its argument, and has no other effect. Effects are always recorded:
+ * without them a replica or the journal would differ from the data. */
 static int redis_set_repl(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.set_repl() requires two arguments.");

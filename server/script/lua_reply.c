@@ -61,7 +61,7 @@ static void push_scalar(struct lua_reply *reply, const struct resp_node *node)
     }
 }
 
-/* A map or a set is in a field of another table. */
+/* Opens the table of an aggregate. That of a map or a set is in a field of another table. */
 static void open_table(struct lua_reply *reply, const struct resp_node *node)
 {
     ensure(reply->depth < LUA_REPLY_DEPTH, "a reply nested deeper than %d", reply->depth);

@@ -31,8 +31,8 @@ struct lua_reply {
     int depth; /* open aggregates */
     struct open_table {
         int kind;      /* enum resp_reply_type */
-        int64_t left;  /* children to come */
-        int64_t index; /* of an array's next element */
+        int64_t left;  /* number of children to come */
+        int64_t index; /* index of an array's next element */
     } open[LUA_REPLY_DEPTH];
 };
 

@@ -24,18 +24,18 @@ struct open_return {
 
 struct finder {
     struct bytes text;
-    size_t at;         /* of the next token */
-    size_t begin, end; /* of this one */
-    size_t last_end;   /* of the one before */
-    int kind;          /* of this one */
+    size_t at;         /* offset where the next token is searched */
+    size_t begin, end; /* offsets of the current token */
+    size_t last_end;   /* end of the token before it */
+    int kind;          /* kind of the current token */
     unsigned depth, functions, open_count;
     char nest[DEPTH_MAX]; /* 'f' function, 'b' other block, or a bracket */
     struct open_return open[OPEN_MAX];
     struct returns *returns;
     bool first_only;
-    int before;      /* kind of the token before this one; FUNCTION: this keyword */
+    int before;      /* kind of the token before it; FUNCTION after the keyword */
     bool after_name; /* the token before is `redis` or `error`, and not a field's name */
-    bool renamed;    /* these names are used in another way */
+    bool renamed;    /* the text uses `redis` or `error` in another way */
 };
 
 /* ---- tokens ---- */
@@ -168,7 +168,7 @@ static bool open_return(struct finder *finder)
     return true;
 }
 
-/* A token of the return's expression, outside of brackets in it. */
+/* Follows a return by one token of its expression that is outside of brackets. */
 static void follow_return(const struct finder *finder, struct open_return *open)
 {
     static const enum callee next[] = {
@@ -198,7 +198,8 @@ static bool push(struct finder *finder, char what)
     return true;
 }
 
-/* Returns false if the text is nested too deeply, or has an end without a beginning. */
+/* Updates `nest` for the current token. Returns false if the text is nested too deeply, or has an
+ * end without a beginning. */
 static bool follow_nesting(struct finder *finder)
 {
     static const char *const begin[] = { "do", "if", "repeat", NULL };

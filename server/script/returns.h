@@ -20,7 +20,7 @@
 struct return_paren {
     size_t at;
     char paren;
-    bool by_name; /* because of the function's name */
+    bool by_name; /* inserted because of the function's name */
 };
 
 struct returns {

@@ -30,8 +30,9 @@ struct source {
     bool begun;
 };
 
-/* The space in front keeps LuaJIT from treating the text as byte code, and from skipping a byte
- * order mark or a first line that begins with '#'. */
+/* Passes the next piece of the text to Lua's compiler, at first a space: it keeps LuaJIT from
+ * treating the text as byte code, and from skipping a byte order mark or a first line that begins
+ * with '#'. */
 static const char *read_source(lua_State *lua, void *ctx, size_t *len)
 {
     struct source *source = ctx;

@@ -204,7 +204,8 @@ static void check_time(void *ctx, lua_State *lua)
     busy_check(&scripting->running, lua, clock_mono_usec());
 }
 
-/* Uses the end of the command as the time, so that the clock need not be read again. */
+/* Calls busy_check after each command of a script. Uses the end of the command as the time, so that
+ * the clock need not be read again. */
 static void check_after_command(void *ctx, lua_State *lua)
 {
     struct scripting *scripting = ctx;

@@ -38,7 +38,7 @@ struct scripting {
     const struct conf *conf;
     struct arguments arguments;
     int on_error;     /* Lua's reference to the function that describes an error */
-    int on_arguments; /* to the function that passes the arguments */
+    int on_arguments; /* Lua's reference to the function that passes the arguments */
     struct running running;
 };
 
@@ -51,7 +51,7 @@ void scripting_add_commands(struct scripting *scripting, struct commands *comman
  * arguments. */
 struct script_run {
     const char *name;
-    int function;      /* Lua's reference */
+    int function;      /* Lua's reference to the function to call */
     unsigned flags;    /* SCRIPT_* */
     bool with_globals; /* KEYS and ARGV are globals: EVAL */
     int keys_at, keys; /* argv[keys_at] is the first key; the arguments follow the keys */
@@ -70,7 +70,7 @@ struct script_report script_report(struct scripting *scripting);
 
 /* ---- shared by the files of script/ ---- */
 
-enum { SCRIPT_KEYS_AT = 3 }; /* of EVAL, FCALL and their like */
+enum { SCRIPT_KEYS_AT = 3 }; /* index of the first key's argument in EVAL, FCALL and their like */
 
 /* Reads the number of keys, the argument before the first key, into `run`. Returns false after
  * replying with an error. */

@@ -53,8 +53,8 @@ static void cmd_evalsha(struct call *call)
 
 /* ---- what a script declares ---- */
 
-/* A script that declares its flags is refused or delayed as a command with them is, before it runs:
- * with no-writes, CLIENT PAUSE WRITE does not delay it. */
+/* Returns the flags of a call whose script declares flags. The script is refused or delayed as a
+ * command with these flags is: with no-writes, CLIENT PAUSE WRITE does not delay it. */
 static unsigned declared_flags(const struct call *call, unsigned script)
 {
     unsigned flags = call->command.row->flags;

@@ -44,7 +44,7 @@ static void free_script(struct scripts *scripts, struct script *script)
     mem_free(script);
 }
 
-/* Frees the name for use at once, even while the script runs. */
+/* Drops a script: nobody finds it from now on. It is freed at once or, if it runs, afterwards. */
 static void drop_script(struct scripts *scripts, struct script *script)
 {
     dict_remove(&scripts->by_text, text_of(script));

@@ -23,7 +23,7 @@ struct script {
     bool loaded;                /* by SCRIPT LOAD: stays until SCRIPT FLUSH */
     bool runs;                  /* must not be freed now */
     bool dropped;               /* to be freed when it has run */
-    TAILQ_ENTRY(script) recent; /* unless loaded */
+    TAILQ_ENTRY(script) recent; /* in scripts.recent, unless loaded */
     struct blob *text;
 };
 
@@ -36,7 +36,7 @@ struct scripts {
     struct script *last;         /* returned last by scripts_get or scripts_find; may be NULL */
     size_t recent_count;
     uint64_t evicted; /* scripts of EVAL dropped because there were more than SCRIPTS_KEPT */
-    size_t bytes;     /* of the scripts, not counting Lua's memory */
+    size_t bytes;     /* memory of the scripts, not counting Lua's */
 };
 
 void scripts_init(struct scripts *scripts, lua_State *lua);
@@ -45,7 +45,7 @@ void scripts_drop(struct scripts *scripts);
 /* Finds the script, or compiles it. On failure, returns NULL with the error in `why`, of `size`
  * bytes. */
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size);
-/* Returns NULL if it is unknown. Ignores the case of sha. */
+/* Finds a script by its SHA-1, ignoring case. Returns NULL if it is unknown. */
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);
 /* Keeps the script until scripts_flush, for SCRIPT LOAD. */
 void scripts_keep(struct scripts *scripts, struct script *script);

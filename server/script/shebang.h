@@ -8,12 +8,12 @@
 #include "store/base/bytes.h"
 
 struct shebang {
-    size_t len;     /* of the line, without its newline; 0 without such a line */
+    size_t len;     /* length of the line, without its newline; 0 without such a line */
     unsigned flags; /* SCRIPT_*: see host.h */
 };
 
-/* For scripts, whose only option is flags=. On failure, returns false with the error in `why`, of
- * `size` bytes. */
+/* Reads the first line of a script, whose only option is flags=. On failure, returns false with the
+ * error in `why`, of `size` bytes. */
 bool shebang_read(struct bytes text, struct shebang *shebang, char *why, size_t size);
 
 /* Ends with a NULL name. */

@@ -3,11 +3,12 @@
 
 #include "store/mem/mem.h"
 
-/* Sessions are collected first, because closing them changes the list of connections. */
+/* The sessions to close. They are collected first, because closing them changes the list of
+ * connections. */
 struct found {
     struct session **at;
     size_t count, cap;
-    const struct acl_user *user; /* NULL: any */
+    const struct acl_user *user; /* NULL for every user */
     bool lost_channels;          /* the user has fewer rules about channels than before */
 };
 

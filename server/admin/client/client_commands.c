@@ -68,7 +68,8 @@ static void cmd_client_no_touch(struct call *call)
     reply_ok(call);
 }
 
-/* Accepts unknown words, which may be those of later versions. */
+/* CLIENT CAPA: stores the abilities of a client. Accepts unknown words, which may come from later
+ * versions. */
 static void cmd_client_capa(struct call *call)
 {
     for (int i = 2; i < call->argc; i++)

@@ -91,7 +91,7 @@ static bool has_text(const struct client_info *info, enum client_text which, str
 {
     char flags[CLIENT_FLAGS_MAX];
     const char *port = strrchr(info->peer, ':');
-    struct bytes text = { .data = NULL }; /* compared as a whole, if there is one */
+    struct bytes text = { .data = NULL }; /* the text to compare as a whole, if it is set */
     switch (which) {
     case CLIENT_FLAGS: return has_letters(client_flags(info, flags), wanted);
     case CLIENT_CAPA: return has_letters(client_capa(info->session), wanted);

@@ -33,7 +33,7 @@ struct client_wish {
     enum client_type type;
     const struct acl_user *user;      /* NULL for any */
     int64_t db;                       /* -1 for any */
-    struct bytes texts[CLIENT_TEXTS]; /* any if data is NULL */
+    struct bytes texts[CLIENT_TEXTS]; /* texts to match; any text if data is NULL */
 };
 
 struct client_filter {

@@ -25,7 +25,8 @@ static struct bytes view_or_empty(const struct blob *blob)
     return blob != NULL ? blob_view(blob) : LIT("");
 }
 
-/* Fields in Redis' order. Those of features that do not exist here show Redis' idle values. */
+/* Appends the line about a connection, with the fields in Redis' order. Fields of features that do
+ * not exist here show Redis' idle values. */
 static void append_client_line(struct outbuf *out, const struct client_info *info)
 {
     const struct session *session = info->session;
@@ -105,7 +106,7 @@ static void append_if_matching(void *ctx, const struct client_info *info)
     if (client_filter_matches(&selection->filter, info)) append_client_line(selection->text, info);
 }
 
-/* After the ids of LIST, Redis 7.0 expects another id; here an option may follow, too. */
+/* CLIENT LIST. After ids, Redis 7.0 expects another id; here an option may follow, too. */
 void cmd_client_list(struct call *call)
 {
     struct selection selection = { .text = NULL };

@@ -10,7 +10,7 @@
 #include "server/engine/multi.h"
 #include "store/base/number.h"
 
-/* RESP2 has no pushes, so a subscriber's PONG has the form of a message. */
+/* PING. The PONG of a RESP2 subscriber has the form of a message, because RESP2 has no pushes. */
 static void cmd_ping(struct call *call)
 {
     if (call->argc > 2) {

@@ -109,8 +109,8 @@ static void cmd_command_docs(struct call *call)
 /* ---- LIST and GETKEYS ------------------------------------------------------------------------ */
 
 struct list_filter {
-    struct bytes pattern, category; /* data NULL: any */
-    bool none;                      /* list no commands: the filter is a module */
+    struct bytes pattern, category; /* no filter if data is NULL */
+    bool none;                      /* lists no commands, because it asks for those of a module */
 };
 
 struct listing {

@@ -38,7 +38,7 @@ static const char *symbol_name(struct bytes word)
 static int parse_alternatives(struct parse *parse, char end);
 static int wrap_sequence(struct parse *parse, int first);
 
-/* "[name ...]": the word or words before it may be repeated. */
+/* Parses "[name ...]", which says that the word or words before it may be repeated. */
 static bool take_repetition(struct parse *parse, int first)
 {
     const char *close = strchr(parse->at, ']'), *inner = strchr(parse->at + 1, '[');
@@ -231,7 +231,7 @@ const char *syntax_type(const struct syntax_node *node)
 
 struct replying {
     const struct syntax_node *nodes;
-    int key_spec, key_specs; /* of the next key; of the row */
+    int key_spec, key_specs; /* spec of the next key; number of specs of the row */
 };
 
 static void reply_chain(struct resp_writer *out, struct replying *reply, int first);

@@ -20,10 +20,10 @@ enum { SYNTAX_NODES_MAX = 96, SYNTAX_NONE = -1 };
 
 struct syntax_node {
     enum syntax_kind kind;
-    struct bytes name;  /* of a value or block; a view of the line, like `token` */
-    struct bytes token; /* of a SYNTAX_TOKEN itself, or before a value or block */
+    struct bytes name;  /* name of a value or block; a view of the line, like `token` */
+    struct bytes token; /* the text of a SYNTAX_TOKEN; or the token before a value or block */
     bool optional, multiple;
-    bool repeats_token; /* if multiple: repeated with each value */
+    bool repeats_token; /* if `multiple`: the token is repeated with each value */
     int child, next;    /* indexes, or SYNTAX_NONE */
 };
 
@@ -32,7 +32,7 @@ struct syntax {
     int first; /* the first argument, or SYNTAX_NONE */
 };
 
-/* A malformed line is a bug: the process aborts with a message. */
+/* Parses a syntax line. A malformed line is a bug: the process aborts with a message. */
 void syntax_parse(struct syntax *syntax, const char *line);
 
 /* Returns an argument's type as in COMMAND DOCS: "key", "integer", "oneof", ... */

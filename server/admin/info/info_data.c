@@ -78,7 +78,8 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
-/* Nothing expires while data is being loaded, so all keys are counted then, expired or not. */
+/* The section Keyspace. While data is being loaded nothing expires, so all keys are counted,
+ * expired or not. */
 void info_keyspace(struct report *report)
 {
     struct store *store = report->context->store;

@@ -14,8 +14,8 @@ enum {
     GARBAGE_MIN = 1 << 20, /* bytes; Lua's own collector deals with less */
     PAUSE_PERCENT = 400,   /* of the live bytes, when Lua's collector begins; interpreter_collect
                               begins earlier */
-    STEP_PERCENT = 200,    /* how fast it is, compared with allocation, */
-    FAST_PERCENT = 1000,   /* and beyond half of the limit */
+    STEP_PERCENT = 200,    /* speed of Lua's collector, compared with allocation, */
+    FAST_PERCENT = 1000,   /* and its speed beyond half of the limit */
     ROOM_PARTS = 8,        /* one of them passes between two collections beyond half of the limit */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
@@ -49,7 +49,7 @@ static void count_block(struct interpreter *interpreter, size_t old_size, size_t
     if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
 }
 
-/* Lua requires that shrinking never fails. */
+/* Lua's allocator: counts and limits the memory. Lua requires that shrinking never fails. */
 static void *allocate_block(void *ctx, void *old, size_t old_size, size_t size)
 {
     struct interpreter *interpreter = ctx;
@@ -171,7 +171,7 @@ static ptrdiff_t stack_max(void)
     return (ptrdiff_t)(limit.rlim_cur / STACK_PART);
 }
 
-/* Called only on a bug: we never call Lua unprotected where it may fail. */
+/* Aborts. Lua calls this for an error outside of any protected call, which only a bug can cause. */
 static int die_of_error(lua_State *lua)
 {
     const char *text = lua_tostring(lua, -1);

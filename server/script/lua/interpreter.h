@@ -14,7 +14,7 @@
 struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
-    size_t limit; /* of `used` while a script runs; SIZE_MAX for no limit */
+    size_t limit; /* most of `used` while a script runs; SIZE_MAX for no limit */
     /* Inside a protected call an allocation may fail, which raises an error. Elsewhere, and while a
      * command of a script makes its reply, an error would skip C code that must run. Allocations
      * beyond the limit then succeed and set `exceeded`. */
@@ -23,7 +23,7 @@ struct interpreter {
     size_t live;            /* at least this many bytes were in use after the last collection */
     size_t made;            /* bytes allocated since the last collection ended */
     const char *stack_base; /* where C's stack was when the script began */
-    ptrdiff_t stack_max;    /* bytes of it that the script may use */
+    ptrdiff_t stack_max;    /* bytes of C's stack that the script may use */
     unsigned spent;         /* steps of functions in C since their last call of on_steps */
     size_t large;           /* bytes in large blocks */
     int hook_steps;         /* instructions between two calls of on_steps */

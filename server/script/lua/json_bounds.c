@@ -12,16 +12,16 @@
 /* ---- encoding ---- */
 
 enum {
-    NUMBER_BYTES = 26,      /* with quotes, as a key */
+    NUMBER_BYTES = 26,      /* of a number, with quotes, as a key is written */
     LAST_BYTES = 64,        /* encode makes room for 32 bytes before it writes a number */
     WORD_BYTES = 8,         /* true, false, null */
-    ESCAPED_BYTES = 6,      /* of one byte: \u0001 */
+    ESCAPED_BYTES = 6,      /* of one escaped byte, such as \u0001 */
     BETWEEN_BYTES = 2,      /* a comma, and a colon or a bracket */
     NULL_BYTES = 5,         /* a missing element of an array */
     UNASKED_DEPTH = 8,      /* deeper, the module's max_depth is read */
     SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
     UNASKED_MISSING = 1000, /* with more missing elements, its sparse_array is read */
-    VALUE_STEPS = 8,        /* of the walk */
+    VALUE_STEPS = 8,        /* steps of the walk for each value */
 };
 
 struct walk {
@@ -48,7 +48,7 @@ static void check_bytes(const struct walk *walk)
         luaL_error(walk->L, "Cannot serialise, the text would be too long");
 }
 
-/* Adds the table on top. */
+/* Adds the bound of the table on top of the stack. */
 static void add_table(struct walk *walk)
 {
     lua_State *L = walk->L;
@@ -96,7 +96,7 @@ static void add_table(struct walk *walk)
     walk->depth--;
 }
 
-/* Adds the value on top; encode refuses other types. */
+/* Adds the bound of the value on top of the stack. Adds nothing for types that encode refuses. */
 static void add_value(struct walk *walk)
 {
     walk->values++;

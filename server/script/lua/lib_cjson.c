@@ -160,7 +160,7 @@ static void push_module(lua_State *L, size_t kept_need)
     lua_setfield(L, module, "new");
 }
 
-/* A script may make many modules, so these keep no buffer. */
+/* cjson.new: makes a module. Since a script may make many, it keeps no buffer. */
 static int cjson_new(lua_State *L)
 {
     lua_settop(L, 0);

@@ -20,7 +20,7 @@ static int assert_true(lua_State *lua)
     return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
 }
 
-/* An error of redis.call is a table, but scripts receive its text, as before Redis 7. */
+/* pcall. An error of redis.call is a table; scripts receive its text, as before Redis 7. */
 static int pcall_text(lua_State *lua)
 {
     interpreter_check_stack(lua);
@@ -38,7 +38,8 @@ static int pcall_text(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Scripts can't stop the collector, because it keeps them below their memory limit. */
+/* collectgarbage. The options that would stop or tune the collector have no effect, because it
+ * keeps scripts below their memory limit. */
 static int collect_garbage(lua_State *lua)
 {
     static const char *const words[] = { "collect", "stop",     "restart",    "count",
@@ -73,7 +74,7 @@ struct lua_random {
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };
 
-/* The numbers of Redis: nrand48, divided by the largest int32. */
+/* Returns the next number as Redis computes it: nrand48, divided by the largest int32. */
 static int random_number(lua_State *lua)
 {
     struct lua_random *random = lua_touserdata(lua, lua_upvalueindex(1));

@@ -10,7 +10,7 @@
 
 enum {
     FLAGS_MAX = 5,
-    DIGITS_MAX = 2,  /* of a width or a precision */
+    DIGITS_MAX = 2,  /* digits of a width or a precision */
     SPEC_SIZE = 16,  /* "%", flags, width, precision, length, conversion */
     ITEM_SIZE = 512, /* "%99.99f" of the largest number fits */
     LONG_TEXT = 100, /* "%s" does not pad longer texts, and keeps their zero bytes */
@@ -36,7 +36,7 @@ static const char *spec_with(struct spec *spec, const char *length, char letter)
     return spec->text;
 }
 
-/* As C converts on this machine, but defined for every number. */
+/* Converts to an integer as C does on this machine, but defined for every number. */
 static long whole_of(lua_Number number)
 {
     return number >= -0x1p63 && number < 0x1p63 ? (long)number : LONG_MIN;

@@ -75,7 +75,7 @@ static int string_match(lua_State *lua)
 
 /* ---- gmatch ---- */
 
-/* Upvalues: the subject, the pattern, and where to begin. */
+/* The iterator of gmatch. Upvalues: the subject, the pattern, and where to begin. */
 static int next_match(lua_State *lua)
 {
     struct lua_pattern run = { .lua = lua, .subject = text_at(lua, lua_upvalueindex(1)) };

@@ -111,7 +111,7 @@ static void apply_setting(struct format *format, char letter)
 
 /* ---- packing ---- */
 
-/* Returns how many arguments it packed. */
+/* Packs the values of one option. Returns how many arguments it used. */
 static int pack_option(struct lua_output *out, struct format *format, const struct option *option,
                        int arg)
 {
@@ -264,7 +264,7 @@ static int struct_unpack(lua_State *L)
 
 /* ---- sizes ---- */
 
-/* A letter that is not an option has the size 0, as in Redis. */
+/* struct.size. As in Redis, a letter that is not an option has the size 0. */
 static int struct_size(lua_State *L)
 {
     struct format format = first_option(L);

@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Truncates. Numbers out of range and not-a-number become INT64_MIN. */
+/* Converts by truncation. Numbers out of range and not-a-number become INT64_MIN. */
 static inline int64_t lua_number_to_int64(double number)
 {
     return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
 }
 
-/* Truncates. Negative numbers wrap around; 2^64 and more become 0, not-a-number 2^63. */
+/* Converts by truncation. Negative numbers wrap around; 2^64 and more become 0, not-a-number 2^63.
+ */
 static inline uint64_t lua_number_to_uint64(double number)
 {
     if (number >= 0x1p64) return 0;

@@ -16,7 +16,8 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->cap = sizeof(out->small);
 }
 
-/* Kept out of lua_output_extend, so that the common case stays short. */
+/* Makes the buffer larger. A separate function, so that the common case of lua_output_extend stays
+ * short. */
 static void grow(struct lua_output *out, size_t len)
 {
     if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");

@@ -10,7 +10,7 @@ enum { LUA_OUTPUT_SMALL = 512 };
 
 struct lua_output {
     lua_State *L;
-    int slot; /* of the userdata, or of nil while the bytes fit into `small` */
+    int slot; /* index on Lua's stack: a userdata, or nil while `small` suffices */
     char *data;
     size_t len, cap;
     char small[LUA_OUTPUT_SMALL];

@@ -64,7 +64,7 @@ static bool is_in_class(unsigned char c, char letter)
     return is != (isupper((unsigned char)letter) != 0);
 }
 
-/* `end` is after the set's last bracket. */
+/* Is the character in the set that begins at p? `end` is after the set's last bracket. */
 static bool is_in_set(struct lua_pattern *run, unsigned char c, const char *p, const char *end)
 {
     const char *last = end - 1;
@@ -98,7 +98,9 @@ static bool fits(struct lua_pattern *run, const char *at, const char *p, const c
 
 /* ---- repeats ---- */
 
-/* Tries the largest number of repetitions first. */
+/* Matches a repeated item and the rest of the pattern. Tries the largest number of repetitions
+ * first.
+ */
 static const char *repeat_longest(struct lua_pattern *run, const char *at, const char *p,
                                   const char *end, size_t least)
 {

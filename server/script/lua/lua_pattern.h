@@ -12,7 +12,7 @@ enum { LUA_PATTERN_CAPTURES = 32 };
 
 struct lua_capture {
     const char *begin;
-    ptrdiff_t len; /* or a CAPTURE_ below zero */
+    ptrdiff_t len; /* its length, or CAPTURE_OPEN or CAPTURE_POSITION */
 };
 enum { CAPTURE_OPEN = -1, CAPTURE_POSITION = -2 };
 
@@ -24,7 +24,7 @@ struct lua_pattern {
     const char *pattern;
     unsigned steps; /* not passed to interpreter_spend yet */
     int depth;
-    int level; /* of captures */
+    int level; /* number of captures so far */
     struct lua_capture captures[LUA_PATTERN_CAPTURES];
 };
 
