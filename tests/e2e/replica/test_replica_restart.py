@@ -148,43 +148,43 @@ def middle_of_a_chain_restarts(stop, options, binary):
         return found
 
 
-# Of each row: its text, the scenario, how the server ends, its options; what we do, and what Redis does.
+# Of each row: its text in two columns, the scenario, how the server ends, its options; what we do, and what Redis does.
 ROWS = [
-    ("a replica stops and starts; journal",
+    ("a replica stops and starts | journal",
      replica_restarts, terminate, JOURNAL, PARTIAL, FULL),
-    ("the same; snapshot only",
+    ("a replica stops and starts | snapshot",
      replica_restarts, terminate, SNAPSHOT, PARTIAL, PARTIAL),
-    ("a replica is killed (`kill -9`) and starts; journal",
+    ("a replica is killed (`kill -9`) and starts | journal",
      replica_restarts, kill, JOURNAL, PARTIAL, FULL),
-    ("the same; an older snapshot only",
+    ("a replica is killed and starts | older snapshot",
      replica_has_an_older_snapshot, kill, SNAPSHOT, PARTIAL, PARTIAL),
-    ("a replica was started as a master, written to, and is a replica again; journal",
+    ("a replica was started as a master, written to, and is a replica again | journal",
      replica_wrote_as_a_master, terminate, JOURNAL, FULL, FULL),
-    ("the same; snapshot only",
+    ("a replica was started as a master, written to, and is a replica again | snapshot",
      replica_wrote_as_a_master, terminate, SNAPSHOT, FULL, FULL),
-    ("a master stops and starts, its replicas stay; journal",
+    ("a master stops and starts, its replicas stay | journal",
      master_restarts, terminate, JOURNAL, PARTIAL, FULL),
-    ("the same; snapshot only",
+    ("a master stops and starts, its replicas stay | snapshot",
      master_restarts, terminate, SNAPSHOT, PARTIAL, PARTIAL),
-    ("a master stops and starts twice before its replica returns; journal",
+    ("a master stops and starts twice before its replica returns | journal",
      master_restarts_twice, terminate, JOURNAL, PARTIAL, FULL),
-    ("a master stops and starts while a replica is away that has missed writes; journal",
+    ("a master stops and starts while a replica is away that has missed writes | journal",
      master_restarts_while_a_replica_is_away, terminate, JOURNAL, PARTIAL, FULL),
-    ("the same; snapshot only",
+    ("a master stops and starts while a replica is away that has missed writes | snapshot",
      master_restarts_while_a_replica_is_away, terminate, SNAPSHOT, PARTIAL, FULL),
-    ("the same, killed; journal",
+    ("a master is killed and starts while a replica is away that has missed writes | journal",
      master_restarts_while_a_replica_is_away, kill, JOURNAL, FULL, FULL),
-    ("a master is killed and starts; journal",
+    ("a master is killed and starts, its replicas stay | journal",
      master_restarts, kill, JOURNAL, PARTIAL, FULL),
-    ("the same; snapshot only",
+    ("a master is killed and starts, its replicas stay | snapshot",
      master_restarts, kill, SNAPSHOT, FULL, FULL),
-    ("after a failover another replica of the old master starts, which knows only its ID; journal",
+    ("after a failover another replica of the old master starts, which knows only its ID | journal",
      sibling_restarts_after_a_failover, kill, JOURNAL, PARTIAL, FULL),
-    ("after a failover the killed master starts as a replica; journal",
+    ("after a failover the killed master starts as a replica | journal",
      old_master_restarts_as_a_replica, kill, JOURNAL, PARTIAL, FULL),
-    ("the middle of a chain stops and starts: the replica behind it; journal",
+    ("the middle of a chain stops and starts, and the replica behind it stays | journal",
      middle_of_a_chain_restarts, terminate, JOURNAL, PARTIAL, FULL),
-    ("the same, killed",
+    ("the middle of a chain is killed and starts, and the replica behind it stays | journal",
      middle_of_a_chain_restarts, kill, JOURNAL, PARTIAL, FULL),
 ]
 
@@ -205,7 +205,7 @@ for index, row in enumerate(ROWS, 1):
 def table_of_the_page_has_these_rows():
     with open(os.path.join(ROOT, "doc", "replication.md"), encoding="utf-8") as page:
         text = page.read()
-    table = text[text.index("## Restarts"):].split("|---|---|---|\n")[1].split("\n\n")[0]
+    table = text[text.index("## Restarts"):].split("|---|---|---|---|\n")[1].split("\n\n")[0]
     wanted = [f"| {text} | {ours} | {theirs} |" for text, _, _, _, ours, theirs in ROWS]
     equal(table.split("\n"), wanted)
 
