@@ -535,9 +535,9 @@ void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec n
     if (index != NULL) catch_up(store, index, now, most);
 }
 
-/* Each turn is that of another key, and reads five things of which each leads to the next. With
- * many keys that means five waits for memory. Prefetching for several turns lets the waits overlap.
- */
+/* Prefetches the data of the next turns. Each turn is that of another key, and reads five things of
+ * which each leads to the next: with many keys, five waits for memory. Prefetching for several
+ * turns lets these waits overlap. */
 static void look_ahead(const struct store *store, struct fair_index *index)
 {
     const struct keyspace *ks = store_database(store, index->db);

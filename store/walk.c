@@ -75,8 +75,8 @@ static void walk_remembered(void *to, struct bytes id, msec until)
     visit_effect(to, (struct effect){ .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until });
 }
 
-/* Remembered ids come first, because an element's id may be remembered too: dead letters and expiry
- * logs push elements even if their ids are remembered. */
+/* Visits the effects that make the dehydrator. Remembered ids come before elements, because an
+ * element's id may be remembered too: dead letters and expiry logs push such elements. */
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
 {
     struct dehydrator_walk walk;

@@ -49,7 +49,7 @@ enum rdb_packing {
 enum rdb_step { RDB_ITEM, RDB_END, RDB_BROKEN };
 
 struct rdb_item {
-    struct bytes text; /* in the value, or in `digits` below; valid until the next item */
+    struct bytes text; /* its bytes: in the value or in `digits`; valid until the next item */
     bool is_integer;
     int64_t integer;
     char digits[NUMBER_INT64_MAX_CHARS];

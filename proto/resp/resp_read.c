@@ -307,7 +307,8 @@ static void split_plain(struct resp_reader *reader, const char *line, size_t len
     }
 }
 
-/* One buffer of the line's length suffices: unquoting never makes text longer. */
+/* Splits an inline request that contains quotes. One buffer of the line's length suffices for all
+ * arguments: unquoting never makes text longer. */
 static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
 {
     reader->unquoted = mem_alloc(len);

@@ -37,7 +37,7 @@ struct resp_reader {
 
     /* private: state of the parse */
     int args_cap;
-    int64_t args_expected; /* of a multibulk; -1: not begun */
+    int64_t args_expected; /* arguments of the multibulk request; -1 before its first line */
     int64_t bulk_expected; /* length of the argument being read; -1: its header comes next */
     size_t parsed;         /* bytes parsed */
     size_t scanned;        /* bytes searched for a line end */

@@ -310,7 +310,8 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* `children` counts keys plus values for a map; `count` is the number on the wire. */
+/* Begins an aggregate. `children` is the number of values that follow, for a map keys and values;
+ * `count` is the number on the wire. */
 static void aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children, char byte,
                       size_t count)
 {

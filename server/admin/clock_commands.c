@@ -29,7 +29,8 @@ static void cmd_clock_get(struct call *call)
     resp_integer(call->out, clock_now(clock));
 }
 
-/* Time that is set forward passes; time that is set back jumps, as a system's clock does. */
+/* CLOCK SET. Forward, the time passes through all instants in between; back, it jumps, as a
+ * system's clock does. */
 static void cmd_clock_set(struct call *call)
 {
     msec at;

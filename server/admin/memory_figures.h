@@ -31,7 +31,7 @@ struct memory_of_keys {
 
 struct memory_figures {
     size_t used, peak, resident, startup;
-    size_t clients;         /* with their buffers, without replicas */
+    size_t clients;         /* connections with their buffers, without those of replicas */
     size_t replicas;        /* their connections */
     size_t backlog, copies; /* bytes of the replication stream, and of full copies being sent */
     size_t journal;         /* records that wait to be written */

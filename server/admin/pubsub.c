@@ -17,7 +17,7 @@ static struct pubsub *pubsub_of(const struct call *call)
 struct confirmation {
     const char *word;
     const struct bytes *name; /* NULL if the session had no subscription to remove */
-    unsigned count;           /* of channels and patterns, afterwards */
+    unsigned count;           /* number of subscriptions afterwards: see count_of */
 };
 
 /* Sends a confirmation, once for each name. Like messages they are pushes, so they are sent even

@@ -69,8 +69,8 @@ static bool is_chosen(struct sampling *s)
 
 /* ---- draws that may repeat ------------------------------------------------------------------- */
 
-/* Many draws use a view of all elements, because drawing from a table with many empty buckets takes
- * long. */
+/* Replies with draws that may repeat. For many draws, first lists all elements: drawing from a
+ * table with many empty buckets takes long. */
 static void reply_draws(struct sampling *s)
 {
     struct element {

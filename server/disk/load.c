@@ -64,7 +64,7 @@ static struct replay_progress progress_of(struct load *load)
 
 /* ---- one file -------------------------------------------------------------------------------- */
 
-/* Files are read in a thread of their own if there are two cores. */
+/* Returns the function that starts the thread that reads ahead, or NULL with only one core. */
 static thread_starter *thread_for_reading(void)
 {
     return process_cores() > 1 ? thread_start : NULL;

@@ -28,7 +28,7 @@ struct rewrite {
     struct loop_io *files_done;
     int try_error; /* in TRIED: the result, 0 or an errno */
 
-    struct journal *journal; /* of the rewrite that runs, or of the last one */
+    struct journal *journal; /* the journal of the running or last rewrite */
     bool restarts;           /* the rewrite began with FOLDER */
     uint64_t base_seq;
     struct base_size base_size;

@@ -65,7 +65,7 @@ struct saver {
     struct rewrite *rewrite;
     struct child *child;
     enum task task;
-    int64_t task_began_usec; /* of the child, or of the rewrite */
+    int64_t task_began_usec; /* monotonic: when the child or the rewrite began */
     uint64_t changes_at_task;
     enum want save_want, rewrite_want;
     struct retry retry;

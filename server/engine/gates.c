@@ -109,7 +109,8 @@ static void check_slot(void *ctx, const struct call *call)
     one->holds = one->holds && slot_is_one(call, &one->slot);
 }
 
-/* Like a node of Redis Cluster, `cluster-enabled emulated-strict` refuses keys of several slots. */
+/* Are the keys of the call in several slots? With `cluster-enabled emulated-strict` such calls are
+ * refused, as by a node of Redis Cluster. */
 static bool crosses_slots(struct call *call)
 {
     struct one_slot one = { SLOT_NONE, true };

@@ -146,7 +146,7 @@ static bool may_need_work(const struct engine *engine, unsigned db)
 struct search {
     struct settle *settle;
     struct txn txn;         /* never committed, used for look-ups only */
-    unsigned db;            /* of the calls */
+    unsigned db;            /* the database of the calls */
     bool all_databases;     /* the calls may also use other databases */
     bool counts;            /* some call counts all keys */
     struct settling *found; /* the first key that settles slowly */

@@ -97,7 +97,7 @@ struct client_info {
     bool is_master;     /* the link to the master; it does not belong to net/ */
     const char *events; /* socket events that the loop waits for: "r", "rw", "w" */
     size_t query_used, query_free;
-    size_t arguments, multi;          /* of the running request; of MULTI and WATCH */
+    size_t arguments, multi;          /* bytes: of the running request; of MULTI and WATCH */
     size_t out_pending, out_chunks;   /* unsent bytes, and the blocks of memory that hold them */
     size_t out_first, out_first_size; /* the part in the first block, and that block's size */
     size_t out_peak;                  /* the most unsent bytes in the last second or so */

@@ -32,7 +32,7 @@ enum {
 
 /* Part of its connection; zeroed for a connection without TLS. */
 struct handshake {
-    unsigned lane_number; /* of the peer's address */
+    unsigned lane_number; /* the lane of the peer's address */
     TAILQ_ENTRY(handshake) to_shake;
     struct handshake_lane *lane; /* NULL before its first bytes and after the handshake */
     bool waits;                  /* has input and waits in its lane */

@@ -90,7 +90,7 @@ struct served {
     /* Written by the thread. */
     struct {
         _Alignas(IO_LINE) _Atomic uint64_t sent;
-        atomic_size_t bytes; /* of TLS and unsent bytes, unless the owner is anonymous */
+        atomic_size_t bytes; /* memory of TLS and unsent bytes, unless the owner is anonymous */
         atomic_bool waits_to_shake;
     } told;
     /* Used by the thread alone, from ORDER_ADD to IO_CLOSED. */

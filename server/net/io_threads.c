@@ -103,9 +103,9 @@ static void on_woken(void *ctx, unsigned what)
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-/* Each side first stores what it has done, or that it sleeps, and then looks at what the other has
- * stored. The fence here and the one in may_sleep ensure that at least one side sees the other's
- * store. */
+/* No wake-up is lost: each side first stores what it has done, or that it sleeps, and then looks at
+ * what the other has stored. The fence here and the one in may_sleep ensure that at least one side
+ * sees the other's store. */
 void io_threads_turn(struct io_threads *threads)
 {
     bool any = false;

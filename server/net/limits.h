@@ -34,7 +34,7 @@ struct limits_owner {
     size_t (*bytes)(const struct session *session); /* memory of the whole connection */
     /* Does a request of this turn run, or is one still to run? The limits are checked after it. */
     bool (*is_busy)(const struct session *session);
-    void (*close)(struct session *session);    /* at the end of the turn */
+    void (*close)(struct session *session);    /* closes it at the end of the turn */
     void (*released)(struct session *session); /* its penalty has ended */
 };
 
@@ -62,7 +62,7 @@ struct limits {
     struct deadline soft_end;    /* when the soft limit closes it; in all_limits.soft_ends */
     struct lag lag;              /* expiry may wait until the client has read its events */
     unsigned login_failures;     /* failures since the last successful login */
-    struct deadline penalty_end; /* in all_limits.penalty_ends */
+    struct deadline penalty_end; /* when its penalty ends; in all_limits.penalty_ends */
 };
 
 /* The wiring is copied. */

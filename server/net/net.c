@@ -35,7 +35,7 @@ struct listener {
     enum client_port port;
     bool stays;     /* during net_update: the new configuration contains it too */
     bool removes;   /* a unix socket that this daemon created and removes at the end */
-    char *path;     /* of a unix socket; otherwise NULL */
+    char *path;     /* path of a unix socket, otherwise NULL */
     char *host;     /* the word of bind, without '-'; NULL if not from bind */
     int64_t number; /* the port */
 };
@@ -69,7 +69,7 @@ __attribute__((format(printf, 2, 3))) static bool fail_open(const struct reason 
 
 /* --- connections --- */
 
-/* "ip:port", "[ip6]:port", or "path:0" for a unix socket. */
+/* Writes the address as "ip:port", "[ip6]:port", or "path:0" for a unix socket. */
 static void name_address(const struct listener *listener, const struct sockaddr_storage *address,
                          char *to, size_t size)
 {
@@ -175,7 +175,9 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
-/* `path` is NULL unless it is a unix socket. */
+/* Adds a listening socket and begins to accept connections. `path` is NULL unless it is a unix
+ * socket.
+ */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {

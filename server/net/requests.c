@@ -70,7 +70,7 @@ struct all_requests {
     size_t scratch_used;
     struct window window;
     struct suspended_turn *suspended; /* NULL unless turns run inside a request */
-    uint64_t number;                  /* of the running request */
+    uint64_t number;                  /* number of the running request */
     int64_t usec; /* monotonic; read before a turn's first request and after slow ones */
 };
 

@@ -71,7 +71,7 @@ struct requests {
 
 /* What requests need from the owner of the connections. */
 struct requests_owner {
-    void (*close)(struct session *session); /* at the end of the turn */
+    void (*close)(struct session *session); /* closes it at the end of the turn */
     void (*ran)(struct session *session);   /* the requests of this turn have run, or will not */
     /* Makes the session wait (WAIT_PAUSE). The end of the wait must call requests_forget_pause. */
     void (*pause)(struct session *session);

@@ -76,7 +76,7 @@ static ssize_t read_plain(struct transport *transport, void *to, size_t size)
     return syscall(SYS_recvfrom, transport->fd, to, size, 0, NULL, NULL);
 }
 
-/* Most writes have one chunk, for which send is cheaper than writev. */
+/* Writes to a plain socket. Most writes have one chunk, for which send is cheaper than writev. */
 static ssize_t write_plain(struct transport *transport, const struct iovec *chunks, int count)
 {
     if (count != 1) return writev(transport->fd, chunks, count);
@@ -96,7 +96,7 @@ struct threaded {
     struct outbuf kept;
     bool encrypted; /* the thread encrypts (TLS) */
     bool ended;
-    int error; /* of the end: an errno, or 0 */
+    int error; /* how the input ended: an errno, or 0 */
 };
 
 /* Lets the owner read the bytes in place, and copies the rest to `kept`. */

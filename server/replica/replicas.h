@@ -71,7 +71,7 @@ bool replica_knows_effects(const struct replica *replica, uint64_t from);
 void replica_set_copy_only(struct replica *replica, bool on);
 /* Call if the replica wants only the functions (redis-cli --functions-rdb). */
 void replica_set_functions_only(struct replica *replica, bool on);
-bool replica_has_asked(const struct replica *replica); /* for the stream */
+bool replica_has_asked(const struct replica *replica); /* did it ask for the stream? */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
 /* Replies to PSYNC with +CONTINUE and the stream from `offset` on, the first byte that the replica
@@ -121,7 +121,7 @@ void replicas_each(const struct replicas *replicas,
 
 struct replicas_report {
     uint64_t copies_begun;
-    size_t copied_memory;   /* by the last child */
+    size_t copied_memory;   /* bytes that the last child no longer shared with this process */
     int64_t last_fork_usec; /* the time that the last fork blocked the loop */
     int64_t forked_usec;    /* monotonic: when the last fork was; 0 before the first */
     size_t bytes;           /* memory of copies that are being sent */

@@ -152,7 +152,7 @@ static void cmd_function_restore(struct call *call)
 struct listing {
     struct call *call;
     const struct function_table *table;
-    struct bytes pattern; /* in lower case; data NULL: all libraries */
+    struct bytes pattern; /* in lower case; data is NULL to list all libraries */
     bool with_code;
     bool counts; /* counts the libraries, does not reply them */
     size_t count;

@@ -26,7 +26,7 @@ enum { PIECE_BYTES = 4096, STEPS_PER_BYTE = 3 }; /* of a text that is compiled *
 
 struct source {
     struct returns_reader text;
-    struct bytes left; /* of the text read last */
+    struct bytes left; /* rest of the piece that was read last */
     bool begun;
 };
 
@@ -115,7 +115,7 @@ static int load_pieces(lua_State *lua)
 
 struct library {
     const char *name;
-    const char *const *fields; /* that scripts may use; ends with NULL */
+    const char *const *fields; /* fields that scripts may use; ends with NULL */
 };
 
 static const char *const basic_fields[] = {

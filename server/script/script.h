@@ -61,7 +61,7 @@ struct script_run {
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
 struct script_report {
-    size_t lua_bytes; /* of the interpreter, including what scripts keep in it */
+    size_t lua_bytes; /* memory of the interpreter, including what scripts keep in it */
     size_t scripts, script_bytes;
     uint64_t scripts_evicted;
     size_t libraries, functions, function_bytes;

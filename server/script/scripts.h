@@ -20,7 +20,7 @@ struct script {
     char sha[SHA1_HEX_LEN + 1];
     unsigned flags;             /* SCRIPT_*: see host.h */
     int function;               /* Lua's reference to it */
-    bool loaded;                /* by SCRIPT LOAD: stays until SCRIPT FLUSH */
+    bool loaded;                /* loaded by SCRIPT LOAD: stays until SCRIPT FLUSH */
     bool runs;                  /* must not be freed now */
     bool dropped;               /* to be freed when it has run */
     TAILQ_ENTRY(script) recent; /* in scripts.recent, unless loaded */

@@ -132,7 +132,7 @@ static void resize_children(struct policies *policies, struct policy_node *node,
     counted_block(policies, node->children);
 }
 
-/* Recursive; the depth is at most the length of the longest name. */
+/* Frees a node and all below it. Recursive: the depth is at most the length of the longest name. */
 static void free_subtree(struct policies *policies, struct policy_node *node)
 {
     for (uint32_t i = 0; i < node->child_count; i++)

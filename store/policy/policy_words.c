@@ -299,8 +299,8 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     return true;
 }
 
-/* Refuse what the parser of clients accepts beyond the words of a file, because it would not be
- * written back. */
+/* Parses as for a client, then compares the words with those that would be written: a file contains
+ * no others, although the parser would accept them. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy)
 {
     struct policy_fault fault;

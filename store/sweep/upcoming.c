@@ -153,8 +153,8 @@ static bool visit_partly(void *ctx, const struct entry *entry, struct due_at due
     return true;
 }
 
-/* If few keys are due, looks at these, and takes the others from the agendas. Returns false,
- * without a row, if that takes more than `budget` steps. */
+/* The fast way, if few keys are due: looks at these, and takes all others from the agendas. Returns
+ * false, without a row, if that takes more than `budget` steps. */
 static bool look_at_few(struct upcoming *upcoming, size_t budget)
 {
     const struct keyspace *ks = upcoming->scan.ks;

@@ -335,7 +335,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
 
 /* ---- deadlines that come --------------------------------------------------------------------- */
 
-/* None of these ends is a use of the key, so txn_record does not record them. */
+/* Records with txn_record_each: none of these ends is a use of the key. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit)
 {
     const struct dehydrator *dehydrator = entry->object.dehydrator;

@@ -76,7 +76,8 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
     return true;
 }
 
-/* Caches the last result, so that many members of one key need one lookup. */
+/* Finds the policy of the entry. Caches the last result, so that many members of one key need one
+ * look-up. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {

@@ -135,7 +135,7 @@ bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, siz
     return write_at(txn, key, entry, &effect) >= 0;
 }
 
-/* No effect, because the journal does not record encodings. */
+/* Records no effect, because the journal does not contain encodings. */
 void txn_string_unshare(struct txn *txn, struct entry *entry)
 {
     (void)txn;

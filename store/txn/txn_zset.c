@@ -56,7 +56,7 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
     return result;
 }
 
-/* No effect, because the journal does not record encodings. */
+/* Records no effect, because the journal does not contain encodings. */
 void txn_zset_widen(struct txn *txn, struct entry *entry)
 {
     (void)txn;

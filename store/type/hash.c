@@ -87,7 +87,7 @@ static inline struct bytes value_of(const struct pair *pair)
     return texts_of(pair).value;
 }
 
-/* From a pair with expiry to its deadline, and back. */
+/* Returns the deadline of a pair with expiry. */
 static inline struct deadline *pair_deadline(const struct pair *pair)
 {
     return &((struct pair *)(uintptr_t)pair)->deadline;

@@ -242,7 +242,8 @@ static bool read_member(struct zset_iter *iter, const struct ranked_member *m, s
     return true;
 }
 
-/* Not inlined, so that zset_iter_next saves no registers for a small set. */
+/* Steps an iterator of a large set. Not inlined, so that zset_iter_next saves no registers for a
+ * small one. */
 NOINLINE static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
     return read_member(iter, ranked_iter_next(&iter->in), member, score);

@@ -89,7 +89,7 @@ static bool prefixes_overlap(struct bytes a, struct bytes b)
 /* A prefix in the call, by its position, or one that the session already tracks. */
 struct candidate {
     struct bytes text;
-    size_t index; /* or HELD */
+    size_t index; /* its index in the call, or HELD for a tracked one */
 };
 
 #define HELD SIZE_MAX

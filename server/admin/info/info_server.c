@@ -201,7 +201,8 @@ void info_cpu(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* Valkey has fields of the same names for the certificate. */
+/* The section TLS: the port and the certificate. The fields of the certificate have the names that
+ * Valkey gives them. */
 void info_tls(struct report *report)
 {
     const struct server_context *context = report->context;

@@ -52,7 +52,8 @@ static struct element *find_named(const struct call *call, const struct entry *e
     return parse_token(call, i + 1, &token) && token != 0 && stage->token == token ? element : NULL;
 }
 
-/* By ids, an element need not be claimed; it may be due. The reply is the payloads. */
+/* XACK and ACK: finishes the elements named. XACK, BY_ID, also accepts elements that are due and
+ * not claimed, and replies with the payload of each, or null; ACK replies with the number. */
 static void acknowledge(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -82,7 +83,8 @@ static msec before_due(const struct entry *entry, msec now)
     return first > 0 ? first - 1 : 0;
 }
 
-/* By ids, leases that have ended are left unchanged. AUTO, FIRST and NOCOUNT go with tokens. */
+/* NACK and RETRY: gives claims back. NACK, BY_ID, leaves elements unchanged whose lease has ended.
+ * Only RETRY accepts AUTO, FIRST and NOCOUNT. */
 static void give_back(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -124,9 +126,9 @@ static void give_back(struct call *call, enum naming naming)
     resp_integer(call->out, given_back);
 }
 
-/* A claimed element stays claimed until its new instant, even if the lease has just ended and no
- * other worker has claimed the element. With the policy CLAIMED, another claim may have begun
- * instead. */
+/* RESCHEDULE and EXTEND: moves deadlines. A claimed element stays claimed until its new instant,
+ * even if the lease has just ended and no other worker has claimed the element. With the policy
+ * CLAIMED, another claim may have begun instead. */
 static void move_deadlines(struct call *call, enum naming naming)
 {
     struct entry *entry;

@@ -210,7 +210,7 @@ static uint64_t step_scan(void *ctx, uint64_t cursor)
     return dehydrator_scan(scanned->dehydrator, cursor, visit_element, &scanned->scan);
 }
 
-/* Like HSCAN, checks the options only if the key exists. */
+/* REDE.SCAN. Like HSCAN, checks the options only if the key exists. */
 static void cmd_rede_scan(struct call *call)
 {
     struct scanned scanned;

@@ -14,8 +14,8 @@ struct push {
     struct entry *entry; /* NULL if the key is missing; push_element then creates it */
     msec at;
     enum push_mode mode;
-    msec at_most; /* of POSTPONE: the longest span after the first push, or 0 for no limit */
-    msec remember, every;    /* 0 if not given */
+    msec at_most;         /* POSTPONE: the longest span after the first push, or 0 for no limit */
+    msec remember, every; /* 0 if not given */
     struct bytes cron, zone; /* of CRON, and valid; cron is empty without the option */
 };
 

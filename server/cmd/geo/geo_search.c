@@ -77,7 +77,7 @@ static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
     return ARG_OTHER;
 }
 
-/* Of GEORADIUS' options STORE and STOREDIST, the last one counts. */
+/* Parses an option other than the shape. Of GEORADIUS' STORE and STOREDIST, the last one counts. */
 static enum arg_taken take_search_option(struct call *call, int *i, struct search *s)
 {
     const struct {

@@ -38,7 +38,7 @@ static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsete
     return ARG_TAKEN;
 }
 
-/* "[FNX|FXX] [EX seconds|...|KEEPTTL] FIELDS numfields field value ..." */
+/* Parses "[FNX|FXX] [EX seconds|...|KEEPTTL] FIELDS numfields field value ..." */
 static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
 {
     enum { ARGC_MIN = 6 };
@@ -58,7 +58,7 @@ static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
     return fail_named(call, ERR_ARITY);
 }
 
-/* "[NX|FNX|FXX] [KEEPTTL] seconds field value ..." */
+/* Parses "[NX|FNX|FXX] [KEEPTTL] seconds field value ..." */
 static bool parse_hsetex_seconds(struct call *call, int seconds, struct hsetex *how)
 {
     for (int i = 2; i < seconds;)

@@ -24,7 +24,7 @@ struct restore {
     bool replace, is_instant;
 };
 
-/* Only one of IDLETIME and FREQ may be given. */
+/* Parses the options of RESTORE. Only one of IDLETIME and FREQ may be given. */
 static bool read_restore_options(struct call *call, struct restore *how)
 {
     *how = (struct restore){ .idle = -1, .frequency = -1 };

@@ -90,7 +90,7 @@ struct move {
     bool one_by_one; /* OBO; otherwise BULK, which keeps their order */
 };
 
-/* "[<COUNT | EXACTLY> number <OBO | BULK>]" from argument i on; both words must be given. */
+/* Parses "[<COUNT | EXACTLY> number <OBO | BULK>]" from argument i on; both words must be given. */
 static bool arg_how_many(struct call *call, int i, struct move *move)
 {
     move->count = 1;

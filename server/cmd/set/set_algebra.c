@@ -255,8 +255,8 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
     return numkeys_find(argc, argv, 1, positions);
 }
 
-/* "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept APPROX, and they are counted
- * exactly all the same. */
+/* Runs a command "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept APPROX, and they are
+ * counted exactly all the same. */
 static void count_set_operation(struct call *call, enum operation operation)
 {
     int64_t keys, limit = 0;

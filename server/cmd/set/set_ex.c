@@ -17,7 +17,7 @@ struct saddex {
     int first, end;              /* arguments of the members; first is 0 before any */
 };
 
-/* "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
+/* Parses "[MNX|MXX] [EX seconds] [KEEPTTL] MEMBERS nummembers member ...", in any order */
 static bool parse_saddex_members(struct call *call, struct saddex *how)
 {
     for (int i = 2; i < call->argc;) {

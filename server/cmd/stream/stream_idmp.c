@@ -69,7 +69,8 @@ bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *i
     return true;
 }
 
-/* Only after XSETID or XIDMPRECORD can an ID be at or before the producer's last one. */
+/* Remembers the text, unless the ID is at or before the producer's last one. Only XSETID or
+ * XIDMPRECORD can cause that. */
 static void remember(struct call *call, struct entry *entry, struct bytes producer,
                      struct bytes text, struct stream_id id)
 {

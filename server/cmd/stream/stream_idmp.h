@@ -10,7 +10,7 @@ enum { IDMP_DIGEST_BYTES = 16 };
 struct idmp {
     int producer; /* the argument; 0 if not given */
     int text;     /* the argument of the idempotent ID; if 0, `digest` replaces it */
-    char digest[IDMP_DIGEST_BYTES]; /* of the fields; set by idmp_check */
+    char digest[IDMP_DIGEST_BYTES]; /* digest of the fields; set by idmp_check */
 };
 
 /* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */

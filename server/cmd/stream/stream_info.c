@@ -117,7 +117,8 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-/* Redis 7.0 knows no released entries, so their count is shown only if it is not 0. */
+/* Replies with a group, for XINFO STREAM FULL. The count of released entries, which Redis 7.0 does
+ * not know, is shown only if it is not 0. */
 static void reply_full_group(struct call *call, const struct stream *stream,
                              const struct stream_group *group, int64_t limit)
 {

@@ -55,8 +55,8 @@ bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known
     return true;
 }
 
-/* Redis replicates and logs an approximate trim as "= threshold LIMIT count", so a replay accepts
- * LIMIT without "~". */
+/* Only a replay accepts LIMIT without "~": Redis replicates and logs an approximate trim as
+ * "= threshold LIMIT count". */
 bool trim_check(struct call *call, struct trim *trim, bool required)
 {
     enum error error = ERROR_COUNT;

@@ -13,7 +13,7 @@ struct string_condition {
         IF_DIGEST_EQUAL,    /* IFDEQ digest */
         IF_DIGEST_DIFFERENT /* IFDNE digest: also holds for a missing key */
     } kind;
-    int arg; /* of the value or digest */
+    int arg; /* index of the argument with the value or digest */
 };
 
 /* Is argument i one of the four words of a condition? Replies nothing. The condition's value is

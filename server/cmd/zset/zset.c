@@ -46,7 +46,7 @@ static enum arg_taken take_zadd_option(struct call *call, int *i, struct zadd *h
     return how->has_expiry ? arg_member_life(call, i, &how->life) : ARG_OTHER;
 }
 
-/* Nearly all scores begin with a digit or a minus, and no option does. */
+/* Does the argument begin with a digit or a minus? Nearly all scores do, and no option does. */
 static bool is_surely_score(const struct call *call, int i)
 {
     struct bytes arg = i < call->argc ? call->argv[i] : LIT("");
@@ -207,7 +207,7 @@ static void cmd_zmscore(struct call *call)
         reply_score(call, entry, call->argv[i]);
 }
 
-/* "key member [WITHSCORE]" */
+/* ZRANK and ZREVRANK: "key member [WITHSCORE]". */
 static void reply_rank(struct call *call, bool from_the_end)
 {
     struct entry *entry;

@@ -94,7 +94,7 @@ static inline char *print_claim(char *to, const struct stage *stage)
     return print_u64(to + sizeof(deliveries), (uint64_t)(stage->claimed ? stage->token : -1));
 }
 
-/* Inlined for each kind, so that its row is known. */
+/* Prints an effect of this kind. Inlined for each kind, so that its row is known. */
 __attribute__((always_inline)) static inline size_t
 print_as(enum brief kind, char *to, const struct effect *effect, struct bytes *last)
 {

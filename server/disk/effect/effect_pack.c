@@ -69,7 +69,8 @@ static void pack_number(struct effect_packer *packer, struct packed_word *word, 
     *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
 }
 
-/* Beyond the first ones, words do not refer to the previous command. */
+/* Returns the word of the previous command at this index. From EFFECT_PACK_SAME on, where words
+ * can't refer to the previous command, returns one that equals no other. */
 static struct packed_word *previous_word(struct effect_packer *packer, size_t index)
 {
     if (index < EFFECT_PACK_SAME) return &packer->words[index];

@@ -29,7 +29,7 @@ struct packed_word {
     union {
         int64_t number;
         struct {
-            size_t at, len; /* of a text, in the packed bytes */
+            size_t at, len; /* offset and length of a text in the packed bytes */
         };
     };
 };
@@ -58,7 +58,7 @@ struct effect_unpacker {
     struct bytes packed;
     size_t at, cap;
     struct packed_word words[EFFECT_PACK_SAME];
-    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* of numbers; `cap` of them, one for each word */
+    char (*digits)[NUMBER_INT64_MAX_CHARS]; /* texts of numbers; `cap` of them, one for each word */
 };
 
 /* Borrows the bytes. */

@@ -11,8 +11,8 @@
 #include "store/base/bytes.h"
 
 struct library_header {
-    struct bytes engine, name; /* of a valid header: borrowed from the code or from `reader` */
-    const char *error;         /* of an invalid header: Redis' message */
+    struct bytes engine, name; /* set for a valid header; borrowed from the code or `reader` */
+    const char *error;         /* set for an invalid header: Redis' message */
     struct bytes part;         /* the word to append to `error`; may be empty */
     struct resp_reader reader; /* private: the words of the line */
 };

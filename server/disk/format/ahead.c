@@ -202,7 +202,7 @@ static void *read_snapshot(void *ctx)
     return NULL;
 }
 
-/* Waits for a block of a copy. NULL: stop. */
+/* Waits for a block of a copy. Returns NULL if the thread must stop. */
 static const struct given_block *await_block(struct ahead *ahead)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -302,8 +302,8 @@ static void drop(struct ahead *ahead)
     mem_free(ahead);
 }
 
-/* Without a snapshot, a block for a journal or a copy. NULL if memory lacks room for it and for
- * `more` bytes. */
+/* Allocates all that the thread will use; for a journal or a copy (file is NULL), also a block.
+ * Returns NULL if memory lacks room for this and for `more` bytes. */
 static struct ahead *prepare(struct snapshot_reader *file, size_t more)
 {
     if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT + THREAD_NEEDS + more))

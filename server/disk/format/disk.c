@@ -82,7 +82,7 @@ int disk_open_to_read(const char *path, int *fd)
     return open_with(path, O_RDONLY, fd);
 }
 
-/* One system call, of at most SSIZE_MAX bytes; Linux writes at most 2 GiB at once. */
+/* Writes with one system call, which may write only a part: Linux writes at most 2 GiB at once. */
 static int write_some(int fd, const struct iovec *iov, int count, uint64_t at, size_t *written)
 {
     struct disk_step step = { .call = DISK_WRITE, .fd = fd };

@@ -86,10 +86,10 @@ enum disk_call {
 };
 struct disk_step {
     enum disk_call call;
-    int fd;           /* or -1 */
-    const char *path; /* or NULL */
-    const char *from; /* of a rename; `path` is the new name */
-    size_t len;       /* of a write, of blocks ahead, or of bytes to write back */
+    int fd;           /* the file, or -1 */
+    const char *path; /* the path, or NULL */
+    const char *from; /* old name of a rename; `path` is the new one */
+    size_t len;       /* bytes to write, to allocate or to write back */
 };
 typedef int disk_hook(void *ctx, struct disk_step *step);
 void disk_set_hook(disk_hook *hook, void *ctx);

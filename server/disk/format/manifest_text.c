@@ -216,8 +216,8 @@ bool manifest_has_sum(const char *text, size_t len)
     return len >= line && memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) == 0;
 }
 
-/* Our manifests end with a line that has the checksum of the lines before it; Redis' do not, nor
- * those that were written by hand. */
+/* Checks the last line, which in our manifests has the checksum of the lines before it. Manifests
+ * of Redis, and those written by hand, have no such line. */
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;

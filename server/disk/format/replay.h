@@ -123,10 +123,10 @@ enum replay_end {
 struct replay_file {
     enum replay_end end;
     int version;      /* version of the layout; 0 if the first line is incomplete */
-    uint64_t size;    /* of the file */
+    uint64_t size;    /* bytes in the file */
     uint64_t good;    /* end of the last good record: all before it was applied */
     uint32_t sum;     /* checksum of all bytes before `good` */
-    uint32_t id;      /* of the segment; 0 if no good record names it */
+    uint32_t id;      /* ID of the segment; 0 if no good record contains it */
     uint64_t records; /* number of good records */
     uint64_t undated; /* good records before the first mark of an instant */
     msec first, last; /* instants of the first and last good record with one */

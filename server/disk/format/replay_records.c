@@ -201,11 +201,12 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
     return done;
 }
 
-/* Disks write sectors in any order. After a power failure the file may have its full length
- * although some sectors were not written; these read as zeros, except for bytes that were synced
- * before. A write ends at the end of a record. So zeros from the last good record to the end of its
- * sector, or a whole sector of zeros before the next good record, show that nothing after them was
- * synced, or acknowledged as synced, unless a later mark (segment_mark.h) says that it was. */
+/* Do zeros show that the good record at `until` was never synced? Disks write sectors in any order.
+ * After a power failure the file may have its full length although some sectors were not written;
+ * these read as zeros, except for bytes that were synced before. A write ends at the end of a
+ * record. So zeros from the last good record to the end of its sector, or a whole sector of zeros
+ * before the next good record, show that nothing after them was synced, or acknowledged as synced,
+ * unless a later mark (segment_mark.h) says that it was. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];

@@ -33,7 +33,7 @@ uint32_t segment_id_new(void);
 struct journal_end {
     uint64_t length; /* 0 if there is no segment */
     uint32_t sum;
-    uint32_t id; /* of the segment; 0 before the first */
+    uint32_t id; /* ID of the segment; 0 before the first one */
 };
 
 /* Returns the end that the next segment continues: this segment's end or, if this one contains no

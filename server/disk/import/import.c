@@ -133,7 +133,8 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Redis writes repl-stream-db only for replicas; this server also writes expired-token. */
+/* Takes the figures that the import needs from the fields of an RDB: repl-stream-db, which Redis
+ * writes only for replicas, and expired-token of this server. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;

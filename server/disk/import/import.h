@@ -47,7 +47,7 @@ struct import {
 
     /* Results. */
     uint64_t keys, commands;
-    uint64_t libraries; /* of functions, in an RDB */
+    uint64_t libraries; /* number of function libraries in an RDB */
     unsigned stream_db; /* the database selected in the stream after an RDB: repl-stream-db */
     uint64_t end;       /* the offset after an RDB */
     struct import_kind kinds[IMPORT_KINDS];

@@ -21,7 +21,7 @@ struct reading {
     struct request request;
     int fd;
     unsigned db;
-    uint64_t size;         /* of the file */
+    uint64_t size;         /* bytes in the file */
     uint64_t at, reported; /* offset in the file of the bytes at `start` */
     size_t part;           /* offset from there of the current command */
     char *buffer;

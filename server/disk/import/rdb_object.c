@@ -316,7 +316,7 @@ static void owned_init(struct owned *owned, const struct stream_group *group)
     if (owned->ids == NULL) owned_drop(owned);
 }
 
-/* If memory runs out, leaves the group incomplete, so that the writer fails. */
+/* Writes a group. If memory runs out, leaves it incomplete, so that the writer fails. */
 static void write_group(const struct stream_group *group, struct rdb_writer *writer)
 {
     struct group_position position = group_position(group);

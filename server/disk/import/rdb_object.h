@@ -13,8 +13,8 @@
 struct rdb_object {
     struct object object;
     bool begun;                       /* the object exists: take it or drop it */
-    struct stream_group *group;       /* of a stream: the last one */
-    struct stream_consumer *consumer; /* and its last consumer */
+    struct stream_group *group;       /* the last group of a stream */
+    struct stream_consumer *consumer; /* the last consumer of that group */
 };
 
 /* Sets the callbacks for the contents of a value, and key_failed, which drops the value. Their ctx

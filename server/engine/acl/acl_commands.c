@@ -71,7 +71,7 @@ static void apply_command(struct acl_selector *selector, struct command_ref ref,
         acl_rules_add(&selector->rules, ACL_RULE_COMMAND, ref.row, word);
 }
 
-/* "+x|y", where y is a subcommand of x or, if x has none, a first argument. */
+/* Applies "+x|y", where y is a subcommand of x or, if x has none, a first argument. */
 static enum acl_fault allow_part(struct acl_selector *selector, const struct commands *commands,
                                  struct bytes word)
 {

@@ -23,7 +23,7 @@ enum acl_rule_kind {
 /* All zero: no rules, and no command is allowed. */
 struct acl_rules {
     bool from_all; /* the rules begin with +@all, so commands of later versions are allowed */
-    struct acl_items items; /* in lower case and without their signs */
+    struct acl_items items; /* the rules, in lower case and without their signs */
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */
     struct acl_subrules *

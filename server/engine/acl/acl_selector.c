@@ -83,8 +83,9 @@ static struct bytes without(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after % may be
- * left out: the rule then matches only the empty key. Adds permissions to a pattern that exists. */
+/* Applies "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after %
+ * may be left out: the rule then matches only the empty key. Adds permissions to a pattern that
+ * exists. */
 static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
 {
     unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
@@ -146,7 +147,7 @@ static void append_text(struct outbuf *to, const char *text)
     outbuf_append(to, text, strlen(text));
 }
 
-/* Words are separated by one space. */
+/* Appends a mark and a text as one word, after a space unless it is the first. */
 static void append_word(struct outbuf *to, bool *begun, const char *mark, const struct blob *text)
 {
     if (*begun) append_text(to, " ");

@@ -114,7 +114,7 @@ bool acl_user_admits(const struct acl_user *user, struct bytes password)
     return user->on && (user->nopass || same);
 }
 
-/* ">password", "<password", "#hash" or "!hash". */
+/* Applies ">password", "<password", "#hash" or "!hash". */
 static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 {
     char hex[SHA256_HEX_LEN];
@@ -156,7 +156,7 @@ static struct bytes next_word(struct bytes *text)
     return word;
 }
 
-/* "(~a* +get)" adds a selector. */
+/* Applies a word such as "(~a* +get)", which adds a selector. */
 static enum acl_fault add_selector(struct acl_user *user, const struct acl_context *context,
                                    struct bytes word)
 {

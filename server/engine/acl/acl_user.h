@@ -17,7 +17,7 @@ struct acl_user {
     enum acl_payload payload;
     unsigned references; /* held by the set of users and by this user's sessions */
     struct blob *name;
-    struct acl_items hashes;        /* of passwords */
+    struct acl_items hashes;        /* SHA-256 hashes of passwords */
     struct acl_selector *selectors; /* words outside of (...) change the first one */
     size_t selector_count;
     bool has_full_selector; /* a selector after the first allows everything */
@@ -37,7 +37,7 @@ void acl_user_release(struct acl_user *user);
 /* State of the server that rules depend on. */
 struct acl_context {
     const struct commands *commands;
-    bool all_channels; /* of new selectors: acl-pubsub-default */
+    bool all_channels; /* new selectors may use all channels (acl-pubsub-default) */
 };
 /* Applies one word, or one "(...)" with all its words: see doc/acl.md. An invalid word changes
  * nothing. */

@@ -12,7 +12,7 @@
 enum { PEAK_SECONDS = 8 };
 struct peak {
     size_t seconds[PEAK_SECONDS]; /* a ring */
-    unsigned at;                  /* this second */
+    unsigned at;                  /* index of the current second */
 };
 
 /* Measures for how long a condition has held, in total and at present. Monotonic microseconds. */

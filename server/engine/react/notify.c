@@ -252,7 +252,8 @@ static void publish_items(struct notify *notify, const struct publication *publi
     }
 }
 
-/* Redis leaves out S and V for events with "|" in the name; none of our events has one. */
+/* Publishes the messages about members (S, T, I, V). Redis leaves out S and V for events with "|"
+ * in the name; none of our events has one. */
 static void publish_subkeys(struct notify *notify, const struct publication *publication)
 {
     unsigned flags = publication->record.flags;

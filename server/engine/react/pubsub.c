@@ -191,7 +191,7 @@ struct message {
     struct bytes channel, text;
 };
 
-/* Messages are sent even with CLIENT REPLY OFF, which suppresses replies only. */
+/* Sends a message to one subscriber, even with CLIENT REPLY OFF, which suppresses replies only. */
 static void deliver_message(struct session *session, const struct topic *pattern,
                             const struct message *message)
 {

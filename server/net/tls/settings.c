@@ -60,7 +60,7 @@ struct pair {
     const char *cert_option, *cert, *key_option, *key, *pass;
 };
 
-/* Without this callback, OpenSSL would ask at the terminal. */
+/* Gives OpenSSL the password of a key. Without this callback it would ask at the terminal. */
 static int give_password(char *to, int size, int writing, void *ctx)
 {
     (void)writing;

@@ -204,7 +204,8 @@ void feed_commit(struct feed *feed)
     if (feed->text.len >= TEXT_KEPT) drop_text(feed); /* all of it is in the backlog */
 }
 
-/* Bypasses feed->text: a running script may have an open unit there. */
+/* Writes straight to the backlog, not to feed->text: a running script may have an open unit there.
+ */
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;

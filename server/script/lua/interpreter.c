@@ -135,10 +135,10 @@ void interpreter_spend(lua_State *lua, unsigned steps)
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
 }
 
-/* Lua's collector does not know the limit. A collection must begin at half of the limit at the
- * latest, and finish before the script reaches the limit. Above half, an eighth of the room that is
- * left passes between two collections; without such a pause each allocation would begin another
- * one. */
+/* Sets when and how fast Lua's collector works, because it does not know the limit. A collection
+ * must begin at half of the limit at the latest, and finish before the script reaches the limit.
+ * Above half, an eighth of the room that is left passes between two collections; without such a
+ * pause each allocation would begin another one. */
 static void pace_collection(struct interpreter *interpreter)
 {
     int pause = PAUSE_PERCENT, speed = STEP_PERCENT;

@@ -28,8 +28,8 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits);
 
 /* Upper bounds for decoding a text, whether or not it is JSON. */
 struct json_decoded {
-    size_t bytes; /* of Lua's memory */
-    size_t depth; /* of nesting */
+    size_t bytes; /* bytes of Lua's memory */
+    size_t depth; /* levels of nesting */
 };
 struct json_decoded json_bound_decoded(const char *text, size_t len);
 

@@ -183,8 +183,10 @@ static void note_change(lua_State *L, bool changed)
     registry_set(L, REGISTRY_JSON_CHANGED);
 }
 
-/* Upvalues: the first upvalue of the function that sets, and the function. The function runs in
- * this frame, so that its errors contain its name and the script's line. */
+/* Changes a setting of the shared module, and notes that it must be reset; without arguments, only
+ * returns the setting. Upvalues: the first
+ * upvalue of the function that sets, and the function. The function runs in this frame, so that its
+ * errors contain its name and the script's line. */
 static int change_setting(lua_State *L)
 {
     if (lua_gettop(L) > 0) note_change(L, true);

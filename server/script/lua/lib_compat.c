@@ -69,7 +69,7 @@ static int fail_obsolete(lua_State *lua)
 
 struct lua_random {
     unsigned short state[3];
-    bool seeded; /* by a script, so the numbers are predictable until the reset */
+    bool seeded; /* a script has set the seed: the numbers are predictable until the reset */
 };
 
 enum { SEED_LOW = 0x330e, RANDOM_MAX = INT32_MAX };

@@ -177,7 +177,7 @@ static int struct_pack(lua_State *L)
 struct input {
     const char *data;
     size_t len, pos;
-    int results; /* on Lua's stack */
+    int results; /* number of results on Lua's stack */
 };
 
 /* Pushes a string and returns the number of its bytes in the input. */
