@@ -219,7 +219,7 @@ void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks);
 /* NULL at the end. */
 const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at *due);
 void keyspace_walk_end(struct keyspace_walk *walk);
-/* As dict_scan; visits expired entries too. */
+/* Visits some entries, expired ones too, and returns the cursor to continue from (as dict_scan). */
 uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
                        void (*visit)(void *ctx, struct entry *entry), void *ctx);
 /* As keyspace_scan, for defragmentation: relocates the table's blocks and each entry before it is

@@ -24,7 +24,7 @@ void libraries_drop(struct libraries *libraries);
 
 /* Is it non-empty, and are all bytes ASCII letters, digits or '_'? */
 bool library_name_ok(struct bytes name);
-/* Borrowed until the library is replaced or removed. O(1) */
+/* Return the name and the code, borrowed until the library is replaced or removed. O(1) */
 struct bytes library_name(const struct library *library);
 struct bytes library_code(const struct library *library);
 /* Returns a number that is new each time the library is set, even to the same code. */

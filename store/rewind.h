@@ -16,7 +16,7 @@ struct keyspace;
 struct entry;
 struct store;
 
-/* All zero: nothing has been announced. */
+/* The state of a walk, and what it needs to know. All zero before the first announcement. */
 struct rewind {
     msec announced; /* the latest instant at which a dehydrator announced elements */
     msec since;     /* during a walk: the instant to which the clock was set back */

@@ -45,8 +45,8 @@ struct rdb_writer {
     bool failed;
 };
 
-/* `version` is one of the constants above. A new writer owns no memory; a used one keeps some for
- * the next payload. */
+/* Makes a writer for a version, one of the constants above. A new writer owns no memory; a used one
+ * keeps some for the next payload. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 

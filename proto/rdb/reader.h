@@ -75,12 +75,13 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* Fails if the value already has this member. */
 bool rdb_unique(struct rdb_reader *reader, struct bytes member);
-/* The same for a member whose visit is RDB_VISIT_MEMBER. */
+/* As rdb_unique, for a member that is visited by RDB_VISIT_MEMBER: does nothing if the visitor
+ * finds duplicates itself. */
 static inline bool rdb_unique_visit(struct rdb_reader *reader, struct bytes member)
 {
     return reader->visitor->finds_duplicates || rdb_unique(reader, member);
 }
-/* As rdb_visited; but false is a duplicate for a visitor that finds them. */
+/* As rdb_visited, but if the visitor finds duplicates, false means that the member is one. */
 bool rdb_visited_member(struct rdb_reader *reader, bool answer);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \
@@ -120,7 +121,8 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* ---- values of modules ---- */
 
-/* In an annotated value (since Redis 4.0), the number before each part is its kind. */
+/* Reads a number of a module's value. In an annotated value (since Redis 4.0), a number before each
+ * part tells its kind. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text);

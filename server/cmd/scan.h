@@ -17,7 +17,8 @@ struct scan {
     struct resp_writer out; /* into collected */
 };
 
-/* A scan that succeeds ends with scan_reply or scan_reply_items. */
+/* Begins a scan with the defaults. If the parsing below succeeds, end it with scan_reply or
+ * scan_reply_items. */
 void scan_begin(struct scan *scan, struct call *call);
 
 /* Parses the cursor at argument i. Returns false after sending an error. */

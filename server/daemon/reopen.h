@@ -19,7 +19,8 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
 
 /* Is it one of the options that reopen_prepares prepares? */
 bool reopen_may_prepare(const struct conf_option *option);
-/* For CONFIG SET and reloads, with the parts: see struct config_context. */
+/* Would setting these options wait for a disk or a name server? `prepares` of struct
+ * config_context, with the parts as context. */
 bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count);
 
 /* Listens for HTTP if metrics-port is not 0. On failure, returns false with the reason in `why`. */

@@ -7,7 +7,8 @@
 
 struct parts;
 
-/* For loop_on_turn_end. Like the other callbacks here, its argument is the parts. */
+/* Does the work of a turn: for loop_on_turn_end. Like the other callbacks here, its argument is the
+ * parts. */
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
@@ -15,7 +16,7 @@ void turn_begin_seconds(struct parts *parts);
  * it runs turns; turn_working during other work, where it only reports to the service manager. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
-/* For struct scripting: turns inside a long-running script. */
+/* Returns the callbacks that run turns inside a long-running script, for struct scripting. */
 struct busy_wiring turn_busy(struct parts *parts);
 
 #endif

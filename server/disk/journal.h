@@ -151,7 +151,7 @@ void journal_give_up_segment(struct journal *journal);
 /* Asserts the invariants of its state. */
 void journal_check(const struct journal *journal);
 
-/* For INFO. */
+/* Figures of the journal, for INFO. */
 struct journal_report {
     uint64_t segment_length; /* of the current segment */
     uint64_t waiting;        /* bytes not written */

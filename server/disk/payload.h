@@ -38,8 +38,8 @@ enum payload_status {
                         type */
 };
 
-/* For PAYLOAD_WHOLE, sets *object, which the caller owns and which is empty only if it is a stream.
- * O(n) */
+/* Reads a payload. With PAYLOAD_WHOLE, sets *object, which the caller owns and which is empty only
+ * if it is a stream. O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
 
 #endif

@@ -11,7 +11,7 @@ struct progress {
     int64_t began_usec, logged_usec; /* monotonic */
 };
 
-/* `what` is borrowed. */
+/* Begins a task with this total of work. `what` is borrowed. */
 void progress_begin(struct progress *progress, const char *what, uint64_t total, int64_t now_usec);
 
 struct progress_report {

@@ -118,7 +118,8 @@ struct manifest *rewrite_manifest(struct rewrite *rewrite);
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* Begins to remove files that are no longer kept. Returns false unless the state is IDLE. */
 bool rewrite_begin_sweep(struct rewrite *rewrite);
-/* In BASE: the child has ended. */
+/* Call in BASE when the child has ended: lists its base, or ends the rewrite if the child failed.
+ */
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */
 void rewrite_continue(struct rewrite *rewrite);
@@ -128,7 +129,7 @@ bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */
 
-/* In IDLE: begins TRY. */
+/* Begins TRY. Call in IDLE. */
 void rewrite_begin_try(struct rewrite *rewrite);
 /* Returns the result of TRY, 0 or an errno. If TRY was not begun, does the same at once. */
 int rewrite_end_try(struct rewrite *rewrite);

@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-/* All zero at first. */
+/* What was reported so far. All zero at first. */
 struct expired_log_watch {
     uint64_t seen;    /* errors that have been reported */
     unsigned seconds; /* seconds until the next report is allowed */

@@ -1,4 +1,4 @@
-/* label: how the log names a client. Depends on sessions. */
+/* label: the text by which the log names a client. Depends on sessions. */
 #ifndef SERVER_NET_LABEL_H
 #define SERVER_NET_LABEL_H
 

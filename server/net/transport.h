@@ -56,7 +56,7 @@ struct transport {
     bool waits_for_room; /* the owner has more to send than the socket took */
 };
 
-/* `tls` is NULL while TLS is off. */
+/* Makes the state that all transports share. `tls` is NULL while TLS is off. */
 struct all_transports *all_transports_new(struct loop *loop, struct tls *tls,
                                           const struct transport_owner *owner);
 void all_transports_free(struct all_transports *all); /* after all connections */

@@ -5,7 +5,7 @@
 
 #include "server/cmd/call/command.h"
 
-/* Context: struct replication. */
+/* The groups for replicas and operators, and for clients. Their context is struct replication. */
 extern const struct command_group replica_commands, wait_commands;
 
 #endif

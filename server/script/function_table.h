@@ -60,7 +60,8 @@ struct function_library *function_library_new(struct bytes name);
 /* Adds a function. If the library contains one of that name, returns false, and the caller keeps
  * the callback. O(1) */
 bool function_library_register(struct function_library *library, const struct function_spec *spec);
-/* `table` may be any table whose `release` can release the callbacks. */
+/* Frees a library that is in no table. `table` may be any table whose `release` can release the
+ * callbacks. */
 void function_library_free(const struct function_table *table, struct function_library *library);
 
 struct function_library *function_table_library(const struct function_table *table,

@@ -25,7 +25,7 @@ struct policy_stats {
 struct policy_node;
 struct rule;
 
-/* All zero: an empty table. */
+/* A table of policies. All zero if empty. */
 struct policies {
     struct policy_node *root;
     size_t count;

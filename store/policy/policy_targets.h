@@ -10,7 +10,7 @@
 
 struct policy_target;
 
-/* All zero: empty. */
+/* The sorted names. All zero if empty. */
 struct policy_targets {
     struct policy_target *names;
     size_t count, cap;

@@ -13,7 +13,7 @@
  * does not fit the data (wrong type, missing key), which means that the record is damaged. */
 bool apply_effect(struct txn *txn, const struct effect *effect);
 
-/* For effect_rows.c. */
+/* The appliers, for the table in effect_rows.c. */
 effect_applier apply_nothing, apply_set, apply_soft, apply_append, apply_write, apply_drop,
     apply_expire, apply_persist, apply_rename, apply_copy, apply_move, apply_swap, apply_flush,
     apply_push, apply_pop, apply_keep, apply_list_put, apply_list_insert, apply_list_drop,

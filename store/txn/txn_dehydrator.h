@@ -7,8 +7,8 @@
 /* Adds an element. Returns false if the id exists. */
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage);
-/* `event` says whether it was claimed, given back or rescheduled. `element` may be invalid
- * afterwards. */
+/* Sets the element's stage. `event` says whether it was claimed, given back or rescheduled. Returns
+ * the element, which may have moved in memory. */
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event);
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,

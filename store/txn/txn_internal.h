@@ -158,8 +158,9 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
 void txn_policy_applied(struct txn *txn, struct bytes name);
 
 /* ---- txn_withheld.c: withholds expired members from one call, for reads on a replica ---- */
-/* For a set, hash or sorted set of whose members some but not all have expired, and for a stream.
- * O(log n) for each expired member, or for each that the call names (txn_names_members). */
+/* Withholds the expired members of a set, hash or sorted set of which some but not all have
+ * expired, or the expired entries of a stream. O(log n) for each expired member, or for each that
+ * the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);
 void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
 

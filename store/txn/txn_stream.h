@@ -13,10 +13,10 @@
 /* Computes the ID of XADD's `*`: now, or the one after the last. Returns false if the IDs are
  * exhausted. */
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
-/* As stream_append; event "xadd". */
+/* Adds an entry at the end (stream_append), with event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,
                        const struct bytes *texts, size_t count);
-/* As stream_append_packed; event "xadd". For replay. */
+/* Adds a block of entries at the end (stream_append_packed), with event "xadd". For replay. */
 void txn_stream_append_packed(struct txn *txn, struct entry *entry,
                               const struct stream_packed *packed);
 /* Removes the entry, with event "xdel"; returns false if there is none. Pending entries stay. */
@@ -58,7 +58,7 @@ size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct st
 /* ---- entries sent twice: without events ---- */
 
 void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_limits limits);
-/* As repeat_put. */
+/* Remembers a text that a producer sent (repeat_put). */
 void txn_repeat_put(struct txn *txn, struct entry *entry, struct bytes producer, struct bytes text,
                     struct stream_id id);
 void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_counts counts);

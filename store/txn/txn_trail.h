@@ -22,7 +22,7 @@ static inline void txn_note_end(struct txn *txn, const struct entry *entry, enum
     if (txn->store->trail != NULL) txn_trail_end(txn, entry, what, extra);
 }
 
-/* The same for a key that is dropped; POLICY STATS counts it if its time was over. */
+/* As txn_trail_end, for a key that is dropped: POLICY STATS also counts it if its time was over. */
 static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
                                     enum trail_what what, uint64_t extra)
 {

@@ -1,5 +1,5 @@
-/* canonical_integer: is a text the canonical form of an integer? Redis' encodings int and intset
- * depend on it. */
+/* canonical_integer: tests whether a text is the canonical form of an integer. Redis' encodings
+ * "int" and "intset" are for such texts only. */
 #ifndef STORE_TYPE_CANONICAL_INTEGER_H
 #define STORE_TYPE_CANONICAL_INTEGER_H
 

@@ -153,11 +153,11 @@ void dehydrator_walk_from(struct dehydrator_walk *walk, const struct dehydrator 
 struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at);
 void dehydrator_walk_end(struct dehydrator_walk *walk);
 
-/* As dict_scan. */
+/* Visits some elements, and returns the cursor to continue from (as dict_scan). */
 uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
                          void (*visit)(void *ctx, struct element *element), void *ctx);
 
-/* "raw", as Redis reports for a module's value. */
+/* Returns "raw", which Redis reports for a module's value. */
 const char *dehydrator_encoding(const struct dehydrator *dehydrator);
 /* Relocates at least one block, and more while the relocation has work left. Returns the
  * dehydrator's address; invalidates elements and borrowed bytes. */

@@ -74,8 +74,8 @@ struct schedules *extras_schedules_made(struct extras *extras);
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
-/* With a rate: the earliest microsecond of the next delivery (policy_rate_allows), or 0 before the
- * first. */
+/* Set and return the earliest microsecond of the next delivery of a dehydrator with a rate
+ * (policy_rate_allows), or 0 before the first. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
 /* Returns the instant from which that microsecond delays nothing and need not be kept; NEVER if it

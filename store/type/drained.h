@@ -33,7 +33,8 @@ void drained_keep(struct drained *drained, struct bytes key, struct delivery_tal
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
 struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
                                    msec now); /* borrowed */
-/* As dict_scan, without counts that have ended. */
+/* Visits some of the counts that have not ended, and returns the cursor to continue from (as
+ * dict_scan). */
 uint64_t drained_scan(const struct drained *drained, uint64_t cursor, msec now,
                       void (*visit)(void *ctx, struct bytes key,
                                     const struct delivery_tally *tally),

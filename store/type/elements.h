@@ -53,8 +53,8 @@ uint64_t elements_hash(const struct elements *elements, struct bytes id);
 /* Adds an element whose id is absent; `hash` is the elements_hash of its id. O(log n) */
 void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,
                   bool claimed);
-/* It goes behind others with the same deadline. A claimed element must have room for a claim.
- * O(log n) */
+/* Sets the deadline of an element, and whether it is claimed. The element goes behind others with
+ * the same deadline. A claimed element must have room for a claim. O(log n) */
 void elements_move(struct elements *elements, struct element *element, msec at, bool claimed);
 void elements_remove(struct elements *elements, struct element *element); /* O(log n) */
 /* Puts another element, with the same id, in the place of an old one. O(1) */
@@ -71,7 +71,7 @@ size_t elements_count_until(const struct elements *elements, msec until);       
  * n) */
 msec elements_after(const struct elements *elements, msec at);
 msec elements_lease_after(const struct elements *elements, msec at);
-/* Elements whose lease ends after now. O(log n) */
+/* Counts the elements whose lease ends after now. O(log n) */
 size_t elements_count_claimed(const struct elements *elements, msec now);
 /* For prefetching: returns the table of many elements; or prefetches the slots of a few and returns
  * NULL. Later, elements_hint_first prefetches the first of a few. */

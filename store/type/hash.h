@@ -32,7 +32,8 @@ bool hash_remove(struct hash *hash, struct bytes field);
 /* Draws a random field and its value, borrowed; the hash must not be empty. */
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value);
-/* As dict_scan; a small hash or a listpack is visited as a whole, whatever the cursor. */
+/* Visits some fields, and returns the cursor to continue from (as dict_scan). A small hash or a
+ * listpack is visited as a whole, whatever the cursor. */
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx);
 
@@ -56,13 +57,14 @@ bool hash_deadline(const struct hash *hash, struct bytes field, msec *at);
 bool hash_expire(struct hash *hash, struct bytes field, msec at);
 struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 
-/* For prefetching: the table of a large hash. If small, prefetches the records and returns NULL. */
+/* For prefetching: returns the table of a large hash. For a small one, prefetches the records and
+ * returns NULL. */
 const struct dict *hash_hint(const struct hash *hash);
 /* Makes the hash large, with room for `count` fields, which are about to be added. O(count) */
 void hash_expect(struct hash *hash, size_t count);
 
-/* "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows Redis'
- * rules, whatever the actual form. */
+/* Returns "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows
+ * Redis' rules, whatever the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the hash's

@@ -54,7 +54,7 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder);
 
 /* ---- deadlines: the ends of the holders ---- */
 
-/* Both return false if there is no such holder. */
+/* Find and set the end of a holder. Both return false if there is no such holder. */
 bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
 bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n) */
 struct expiring lease_expiring(const struct lease *lease);

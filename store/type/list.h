@@ -24,7 +24,7 @@ void list_free(struct list *list);
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);
-/* `element` may point into this list. */
+/* Adds an element at one end. `element` may point into this list. */
 void list_push(struct list *list, enum list_end end, struct bytes element);
 struct bytes list_at(const struct list *list, size_t index);       /* borrowed; index < count */
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */

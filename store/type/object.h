@@ -153,8 +153,8 @@ bool object_all_expired(const struct object *object, msec now);
  * O(log n) */
 size_t object_count_expired(const struct object *object, msec now, size_t most);
 
-/* For prefetching: the table of a dehydrator, or of a large set, hash or sorted set, else NULL.
- * Prefetches the records of a small one. */
+/* For prefetching: returns the table of a dehydrator, or of a large set, hash or sorted set, else
+ * NULL. Prefetches the records of a small one. */
 const struct dict *object_hint(const struct object *object);
 
 /* Can tables of this type be enlarged ahead? */

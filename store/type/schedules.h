@@ -22,7 +22,7 @@ struct bytes schedules_text(const struct schedules *schedules, uint32_t number);
 
 size_t schedules_count(const struct schedules *schedules); /* of texts; 0 for NULL */
 size_t schedules_bytes(const struct schedules *schedules); /* 0 for NULL */
-/* `held` is the number of elements that hold a text. */
+/* Verifies the counts. `held` is the number of elements that hold a text. */
 void schedules_check(const struct schedules *schedules, size_t held);
 
 #endif

@@ -32,7 +32,8 @@ bool set_add(struct set *set, struct bytes member, msec at);
 bool set_remove(struct set *set, struct bytes member);
 /* Returns a random member; the set must not be empty. */
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);
-/* As dict_scan; a small set or an intset is visited as a whole, whatever the cursor. */
+/* Visits some members, and returns the cursor to continue from (as dict_scan). A small set or an
+ * intset is visited as a whole, whatever the cursor. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
@@ -55,13 +56,14 @@ bool set_deadline(const struct set *set, struct bytes member, msec *at);
 bool set_expire(struct set *set, struct bytes member, msec at);
 struct expiring set_expiring(const struct set *set); /* O(1) */
 
-/* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
+/* For prefetching: returns the table of a large set. For a small one, prefetches the records and
+ * returns NULL. */
 const struct dict *set_hint(const struct set *set);
 /* Makes the set large, with room for `count` members, which are about to be added. O(count) */
 void set_expect(struct set *set, size_t count);
 
-/* "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules, whatever
- * the actual form. */
+/* Returns "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules,
+ * whatever the actual form. */
 const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's

@@ -44,7 +44,8 @@ void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
-/* As dict_scan; a small set or a listpack is visited as a whole, in order, whatever the cursor. */
+/* Visits some members, and returns the cursor to continue from (as dict_scan). A small set or a
+ * listpack is visited as a whole, in order, whatever the cursor. */
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
@@ -58,7 +59,7 @@ struct zset_iter {
     char text[ZSET_TEXT_SIZE];          /* may contain that member, if small */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
-/* `score` may be NULL. */
+/* Return the next or previous member, borrowed; false at the end. `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
 /* Returns the member of the last step as bytes that stay valid until the set changes, even when the
@@ -76,14 +77,15 @@ bool zset_deadline(const struct zset *zset, struct bytes member, msec *at);
 bool zset_expire(struct zset *zset, struct bytes member, msec at);
 struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 
-/* For prefetching: the table of a large set. If small, prefetches the records and returns NULL. */
+/* For prefetching: returns the table of a large set. For a small one, prefetches the records and
+ * returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
 /* Makes the sorted set large, with room for `count` members, which are about to be added. O(count)
  */
 void zset_expect(struct zset *zset, size_t count);
 
-/* "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows Redis'
- * rules, whatever the actual form. */
+/* Returns "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows
+ * Redis' rules, whatever the actual form. */
 const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
 /* Relocates at least one block, and more while the relocation has work left. Returns the set's

@@ -82,7 +82,7 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
     memcpy(to, &wide, sizeof(wide));
 }
 
-/* For all that zset_front_spell does not do inline. */
+/* The general case of zset_front_spell, which does only the frequent cases inline. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_SIZE]);
 /* Spells the member of a stored form. Always writes it to `text`, so that a caller may change the

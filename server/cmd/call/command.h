@@ -243,8 +243,8 @@ struct command_ref {
     struct command_stats *stats; /* of the row; NULL without a row */
 };
 
-/* For rename-command: only the new name then finds the command; "" disables it. Call before clients
- * connect. Returns NULL, or Redis' error, which is a constant. */
+/* Renames a command: from now on only the new name finds it; "" disables it. For rename-command.
+ * Call before clients connect. Returns NULL, or Redis' error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
 /* Find rows as commands_find and commands_match do, but by the names in the rows, as if nothing
  * were renamed: for ACL rules and files of other servers. O(n) */

@@ -496,8 +496,8 @@ static inline bool fail_named(struct call *call, enum error error)
     error_reply_named(call, error);
     return false;
 }
-/* Uses the error's text as the format of the values. Control bytes from clients are replaced when
- * the reply is written. */
+/* Replies with the error, whose text is the format of the values. Control bytes from clients are
+ * replaced when the reply is written. */
 bool failf(struct call *call, enum error error, ...);
 /* Replies with a text from elsewhere, such as a script, whose first word is the code. `counted`:
  * the statistics already include the error. */

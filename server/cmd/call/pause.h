@@ -8,7 +8,7 @@
 
 enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 
-/* All zero: no pause. */
+/* The pause, if there is one. All zero without. */
 struct pause {
     enum pause_kind kind;
     msec until;    /* the last millisecond of the pause */

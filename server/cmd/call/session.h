@@ -82,7 +82,7 @@ void session_wake(struct session *session);
 void session_forget_author(struct session *session);
 /* Call after appending to out outside the session's own requests: sends the output. */
 void session_notify(struct session *session);
-/* For a new session over TLS, whose client is unknown until the handshake ends. */
+/* Puts a new session over TLS into SHAKING: its client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);
 void session_end_handshake(struct session *session); /* no effect if there is none */
 /* Runs no further request and closes the connection once the replies are sent. Ends a wait. */

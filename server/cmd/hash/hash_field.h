@@ -7,7 +7,7 @@
 #include "server/cmd/call/args.h"
 #include "store/type/hash.h"
 
-/* `entry` is a hash, or NULL for a missing key. */
+/* Does the entry, a hash or NULL for a missing key, have the field? */
 static inline bool has_field(const struct entry *entry, struct bytes field)
 {
     struct bytes value;

@@ -33,7 +33,7 @@ struct effect_args {
     struct bytes kept; /* the last argument */
 };
 
-/* Ignores EFFECT_NONE. */
+/* Passes on the effect, or adds it to the current run. Ignores EFFECT_NONE. */
 void effect_args_put(struct effect_args *args, const struct effect *effect);
 /* Ends the last command. */
 void effect_args_end(struct effect_args *args);

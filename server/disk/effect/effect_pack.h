@@ -61,7 +61,7 @@ struct effect_unpacker {
     char (*digits)[NUMBER_INT64_MAX_CHARS]; /* texts of numbers; `cap` of them, one for each word */
 };
 
-/* Borrows the bytes. */
+/* Prepares to unpack these bytes, which it borrows. */
 void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
 void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);

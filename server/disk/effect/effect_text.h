@@ -56,7 +56,7 @@ struct effect_writer {
 };
 
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
-/* Ignores EFFECT_NONE. Copies everything. */
+/* Writes an effect, or adds it to the current run. Copies everything. Ignores EFFECT_NONE. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
 /* Ends the run: call it at the end of a record, and before anyone else appends to `out` or consumes
  * it. Otherwise a further effect would take back the run's command. */

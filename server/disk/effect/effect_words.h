@@ -132,7 +132,7 @@ static inline char *print_int64(char *to, int64_t number)
     return end_line(len < SHORT ? digits - 1 + len : digits + len);
 }
 
-/* For the types of words that print_word does not know. */
+/* Writes a word of one of the types that print_word does not write itself. */
 char *print_other_word(char *to, const struct word *word, const struct effect *effect);
 
 /* Writes a word, of any type, as RESP to `to`, which has enough room. */

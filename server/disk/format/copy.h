@@ -29,7 +29,8 @@ struct copy_sink {
     void *ctx;
 };
 
-/* For `stream_db` see above. Returns false if `write` failed. O(n) */
+/* Writes the copy. `stream_db` is the database that the header contains. Returns false if `write`
+ * failed. O(n) */
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
 /* The source of a copy. */

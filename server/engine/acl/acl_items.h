@@ -20,7 +20,7 @@ struct acl_item {
     LIST_ENTRY(acl_item) of_command;
 };
 
-/* All zero: empty. */
+/* A list of items; all zero if empty. */
 struct acl_items {
     struct acl_item *first, *last;
     size_t count;

@@ -20,7 +20,7 @@ enum acl_rule_kind {
     ACL_RULE_FIRST_ARG,  /* `command` with one first argument: "+select|0" */
 };
 
-/* All zero: no rules, and no command is allowed. */
+/* The rules of one selector. All zero without rules: no command is allowed. */
 struct acl_rules {
     bool from_all; /* the rules begin with +@all, so commands of later versions are allowed */
     struct acl_items items; /* the rules, in lower case and without their signs */
@@ -35,7 +35,8 @@ void acl_rules_reset(struct acl_rules *rules, bool from_all);
 void acl_rules_drop(struct acl_rules *rules);
 struct acl_rules acl_rules_copy(const struct acl_rules *rules);
 
-/* `command` is NULL for a category. The word has at most ACL_RULE_MAX_LEN bytes. */
+/* Adds a rule, and removes those that it makes useless. `command` is NULL for a category. The word
+ * has at most ACL_RULE_MAX_LEN bytes. */
 void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struct command *command,
                    struct bytes word);
 /* Does a rule allow the command with this first argument? */

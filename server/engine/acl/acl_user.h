@@ -47,7 +47,7 @@ enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *c
 /* Is it the user's password, and is the user on? Takes the same time for each wrong password. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password);
 
-/* "user a on #... ~a* resetchannels -@all +get": rules that make the same user. */
+/* Appends the rules that make the same user: "user a on #... ~a* resetchannels -@all +get". */
 void acl_user_describe(const struct acl_user *user, struct outbuf *to);
 /* Its flags as words: "on", "nopass" ...; returns their number. */
 size_t acl_user_flags(const struct acl_user *user, const char *words[3]);

@@ -26,7 +26,8 @@ struct commit_hooks {
     bool changed; /* data has changed since the turn last began to send; turn.c clears it */
 };
 
-/* For store_listen. The listener borrows the hooks; its `begin` finds out which are in use. */
+/* Returns the listener to pass to store_listen. It borrows the hooks; its `begin` finds out which
+ * are in use. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
 /* Call when the whole data set was replaced: tells watchers, blocked clients and caches that any
  * key may have changed. The caller must inform the journal and replicas. */

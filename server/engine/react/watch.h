@@ -14,7 +14,8 @@ struct watch;
 struct watch *watch_new(void);
 void watch_free(struct watch *watch);
 
-/* `exists` says whether the key exists now: if not, a later FLUSH does not mark the session. */
+/* Adds a key to those that the session watches. `exists` says whether the key exists now: if not, a
+ * later FLUSH does not mark the session. */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
 /* UNWATCH: removes the session's keys and clears watch_touched. */

@@ -18,7 +18,7 @@ enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not
 
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
-/* Uses the current settings, and the socket until tls_close, which does not close the socket. `tls`
+/* Opens TLS over a socket with the current settings. tls_close does not close the socket. `tls`
  * must outlive the connection. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
 /* As tls_open, on the client's side. Also returns NULL if no option asks for connections to other

@@ -16,8 +16,8 @@ struct lua_capture {
 };
 enum { CAPTURE_OPEN = -1, CAPTURE_POSITION = -2 };
 
-/* Borrows subject and pattern, which both end with a zero byte; the first zero byte in a pattern
- * ends it. */
+/* One search: a subject, a pattern and the captures so far. Borrows both texts, which end with a
+ * zero byte; the first zero byte in a pattern ends it. */
 struct lua_pattern {
     lua_State *lua;
     struct bytes subject;
