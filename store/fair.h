@@ -59,7 +59,7 @@ struct fair_figures;
 struct store;
 
 struct fair;       /* the indexes of a store */
-struct fair_index; /* of one prefix in one database */
+struct fair_index; /* the index of one prefix in one database */
 
 /* For which keys an index has nodes. */
 enum fair_nodes {

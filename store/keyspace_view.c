@@ -178,7 +178,7 @@ size_t keyspace_count_partly(const struct keyspace *ks, msec now, size_t most)
 struct expired_count {
     const struct keyspace *ks;
     msec now;
-    size_t count; /* in one agenda */
+    size_t count; /* expired keys in one agenda */
 };
 
 static bool count_expired_one(void *ctx, struct deadline *d, msec at)

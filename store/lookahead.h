@@ -18,7 +18,7 @@ struct prefetch {
     const uint64_t *key_hash, *next_hash;
     /* Results of the steps done so far. */
     bool hashed, member_hashed;
-    uint64_t hash, member_hash; /* of the key, and of the presumed member */
+    uint64_t hash, member_hash; /* hashes of the key, and of the presumed member */
     struct bytes member;
     const struct entry *entry;
     const struct dict *table;

@@ -20,7 +20,7 @@ struct policy_progress_scan {
 struct policy_progress_rest {
     struct blob *key; /* owned */
     unsigned db;
-    uint64_t cursor; /* of the scan of its members */
+    uint64_t cursor; /* where the scan of its members continues */
 };
 
 struct policy_progress {

@@ -76,12 +76,12 @@ struct store {
     struct tokens tokens;
     struct leases leases;
     struct policy_progress *policy_progress; /* how far pending policies have been applied; owned */
-    struct calendar *calendar; /* of CRON: zones and schedules, which are not data; owned */
-    struct trail *trail;       /* of deadlines and ends, or NULL (trail/trail.h); owned */
+    struct calendar *calendar; /* zones and schedules of CRON, which are not data; owned */
+    struct trail *trail;       /* record of deadlines and ends, or NULL (trail/trail.h); owned */
     struct rewind rewind;
     struct fair *fair; /* whose turn it is (REDE.FAIRCLAIM); NULL before the first use; owned */
     struct fair_hooks fair_hooks;
-    bool keeps_counts;  /* of dehydrators that became empty (drained.h); true unless cleared */
+    bool keeps_counts;  /* keeps counts of empty dehydrators (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; never if
      * 0. */

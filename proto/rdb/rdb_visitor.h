@@ -71,7 +71,7 @@ struct rdb_consumer {
 };
 
 struct rdb_pending {
-    struct rdb_stream_id id; /* its entry may be gone */
+    struct rdb_stream_id id; /* the ID of an entry that may be gone */
     int64_t at;              /* when it was delivered last */
     uint64_t deliveries;
 };

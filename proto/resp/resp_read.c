@@ -133,7 +133,7 @@ static inline size_t read_short_header(const char *header, size_t available, siz
 
 struct header {
     int64_t value; /* the number after the type byte, if good */
-    size_t size;   /* of the whole line */
+    size_t size;   /* bytes of the whole line */
     bool good;
 };
 

@@ -37,10 +37,10 @@ struct memory_figures {
     size_t journal;         /* records that wait to be written */
     size_t fair;            /* the indexes of REDE.FAIRCLAIM */
     struct script_report scripts;
-    struct memory_of_keys keys; /* of all databases */
+    struct memory_of_keys keys; /* the sum over all databases */
     size_t overhead; /* `startup`, plus the growth since then of the parts from clients to keys */
     size_t dataset;  /* the rest of `used` */
-    double dataset_percent; /* of the memory allocated since the start */
+    double dataset_percent; /* `dataset` in percent of the memory allocated since the start */
     struct mem_allocators allocators;
 };
 

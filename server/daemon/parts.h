@@ -54,7 +54,7 @@ struct parts {
     struct tls *tls; /* NULL if no option needs TLS, see tls_is_wanted */
     struct clients *clients;
     struct net *net;
-    struct host_names *names; /* of bind and metrics-bind, resolved ahead */
+    struct host_names *names; /* addresses of bind and metrics-bind, resolved ahead */
     struct http *http;        /* NULL if metrics-port is 0 */
     struct background *background;
     struct store_work *store_work;
@@ -71,7 +71,7 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    struct sigaction interrupt;    /* of SIGINT, */
+    struct sigaction interrupt;    /* the action of SIGINT before the first signal */
     bool interrupted;              /* a signal was received: another SIGINT kills the process */
     struct conf_shutdown stop_how; /* how lifecycle_stop stops: with or without a snapshot */
     bool stops; /* a signal asked to stop: stop at the end of the turn, after any script */

@@ -153,7 +153,7 @@ void journal_check(const struct journal *journal);
 
 /* Figures of the journal, for INFO. */
 struct journal_report {
-    uint64_t segment_length; /* of the current segment */
+    uint64_t segment_length; /* bytes of the current segment */
     uint64_t waiting;        /* bytes not written */
     uint64_t unsynced;       /* bytes written and not synced */
     uint64_t late_syncs;     /* syncs that were due while the previous one still ran */

@@ -77,7 +77,7 @@ bool input_append(struct input *input, const char *data, size_t len)
 void input_consume(struct input *input, size_t used)
 {
     if (used == 0) return;
-    drop_big(input); /* it belongs to the first request */
+    drop_big(input); /* the big argument belongs to the first request */
     input->start += used;
     input->len -= used;
     if (input->len == 0) {

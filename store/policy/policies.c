@@ -19,7 +19,7 @@ struct rule {
 
 /* Invariant: a node other than the root has a label, and a rule or at least two children. */
 struct policy_node {
-    struct rule *rule;             /* of the name that ends here, or NULL */
+    struct rule *rule;             /* the policy whose name ends here, or NULL */
     struct policy_node **children; /* ordered by the first bytes of their labels, all different */
     uint32_t child_count;
     uint32_t label_len;

@@ -46,7 +46,7 @@ enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
  * expired_to) in its policies; any other struct policy borrows them. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
-    msec retain;      /* of a stream's entries */
+    msec retain;      /* how long a stream keeps its entries */
     uint64_t max_len; /* members, elements or entries, or 0 for no limit */
     /* The number of deliveries after which an entry of a stream (for each group) or an element of a
      * dehydrator moves to dead_to; 0 for no limit. */
@@ -66,7 +66,7 @@ struct policy {
     unsigned jitter; /* percent, 0 to 100 */
     bool keep_low;   /* max_len on a sorted set removes the highest scores, not the lowest */
     bool pending;    /* not yet applied to all keys that existed when it was set (policy_walk.h) */
-    struct policy_stats *stats; /* of a policy in a table */
+    struct policy_stats *stats; /* counts of a policy in a table; otherwise NULL */
 };
 
 enum {

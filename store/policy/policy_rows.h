@@ -28,9 +28,9 @@ struct policy_part {
     enum policy_kind kind;
     bool optional; /* may be left out, with its word, which then is not NULL */
     bool nested;  /* allowed only after the optional part before it, and written whenever that is */
-    uint8_t size; /* of the field */
+    uint8_t size; /* bytes of the field */
     uint16_t offset;
-    int64_t most;               /* of a number, span or size; the least is 1 */
+    int64_t most;               /* largest number, span or size; the least is 1 */
     int64_t preset;             /* the value if the option is given without this part */
     const char *const *choices; /* ends with NULL */
     const char *missing;        /* "<option> needs ..." if it is missing */
@@ -49,7 +49,7 @@ struct policy_row {
     unsigned needs;    /* POLICY_BIT of options, one of which it needs, or 0 */
     bool changes_keys; /* a new value is applied to existing keys (policy_walk.h) */
     bool inside;       /* also applies inside values of the module's host (guest.h) */
-    const char *types; /* of the keys to which it applies */
+    const char *types; /* types of the keys to which it applies */
     const char *help;  /* for POLICY HELP: lines of at most 80 bytes, separated by '\n' */
 };
 

@@ -26,7 +26,7 @@ enum policy_error {
 
 struct policy_fault {
     enum policy_error error;
-    const char *name;  /* of an option or a part */
+    const char *name;  /* name of an option or a part */
     struct bytes word; /* borrowed from the words */
     char text[256];
 };

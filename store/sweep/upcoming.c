@@ -18,7 +18,7 @@ struct row {
     struct due_at due;
     msec at; /* the deadline, as clients see it */
     const char *what;
-    uint64_t hash; /* of the key */
+    uint64_t hash; /* hash of the key */
     struct blob *key;
 };
 

@@ -95,7 +95,7 @@ struct effect_row {
     /* For an effect that adds a member with a deadline: the kind that sets the deadline alone,
      * because Redis has no command for both. EFFECT_NONE if the effect adds no deadline. */
     enum effect_kind expire;
-    bool any_database; /* its command means the same in each database */
+    bool any_database; /* the command means the same in each database */
     struct effect_form form;
     /* Is the effect written in the form `other` instead of `form`? NULL: never. */
     bool (*has_other)(const struct effect *effect);

@@ -204,7 +204,7 @@ static void write_to_dehydrator(struct adding *adding)
 /* ---- targets by type ------------------------------------------------------------------------- */
 
 static const struct {
-    void (*write)(struct adding *adding); /* NULL: no log can have this type */
+    void (*write)(struct adding *adding); /* NULL if no log can have this type */
     bool wants_value;
 } targets[TYPE_COUNT] = {
     [TYPE_STREAM] = { write_to_stream, false },

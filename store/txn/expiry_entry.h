@@ -23,7 +23,7 @@ struct expired_item {
     struct bytes member, value;  /* the member; its value, if it is a field (has_value) */
     double score;                /* the member's, if has_score */
     const struct object *object; /* the value of an expired key; NULL if it is not logged */
-    uint64_t size;               /* of a value too large to log, otherwise 0 */
+    uint64_t size;               /* size of a value too large to log, otherwise 0 */
 };
 
 /* The largest hash that is logged field by field. */

@@ -316,7 +316,7 @@ void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *eleme
     if (extras != NULL && extras_successor(extras, element_id(element), &successor)) {
         remember_delivered(txn, entry, element);
         stage.at = successor.at;
-        struct bytes id = successor.id; /* of the successor, which is removed last */
+        struct bytes id = successor.id; /* points into the successor, which is removed last */
         txn_rede_update(txn, entry, element, successor.payload);
         element = dehydrator_find(entry->object.dehydrator, id);
         element = txn_rede_set_options(txn, entry, element, &successor.options);

@@ -67,7 +67,7 @@ struct stage {
     msec at;             /* its deadline */
     uint32_t deliveries; /* number of claims so far */
     bool claimed;        /* until `at`, when the lease ends */
-    int64_t token;       /* of the claim; 0 without a claim or a token */
+    int64_t token;       /* token of the claim; 0 without a claim or a token */
 };
 
 /* Returns the options of the element's push. The text of a schedule is borrowed until they are

@@ -20,8 +20,8 @@ struct note {
 
 struct extras {
     struct dict successors, remembered;
-    struct timeline ends;        /* of remembered ids */
-    size_t bytes;                /* of the notes and of this struct */
+    struct timeline ends;        /* remembered ids, by when they are forgotten */
+    size_t bytes;                /* memory of the notes and of this struct */
     msec paused;                 /* the end of the pause; 0 if there is none */
     int64_t next_usec;           /* earliest time of the next delivery; 0 if not limited */
     struct schedules *schedules; /* NULL until first needed */

@@ -11,7 +11,7 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 
-enum { SCHEDULE_TEXT_MAX = 2048 }; /* of push_options.cron; longer ones from files are refused */
+enum { SCHEDULE_TEXT_MAX = 2048 }; /* longest push_options.cron; longer ones in files are refused */
 
 /* Options of a push that are stored with the element. All 0 if the push had none. */
 struct push_options {

@@ -17,7 +17,7 @@ struct late {
 };
 
 struct delivery_counts {
-    uint64_t delivered; /* by POLL and CLAIM */
+    uint64_t delivered; /* elements that POLL and CLAIM have delivered */
     uint64_t acked;
     uint64_t retried; /* claims that were given back: RETRY, NACK */
     uint64_t dead;    /* elements that were moved after too many deliveries */

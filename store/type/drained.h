@@ -21,7 +21,7 @@ enum {
 };
 #define DRAINED_SPAN ((msec)24 * 60 * 60 * 1000)
 
-struct drained; /* by key */
+struct drained; /* the kept counts, by key */
 
 struct drained *drained_new(void);
 void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) */

@@ -92,7 +92,8 @@ static inline struct bytes payload_of_element(const struct element *element)
                     element->is_long ? element_word(element, 1) : element->payload_len);
 }
 
-/* NULL: the element was never claimed. Aligned, because everything before it is a multiple of 4. */
+/* Returns the claim, or NULL if the element was never claimed. It is aligned, because the size of
+ * everything before it is a multiple of 4. */
 static inline struct claim *claim_of(const struct element *element)
 {
     if (!element->was_claimed) return NULL;

@@ -31,9 +31,9 @@ struct element_tables;
 struct elements {
     union {
         struct element_slot *slots;
-        struct element_tables *tables; /* if cap is that of tables */
+        struct element_tables *tables; /* if `cap` says that the elements are in tables */
     };
-    uint16_t count, cap; /* of slots */
+    uint16_t count, cap; /* slots in use, and allocated */
 };
 
 void elements_init(struct elements *elements);
@@ -80,7 +80,7 @@ void elements_hint_first(const struct elements *elements);
 
 /* Walks in order; the elements must not change meanwhile. */
 struct elements_walk {
-    const struct elements *few; /* NULL: they are many */
+    const struct elements *few; /* NULL if the elements are in tables */
     unsigned slot;
     struct timeline_walk many;
 };

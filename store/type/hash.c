@@ -49,7 +49,7 @@ struct hash_table {
 
 struct hash {
     union {
-        struct packed packed; /* if small */
+        struct packed packed; /* if small: fields and values */
         struct hash_table *table;
     };
     bool is_large;

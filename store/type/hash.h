@@ -39,8 +39,8 @@ uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
 
 struct hash_iter {
     const struct hash *hash;
-    struct dict_iter in; /* if large */
-    uint32_t offset;     /* if small: of the next record */
+    struct dict_iter in; /* if large: the position in the table */
+    uint32_t offset;     /* if small: offset of the next record */
     msec at;             /* deadline of the field returned last, or NEVER */
 };
 void hash_iter_begin(struct hash_iter *iter, const struct hash *hash);

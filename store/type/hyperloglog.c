@@ -116,8 +116,8 @@ void hll_outdate(struct hll *hll)
 /* The address of a register in a dense body. */
 struct register_address {
     size_t at;      /* the byte in which it begins */
-    unsigned shift; /* and the bit */
-    bool spills;    /* it ends in the next byte */
+    unsigned shift; /* the bit in that byte */
+    bool spills;    /* the register ends in the next byte */
 };
 
 static struct register_address register_at(unsigned index)

@@ -46,8 +46,8 @@ bool lease_remove(struct lease *lease, struct bytes owner);
 
 struct lease_iter {
     const struct lease *lease;
-    struct hash_iter in; /* if large */
-    uint32_t offset;     /* if small: of the next holder */
+    struct hash_iter in; /* if large: the position in the table */
+    uint32_t offset;     /* if small: offset of the next holder */
 };
 void lease_iter_begin(struct lease_iter *iter, const struct lease *lease);
 bool lease_iter_next(struct lease_iter *iter, struct holder *holder);

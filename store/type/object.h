@@ -29,7 +29,7 @@ struct __attribute__((packed, aligned(4))) object {
         char small[OBJECT_SMALL];
         void *any;
         struct blob *string;
-        struct soft_string *soft; /* if is_soft */
+        struct soft_string *soft; /* if is_soft: the text and its soft deadline */
         struct list *list;
         struct set *set;
         struct hash *hash;

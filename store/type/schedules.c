@@ -22,9 +22,9 @@ struct slot {
 struct schedules {
     struct dict by_text;
     struct slot *slots;
-    size_t count, room; /* of slots */
+    size_t count, room; /* slots ever used, and allocated */
     uint32_t unused;    /* the first one, or NO_NUMBER */
-    size_t bytes;       /* of the texts and this struct */
+    size_t bytes;       /* memory of the texts and this struct */
 };
 
 static struct bytes kept_text(const void *element)

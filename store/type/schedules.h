@@ -20,7 +20,7 @@ void schedules_release(struct schedules *schedules, uint32_t number);
 /* Returns the text, borrowed until it is released. O(1) */
 struct bytes schedules_text(const struct schedules *schedules, uint32_t number);
 
-size_t schedules_count(const struct schedules *schedules); /* of texts; 0 for NULL */
+size_t schedules_count(const struct schedules *schedules); /* number of texts; 0 for NULL */
 size_t schedules_bytes(const struct schedules *schedules); /* 0 for NULL */
 /* Verifies the counts. `held` is the number of elements that hold a text. */
 void schedules_check(const struct schedules *schedules, size_t held);

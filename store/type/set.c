@@ -22,13 +22,13 @@ struct set_member {
 
 struct set_table {
     struct dict members;         /* of struct set_member */
-    struct deadlines *deadlines; /* NULL: no member has one */
+    struct deadlines *deadlines; /* NULL if no member has one */
     size_t bytes;                /* memory of the members */
 };
 
 struct set {
     union {
-        struct packed packed; /* if small; without values */
+        struct packed packed; /* if small: the members, without values */
         struct set_table *table;
     };
     bool is_large;

@@ -39,8 +39,8 @@ uint64_t set_scan(const struct set *set, uint64_t cursor,
 
 struct set_iter {
     const struct set *set;
-    struct dict_iter in; /* if large */
-    uint32_t offset;     /* if small: of the next record */
+    struct dict_iter in; /* if large: the position in the table */
+    uint32_t offset;     /* if small: offset of the next record */
     msec at;             /* deadline of the member returned last, or NEVER */
 };
 void set_iter_begin(struct set_iter *iter, const struct set *set);

@@ -36,7 +36,7 @@ struct member_ops {
 
 /* The contracts are those of the functions of the same name in object.h. */
 struct type_row {
-    const char *name; /* as TYPE replies */
+    const char *name; /* the reply of TYPE */
     const char *item; /* what EXPIRY NEXT calls something with a deadline inside */
     bool may_have_expiry;
     bool may_be_empty; /* a value without elements keeps its key */

@@ -17,7 +17,7 @@
 
 struct zset {
     union {
-        struct packed packed; /* if small */
+        struct packed packed; /* if small: the records in order */
         struct zset_table *table;
     };
     bool is_large;

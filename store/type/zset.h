@@ -51,11 +51,11 @@ uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
 
 struct zset_iter {
     const struct zset *zset;
-    struct ranked_iter in;              /* if large */
+    struct ranked_iter in;              /* if large: the position in the tree */
     size_t rank;                        /* if small: the current rank */
-    uint16_t offsets[PACKED_MAX_COUNT]; /* if small: of all records */
+    uint16_t offsets[PACKED_MAX_COUNT]; /* if small: offsets of all records */
     msec at;                            /* deadline of the member returned last, or NEVER */
-    struct zset_front front;            /* if small */
+    struct zset_front front;            /* if small: the front of the records */
     char text[ZSET_TEXT_SIZE];          /* may contain that member, if small */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);

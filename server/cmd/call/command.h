@@ -240,7 +240,7 @@ struct command_ref {
     const struct command *parent; /* NULL unless it is a subcommand */
     const char *group;            /* the name of its table's group */
     void *context;
-    struct command_stats *stats; /* of the row; NULL without a row */
+    struct command_stats *stats; /* counters of the row; NULL without a row */
 };
 
 /* Renames a command: from now on only the new name finds it; "" disables it. For rename-command.

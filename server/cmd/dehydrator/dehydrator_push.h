@@ -16,7 +16,7 @@ struct push {
     enum push_mode mode;
     msec at_most;         /* POSTPONE: the longest span after the first push, or 0 for no limit */
     msec remember, every; /* 0 if not given */
-    struct bytes cron, zone; /* of CRON, and valid; cron is empty without the option */
+    struct bytes cron, zone; /* the values of CRON, valid; `cron` is empty without it */
 };
 
 enum pushed {

@@ -242,7 +242,7 @@ static void cmd_bitop(struct call *call)
         fail(call, ERR_BITOP_NOT);
         return;
     }
-    size_t len = 0; /* of the longest source */
+    size_t len = 0; /* length of the longest source */
     for (int i = 3; i < call->argc; i++) {
         struct entry *entry;
         if (!find_typed_counted(call, i, TYPE_STRING, &entry)) return;

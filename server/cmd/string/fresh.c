@@ -12,7 +12,7 @@ enum { REFRESH_LEASE = 5000 }; /* milliseconds */
 struct fresh_options {
     int64_t early, lease; /* milliseconds */
     int64_t wait;         /* milliseconds; 0 waits without a limit, -1 does not wait */
-    msec right_until;     /* of a right that begins now */
+    msec right_until;     /* end of a right that begins now */
 };
 
 static bool read_fresh_options(struct call *call, struct fresh_options *how)

@@ -59,7 +59,7 @@ static void block_until_score_due(struct call *call, const struct take *take)
         if (about < (double)INSTANT_MAX) {
             msec at = (msec)about, now = call->txn->now;
             if (seconds_of(at) < lowest) at++; /* the product was rounded down */
-            if (at - 1 > now && seconds_of(at - 1) >= lowest) at--; /* it was rounded up */
+            if (at - 1 > now && seconds_of(at - 1) >= lowest) at--; /* the product was rounded up */
             block.again = instant_past(at, now) ? instant_next(now) : at;
         }
     }

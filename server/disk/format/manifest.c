@@ -316,7 +316,7 @@ static int add_new_segment(struct manifest *next, uint64_t seq, uint32_t id)
     int error = make_name(next, seq, SEGMENT_END, name);
     if (error != 0) return error;
     struct manifest_file *file = manifest_add_file(next, name, seq, MANIFEST_SEGMENT);
-    file->synced = sizeof(RECORD_FIRST_LINE) - 1; /* by manifest_make_segment */
+    file->synced = sizeof(RECORD_FIRST_LINE) - 1; /* manifest_make_segment has synced the header */
     file->id = id;
     return 0;
 }

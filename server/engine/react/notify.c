@@ -61,7 +61,7 @@ struct notify {
     size_t latest[EVENT_COUNT]; /* last record of each event, or NOWHERE */
     struct buffer queue;        /* struct record and key, one after another */
     struct buffer subkeys;
-    struct buffer channel, message; /* of the message being published */
+    struct buffer channel, message; /* the parts of the message being published */
     struct buffer list;             /* subkeys of the message being published */
 };
 

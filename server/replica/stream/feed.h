@@ -41,7 +41,7 @@ bool feed_pending(const struct feed *feed); /* does feed_commit have anything to
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
 /* Adds a command outside of units, with `count` words. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
-uint64_t feed_offset(const struct feed *feed); /* of the next byte of the stream */
+uint64_t feed_offset(const struct feed *feed); /* offset of the next byte of the stream */
 /* Returns the database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
 /* Makes the next command select its database again, for a replica that begins there. Discards an

@@ -253,7 +253,7 @@ static void unpack_map(struct input *input, size_t count)
 static void unpack_number(struct input *input, unsigned first)
 {
     bool real = first == FLOAT32 || first == FLOAT64;
-    size_t size = (size_t)1 << (first & 3); /* of an integer */
+    size_t size = (size_t)1 << (first & 3); /* bytes of an integer */
     if (real) size = first == FLOAT32 ? sizeof(float) : sizeof(double);
     uint64_t value = take_unsigned(input, size);
     uint32_t short_bits = (uint32_t)value;

@@ -31,7 +31,7 @@ struct stream {
     struct counted tree;
     struct stream_block *first, *last; /* NULL if empty. `last` may be outside the tree */
     size_t count, blocks;
-    size_t bytes; /* of the blocks and this struct */
+    size_t bytes; /* memory of the blocks and this struct */
     struct stream_marks marks;
     msec retention;
     size_t withheld;        /* entries at the beginning withheld from all readers, */

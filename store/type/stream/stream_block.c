@@ -169,7 +169,7 @@ void stream_block_plan(const struct stream_block *block, struct stream_id id,
         plan_id(packing, block->last, id);
         packing->own_names = !names_equal(block->data + block->own_names, texts, count);
     }
-    size_t size = 1; /* of the head */
+    size_t size = 1; /* the byte of the head */
     if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
     if (packing->form == STREAM_ID_GIVEN) size += varint_size(packing->sequence);
     if (packing->form == STREAM_ID_WIDE) size += WIDE;
@@ -451,7 +451,7 @@ bool stream_packed_check(struct stream_packed *packed)
     struct input from = { names, names + packed->names.len };
     size_t names_len = packed->names.len, entries_len = packed->entries.len;
     if (names_len > STREAM_PACKED_MAX || entries_len > STREAM_PACKED_MAX - names_len) return false;
-    uint64_t fields = 0; /* of each entry, up to the next that has its own names */
+    uint64_t fields = 0; /* number of names in force */
     if (names_len > 0 && (!read_names(&from, &fields) || from.at < from.end)) return false;
 
     struct stream_id id = STREAM_ID_MIN;

@@ -28,7 +28,7 @@ bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct by
 struct stream_cursor {
     const struct stream_block *block;
     const unsigned char *next, *names; /* the next entry, the names in force before it */
-    struct stream_id id;               /* of the entry before it */
+    struct stream_id id;               /* ID of the entry before the next one */
     uint32_t index;
 };
 

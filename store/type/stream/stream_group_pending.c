@@ -157,7 +157,7 @@ msec group_first_released(const struct stream_group *group)
 
 struct tally {
     const struct stream_group *group;
-    size_t *pending; /* by number */
+    size_t *pending; /* pending entries of each consumer, by its number */
 };
 
 static void tally_record(void *ctx, const struct pending_record *record)

@@ -11,7 +11,7 @@
 
 struct stream_groups {
     struct ranked by_name;
-    size_t bytes; /* of the groups with all that they own */
+    size_t bytes; /* memory of the groups and all that they own */
 };
 
 /* A slot of the table of consumers, by number. A free slot contains 2 * n + 1, which is never an

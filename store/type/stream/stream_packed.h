@@ -12,7 +12,7 @@
 enum { STREAM_PACKED_MAX = 32 * 1024 }; /* bytes of names and entries */
 
 struct stream_packed {
-    struct bytes names; /* those of the first entry; empty if the entry has them itself */
+    struct bytes names; /* names of the first entry; empty if it has its own */
     struct bytes entries;
     uint32_t count;
     struct stream_id first, last;

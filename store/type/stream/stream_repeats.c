@@ -11,7 +11,7 @@
 enum { FORGET_STEPS = 4 }; /* texts freed when one is put; more than one, so that all go */
 
 struct repeat {
-    struct repeat *next; /* of the producer */
+    struct repeat *next; /* the next text of the producer */
     struct stream_id id;
     size_t len;
     char text[];
@@ -20,7 +20,7 @@ struct repeat {
 struct repeat_producer {
     struct dict texts;
     struct repeat *first, *last;            /* by ID; never NULL between calls */
-    struct repeat_producer *before, *after; /* by use */
+    struct repeat_producer *before, *after; /* neighbours in the order of last use */
     size_t len;
     char name[];
 };
@@ -28,7 +28,7 @@ struct repeat_producer {
 struct stream_repeats {
     struct dict producers;
     struct repeat_producer *oldest, *newest;
-    struct stream_id latest; /* of all texts since the limits were set */
+    struct stream_id latest; /* the latest ID of a text since the limits were set */
     struct repeat_limits limits;
     struct repeat_counts counts;
     size_t bytes; /* without the table of producers */

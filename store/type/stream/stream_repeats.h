@@ -18,7 +18,7 @@
 struct stream_repeats;
 
 struct repeat_limits {
-    int64_t seconds, texts; /* of each producer */
+    int64_t seconds, texts; /* how long, and how many, texts of each producer are remembered */
 };
 enum {
     REPEAT_SECONDS = 100, /* unless set */
@@ -51,7 +51,8 @@ bool repeat_fits(const struct stream_repeats *repeats, struct bytes producer, st
 void repeat_put(struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                 struct stream_id id);
 
-size_t repeat_producers(const struct stream_repeats *repeats); /* with a text. O(1) */
+size_t
+repeat_producers(const struct stream_repeats *repeats); /* producers that have a text. O(1) */
 /* How many producers and texts are remembered. O(producers + texts that are forgotten) */
 struct repeat_tally {
     size_t producers, texts;
