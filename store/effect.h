@@ -37,63 +37,65 @@ enum effect_kind {
     EFFECT_SWAP,      /* the database is exchanged with database `to` */
     EFFECT_FLUSH,     /* the database is emptied */
     EFFECT_PUSH_HEAD, /* a is pushed to the head of list key */
-    EFFECT_PUSH_TAIL, /* a is pushed to its tail */
-    EFFECT_POP_HEAD,  /* `from` elements are popped from the head */
-    EFFECT_POP_TAIL,  /* `from` elements are popped from the tail */
-    EFFECT_KEEP,      /* the list is trimmed to [from, to) */
-    EFFECT_LIST_PUT,  /* the element at index `from` becomes a */
-    /* a is inserted before the first b (`to` is 0), after it (1), or at index `from` (-1) */
+    EFFECT_PUSH_TAIL, /* a is pushed to the tail of list key */
+    EFFECT_POP_HEAD,  /* `from` elements are popped from the head of list key */
+    EFFECT_POP_TAIL,  /* `from` elements are popped from the tail of list key */
+    EFFECT_KEEP,      /* list key is trimmed to [from, to) */
+    EFFECT_LIST_PUT,  /* the element of list key at index `from` becomes a */
+    /* a is inserted into list key before the first b (`to` is 0), after that (1), or at index
+     * `from` (-1) */
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,   /* LREM key from a */
     EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER for none) */
-    EFFECT_SET_EXPIRE,  /* the deadline of its member a becomes `at` (NEVER for none) */
-    EFFECT_SET_DROP,    /* its member a is removed */
+    EFFECT_SET_EXPIRE,  /* the deadline of member a of set key becomes `at` or NEVER */
+    EFFECT_SET_DROP,    /* member a of set key is removed */
     EFFECT_HASH_PUT,    /* field a of hash key is set to b with deadline `at` (NEVER for none) */
-    EFFECT_HASH_EXPIRE, /* the deadline of its field a becomes `at` (if NEVER, b is its value) */
-    EFFECT_HASH_DROP,   /* its field a is removed */
+    EFFECT_HASH_EXPIRE, /* the deadline of field a of hash key becomes `at`; b: value if NEVER */
+    EFFECT_HASH_DROP,   /* field a of hash key is removed */
     EFFECT_ZSET_PUT,    /* member a of zset key is set to `score` with deadline `at` or NEVER */
-    EFFECT_ZSET_EXPIRE, /* the deadline of its member a becomes `at` (NEVER for none) */
-    EFFECT_ZSET_DROP,   /* its member a is removed */
-    EFFECT_ZSET_CUT,    /* its ranks [from, to) are removed */
+    EFFECT_ZSET_EXPIRE, /* the deadline of member a of zset key becomes `at` or NEVER */
+    EFFECT_ZSET_DROP,   /* member a of zset key is removed */
+    EFFECT_ZSET_CUT,    /* ranks [from, to) of zset key are removed */
     EFFECT_REDE_PUSH,   /* element a with payload b and `stage` is added to dehydrator key */
-    EFFECT_REDE_PUT,    /* the payload of its element a becomes b */
-    EFFECT_REDE_MOVE,   /* the stage of its element a becomes `stage` */
-    EFFECT_REDE_DROP,   /* its element a is removed, and that element's successor */
-    /* the options of its element a become first (`from`), remember (`to`), every (`at`), and phase
-     * (stage.at) */
+    EFFECT_REDE_PUT,    /* the payload of element a of dehydrator key becomes b */
+    EFFECT_REDE_MOVE,   /* the stage of element a of dehydrator key becomes `stage` */
+    EFFECT_REDE_DROP,   /* element a of dehydrator key is removed, and its successor */
+    /* the options of element a of dehydrator key become first (`from`), remember (`to`), every
+     * (`at`), and phase (stage.at) */
     EFFECT_REDE_OPTIONS,
-    /* an element with payload b and these options, due at the phase, follows its element a */
+    /* an element with payload b and these options, due at the phase, follows element a of
+     * dehydrator key as its successor */
     EFFECT_REDE_FOLLOW,
-    /* the schedule of its element a (`from` is 0), or of that element's successor (1), becomes b,
-     * whose first instant is the phase (stage.at) */
+    /* the schedule of element a of dehydrator key (`from` is 0), or of its successor (1), becomes
+     * b, whose first instant is the phase (stage.at) */
     EFFECT_REDE_CRON,
-    EFFECT_REDE_UNFOLLOW, /* nothing follows its element a any more */
+    EFFECT_REDE_UNFOLLOW, /* element a of dehydrator key has no successor any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
     EFFECT_REDE_FORGET,   /* dehydrator key forgets the id a */
     EFFECT_REDE_RATE,  /* dehydrator key delivers nothing before microsecond `from`; 0: no limit */
     EFFECT_REDE_PAUSE, /* dehydrator key is paused until `at`; 0 ends the pause */
     EFFECT_STREAM_ADD, /* entry `id` with the fields `texts` is added to stream key */
-    EFFECT_STREAM_BLOCK,  /* as effect_of_packed says, a block of entries is added to it */
-    EFFECT_STREAM_DROP,   /* its entry `id` is removed */
-    EFFECT_STREAM_TRIM,   /* its entries before `id` are removed */
-    EFFECT_STREAM_MARKS,  /* its last ID, greatest deleted ID and count of entries become `marks` */
-    EFFECT_STREAM_RETAIN, /* its retention becomes `at`, a span, or 0 for none */
-    EFFECT_GROUP_ADD,     /* group a is added to it at `position`; `to` is 1 if the key is new */
-    EFFECT_GROUP_SET,     /* the position of its group a becomes `position` */
-    EFFECT_GROUP_DROP,    /* its group a is removed */
-    EFFECT_CONSUMER_ADD,  /* the consumer b is added to its group a */
-    EFFECT_CONSUMER_DROP, /* consumer b of its group a is removed, with its pending entries */
-    EFFECT_PENDING_PUT,   /* in its group a, entry `id` is pending for consumer b (without data:
-                             for nobody) since `at`, delivered `to` times */
-    EFFECT_PENDING_DROP,  /* in its group a, entry `id` is no longer pending */
+    EFFECT_STREAM_BLOCK,  /* a block of entries is added to stream key: see effect_of_packed */
+    EFFECT_STREAM_DROP,   /* entry `id` of stream key is removed */
+    EFFECT_STREAM_TRIM,   /* the entries of stream key before `id` are removed */
+    EFFECT_STREAM_MARKS,  /* last ID, greatest deleted ID and count of stream key become `marks` */
+    EFFECT_STREAM_RETAIN, /* the retention of stream key becomes `at`, a span, or 0 for none */
+    EFFECT_GROUP_ADD,     /* group a is added to stream key at `position`; `to`: 1 if key is new */
+    EFFECT_GROUP_SET,     /* the position of group a of stream key becomes `position` */
+    EFFECT_GROUP_DROP,    /* group a of stream key is removed */
+    EFFECT_CONSUMER_ADD,  /* consumer b is added to group a of stream key */
+    EFFECT_CONSUMER_DROP, /* consumer b of group a is removed, with its pending entries */
+    EFFECT_PENDING_PUT,   /* in group a of stream key, entry `id` is pending for consumer b, or for
+                             nobody if b has no data, since `at`, and was delivered `to` times */
+    EFFECT_PENDING_DROP,  /* in group a of stream key, entry `id` is no longer pending */
     EFFECT_REPEAT_LIMITS, /* stream key remembers the last `to` texts of each producer, for `from`
                              seconds */
-    EFFECT_REPEAT_PUT,    /* its producer a has sent text b, which was added as `id` */
-    EFFECT_REPEAT_COUNTS, /* `from` texts were added to it, and `to` were sent again */
+    EFFECT_REPEAT_PUT,    /* producer a of stream key has sent text b, which was added as `id` */
+    EFFECT_REPEAT_COUNTS, /* `from` texts were added to stream key, and `to` were sent again */
     EFFECT_LEASE_TAKE,    /* owner a holds lease key with the token `from` until `at`, and the key
                            * grants `to` permits */
-    EFFECT_LEASE_EXTEND,  /* its owner a holds it until `at` */
-    EFFECT_LEASE_DROP,    /* its owner a holds it no longer */
+    EFFECT_LEASE_EXTEND,  /* owner a holds lease key until `at` */
+    EFFECT_LEASE_DROP,    /* owner a holds lease key no longer */
     EFFECT_POLICY_SET,    /* `policy` is set under the name `key` (a prefix and '*', or a key) */
     EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
     EFFECT_LIBRARY_SET,   /* the code of the library of functions named `key` becomes a */

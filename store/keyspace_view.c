@@ -3,7 +3,7 @@
 
 enum {
     VOLATILE_LOOKS = 64, /* nodes of KEY_INNER_FIRST that keyspace_first_volatile checks */
-    ALIVE_TRIES = 100,   /* of keyspace_random_alive, if expired keys are not hidden */
+    ALIVE_TRIES = 100,   /* draws of keyspace_random_alive, if expired keys are not hidden */
 };
 
 /* Compares the first keys of three agendas, then walks the fourth, whose nodes are armed at

@@ -15,7 +15,7 @@ enum {
     OP_EXPIRE_MS = 252,
     OP_DATABASE = 254,
     OP_END = 255,
-    FOOTER = 10, /* of a payload: version and checksum */
+    FOOTER = 10, /* bytes of version and checksum at the end of a payload */
 };
 
 static void write_out(struct rdb_file *file, const void *data, size_t len)

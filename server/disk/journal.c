@@ -47,7 +47,8 @@
 enum {
     RETRY_USEC = 100 * 1000,
     SYNC_USEC = 1000 * 1000,
-    PIECES = 256, /* of at most 64 KiB each, so that one system call usually writes all of a turn */
+    PIECES =
+        256, /* pieces per system call, of up to 64 KiB: one call usually writes all of a turn */
     HEADER_LENGTH = sizeof(RECORD_FIRST_LINE) - 1,
     SLICE = 1 << 20, /* bytes that one flush sums and writes at least, if more are waiting */
     FRESH_MAX = 4 << 20,

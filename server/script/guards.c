@@ -10,7 +10,7 @@ enum {
     SORTED_AT_ONCE = 1000,
     SORTED_BYTES = 1 << 16,
     COMPARE_STEPS = 10,
-    BYTES_PER_STEP = 32, /* of two strings that are compared */
+    BYTES_PER_STEP = 32, /* bytes of two strings that a step compares */
     MOVE_STEPS = 5,
 };
 

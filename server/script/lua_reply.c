@@ -11,7 +11,7 @@
 /* ---- replies as values ---- */
 
 enum {
-    FIELDS_MAX = 1 << 26,     /* of one table: LuaJIT raises an error for more */
+    FIELDS_MAX = 1 << 26,     /* fields of one table: LuaJIT raises an error for more */
     TABLE_HINT_MAX = 1 << 16, /* slots reserved before the elements arrive */
     FORMAT_CHARS = 3,
     ROOM_FROM = 1 << 16, /* bytes of a text; smaller ones may come from mem's reserve */

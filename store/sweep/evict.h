@@ -12,7 +12,7 @@ enum evict_policy {
     EVICT_VOLATILE_LRU,
     EVICT_VOLATILE_LFU,
     EVICT_VOLATILE_RANDOM,
-    EVICT_VOLATILE_TTL, /* by the key's own deadline: see keyspace_first_volatile */
+    EVICT_VOLATILE_TTL, /* the key with the earliest own deadline: keyspace_first_volatile */
 };
 
 /* Does the policy need access counts (LFU)? Then set store->counts_access. */

@@ -64,8 +64,8 @@ const char *outlook_band_name(enum outlook_band band); /* "1s" ... "later", "nev
 
 enum outlook_kind {
     OUTLOOK_KEYS,
-    OUTLOOK_MEMBERS,  /* and fields, holders, entries of streams */
-    OUTLOOK_ELEMENTS, /* of dehydrators; a claimed one counts by the end of its lease */
+    OUTLOOK_MEMBERS,  /* members, fields, holders, and entries of streams */
+    OUTLOOK_ELEMENTS, /* elements of dehydrators; a claimed one counts by its lease */
     OUTLOOK_KINDS
 };
 const char *outlook_kind_name(enum outlook_kind kind); /* "keys", "members", "elements" */

@@ -9,7 +9,7 @@
 enum {
     SMALL_MAX = 16,        /* holders of the small form */
     TOKEN_BYTES = 8,       /* little-endian */
-    PHASE_BY_TOKEN = 1000, /* of a relocation; smaller numbers are those of hash_relocate */
+    PHASE_BY_TOKEN = 1000, /* phase of a relocation; hash_relocate uses the smaller numbers */
 };
 
 /* A lock has one holder, so most leases are small: one allocation for the lease and one for its

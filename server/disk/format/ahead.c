@@ -22,7 +22,7 @@ enum {
     TEXTS = 4,
     BLOCKS = 4, /* blocks of a copy in memory: neither thread waits for the other after each one */
     TEXT = 2 * SNAPSHOT_BLOCK,
-    USEC = 1000 * 1000,          /* in a second */
+    USEC = 1000 * 1000,          /* microseconds in a second */
     RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
     TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is shrunk after its command */
     THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */

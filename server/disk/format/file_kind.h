@@ -22,9 +22,9 @@ enum file_kind {
     FILE_LIST, /* a manifest without our first line: probably Redis' */
     FILE_REDIS_RDB,
     FILE_REDIS_AOF,
-    FILE_COMPRESSED, /* by gzip, zstd, xz, bzip2, lz4 or zip */
+    FILE_COMPRESSED, /* compressed by gzip, zstd, xz, bzip2, lz4 or zip */
     FILE_FOLDER,
-    FILE_UNKNOWN, /* or not a regular file */
+    FILE_UNKNOWN, /* any other contents, or not a regular file */
     FILE_UNREADABLE,
 };
 

@@ -19,7 +19,7 @@ enum {
     BETWEEN_BYTES = 2,      /* a comma, and a colon or a bracket */
     NULL_BYTES = 5,         /* a missing element of an array */
     UNASKED_DEPTH = 8,      /* deeper, the module's max_depth is read */
-    SLOTS_PER_LEVEL = 3,    /* of Lua's stack, as encode needs */
+    SLOTS_PER_LEVEL = 3,    /* slots of Lua's stack that encode needs for each level */
     UNASKED_MISSING = 1000, /* with more missing elements, its sparse_array is read */
     VALUE_STEPS = 8,        /* steps of the walk for each value */
 };
@@ -122,11 +122,11 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
  * needs up to 24 bytes, an entry of a hash 72, a string 25 bytes in addition to its text and 24 in
  * the table of strings. */
 enum {
-    PER_TABLE = 128, /* and its first element */
+    PER_TABLE = 128, /* a table, with its first element */
     PER_COMMA = 28,
     PER_COLON = 56, /* in addition to a comma's */
     PER_TEXT = 60,
-    PER_LEVEL = 96, /* of Lua's stack, which doubles too */
+    PER_LEVEL = 96, /* a level of Lua's stack, which doubles too */
     AT_LEAST = 4096,
 };
 

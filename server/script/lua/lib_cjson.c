@@ -21,8 +21,8 @@ int luaopen_cjson(lua_State *L); /* Debian's header does not include Lua's */
 enum {
     SMALL_NEED = 256 * 1024, /* the buffer of such a call is kept */
     ROOM_FROM = 1024 * 1024, /* smaller needs are not checked, because mem's reserve covers them */
-    BYTES_PER_STEP = 4,      /* of a text; a step takes about 5 ns */
-    SLOTS_PER_LEVEL = 3,     /* of Lua's stack */
+    BYTES_PER_STEP = 4,      /* bytes of a text in a step, which takes about 5 ns */
+    SLOTS_PER_LEVEL = 3,     /* slots of Lua's stack for each level of nesting */
     RESERVED_LEVELS = 2600,  /* a function may have 8000 slots */
 };
 

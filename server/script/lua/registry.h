@@ -10,7 +10,7 @@
 
 enum registry_key {
     REGISTRY_GUARDS = LUA_NOREF - 8, /* the guards, each with its real table */
-    REGISTRY_ENVIRONMENT,  /* of functions; finds its variables in one of the next two tables */
+    REGISTRY_ENVIRONMENT,  /* what functions see; finds variables in one of the next two tables */
     REGISTRY_LOADING,      /* the variables while a library loads */
     REGISTRY_RUNNING,      /* the variables of a function that is called */
     REGISTRY_RANDOM,       /* struct lua_random */

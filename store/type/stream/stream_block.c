@@ -16,7 +16,7 @@ enum {
     VARINT_BITS = 7,
     VARINT_MAX = 10,
     WIDE = 8,
-    WIDE_BITS = 56, /* of the largest number in a varint of 8 bytes */
+    WIDE_BITS = 56, /* bits of the largest number that a varint of 8 bytes holds */
     HEAD_MAX = 1 + 2 * VARINT_MAX,
 };
 
