@@ -37,22 +37,21 @@ static const struct conf_option options[] = {
            .type = CONF_ENUM, .offset = AT(cluster), .choices = modes, .preset = "no",
            .section = "cluster"),
     OPTION("cluster-announce-ip",
-           "Address of this node in replies to clients. \"\" means the address that the client "
-           "connected\n"
-           "to.",
+           "Address of this node in replies to clients. \"\" means the address to which the\n"
+           "client connected.",
            .type = CONF_TEXT, .offset = AT(cluster_announce_ip), .preset = "", .live = true,
            .section = "cluster"),
     OPTION("cluster-announce-hostname", "Host name of this node in replies to clients.",
            .type = CONF_TEXT, .offset = AT(cluster_announce_hostname), .preset = "",
            .check = check_hostname, .live = true, .section = "cluster"),
     OPTION("cluster-announce-port",
-           "Port of this node in replies to clients without TLS. 0 means port.", .type = CONF_INT,
-           .offset = AT(cluster_announce_port), .max = 65535, .preset = "0", .live = true,
-           .section = "cluster"),
+           "Port of this node in replies to clients without TLS. 0 means the option port.",
+           .type = CONF_INT, .offset = AT(cluster_announce_port), .max = 65535, .preset = "0",
+           .live = true, .section = "cluster"),
     OPTION("cluster-announce-tls-port",
-           "Port of this node in replies to clients with TLS. 0 means tls-port.", .type = CONF_INT,
-           .offset = AT(cluster_announce_tls_port), .max = 65535, .preset = "0", .live = true,
-           .section = "cluster"),
+           "Port of this node in replies to clients with TLS. 0 means the option tls-port.",
+           .type = CONF_INT, .offset = AT(cluster_announce_tls_port), .max = 65535, .preset = "0",
+           .live = true, .section = "cluster"),
     OPTION("cluster-preferred-endpoint-type",
            "How CLUSTER SLOTS names this node: ip, hostname, or unknown-endpoint (null, which "
            "means the\n"
