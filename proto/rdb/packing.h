@@ -91,8 +91,8 @@ bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 /* The unpacked length is at most this many times the packed length. */
 enum { RDB_LZF_MAX_RATIO = 88 };
 
-/* Unpacks. Returns true if the stream is complete and has exactly `len` bytes. If false, `to` is
- * undefined. Any input is safe: nothing outside the two buffers is read or written. */
+/* Unpacks LZF. Returns true if the stream is complete and has exactly `len` bytes. If false, `to`
+ * is undefined. Any input is safe: nothing outside the two buffers is read or written. */
 bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len);
 
 #endif

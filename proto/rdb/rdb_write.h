@@ -58,7 +58,8 @@ void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
 void rdb_writer_element(struct rdb_writer *writer, struct bytes element); /* of a list */
 void rdb_writer_member(struct rdb_writer *writer, struct bytes member);   /* of a set */
 void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct bytes value);
-/* Adds members, in any order; Redis loads big sorted sets fastest from the highest score down. */
+/* Adds a member. They may come in any order; Redis loads big sorted sets fastest from the highest
+ * score down. */
 void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score);
 
 /* Call these for a stream in this order: the entries by ID (none with count 0), the marks, then

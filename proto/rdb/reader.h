@@ -81,7 +81,7 @@ static inline bool rdb_unique_visit(struct rdb_reader *reader, struct bytes memb
 {
     return reader->visitor->finds_duplicates || rdb_unique(reader, member);
 }
-/* As rdb_visited, but if the visitor finds duplicates, false means that the member is one. */
+/* As rdb_visited, but if the visitor finds duplicates, false means a duplicate. */
 bool rdb_visited_member(struct rdb_reader *reader, bool answer);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \

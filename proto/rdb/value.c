@@ -102,8 +102,8 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
 }
 
 /* Reads a hash of Redis 7.4 or later whose fields may have deadlines. A deadline is stored as 0 for
- * none, otherwise as its distance from the earliest plus 1. If the type stores no earliest, it is
- * stored unchanged, as if the earliest were 1. */
+ * none, otherwise as its distance from the earliest plus 1. If the type stores no earliest, the
+ * deadline is stored unchanged, as if the earliest were 1. */
 static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count, earliest, distance;
@@ -121,7 +121,7 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
     return true;
 }
 
-/* Reads a hash of Valkey 9, which stores a field's deadline after its value, in 8 bytes; -1 for
+/* Reads a hash of Valkey 9, which stores a field's deadline in 8 bytes after the value; -1 for
  * none.
  */
 static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)

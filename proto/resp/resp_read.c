@@ -106,8 +106,8 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
 }
 
-/* Reads the common header: a short length in a complete line. Returns the size of the header
- * including its type byte, or 0 if it is another or incomplete. */
+/* Reads a header of the common form: a short length in a complete line. Returns the size of the
+ * header including its type byte, or 0 if it has another form or is incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
