@@ -116,8 +116,8 @@ static int compare_counted(lua_State *lua)
     return 1;
 }
 
-/* table.sort that can be stopped: Lua's can be only while it calls a function. Sorts a large table
- * with a comparison function that checks the time; a small one without it, because that is faster.
+/* table.sort that can be stopped, as Lua's can be only while it calls a function. Sorts a large
+ * table with a comparison function that checks the time, and a small one without, which is faster.
  */
 static int sort_bounded(lua_State *lua)
 {

@@ -19,7 +19,7 @@ enum {
     ROOM_PARTS = 8,        /* one of them passes between two collections beyond half of the limit */
     STEP_KIB = 16,         /* about 20 us of collection */
     LARGE_BLOCK = 1 << 16,
-    HOOK_BYTES = 1 << 26, /* bytes that the instructions between two hooks may read */
+    HOOK_BYTES = 1 << 26, /* bytes of large blocks that instructions between two hooks may read */
     STACK_PART = 4,       /* scripts get a quarter of a small stack */
     LEAF_PARTS = 2,       /* and functions in C that only call themselves get as much again */
 };

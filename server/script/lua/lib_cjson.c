@@ -184,9 +184,8 @@ static void note_change(lua_State *L, bool changed)
 }
 
 /* Changes a setting of the shared module, and notes that it must be reset; without arguments, only
- * returns the setting. Upvalues: the first
- * upvalue of the function that sets, and the function. The function runs in this frame, so that its
- * errors contain its name and the script's line. */
+ * returns the setting. Upvalues: the first upvalue of lua-cjson's function, and that function. It
+ * runs in this frame, so that its errors contain its name and the script's line. */
 static int change_setting(lua_State *L)
 {
     if (lua_gettop(L) > 0) note_change(L, true);

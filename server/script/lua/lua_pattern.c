@@ -98,9 +98,7 @@ static bool fits(struct lua_pattern *run, const char *at, const char *p, const c
 
 /* ---- repeats ---- */
 
-/* Matches a repeated item and the rest of the pattern. Tries the largest number of repetitions
- * first.
- */
+/* Matches a repeated item and the rest of the pattern, with most repetitions first. */
 static const char *repeat_longest(struct lua_pattern *run, const char *at, const char *p,
                                   const char *end, size_t least)
 {
