@@ -106,7 +106,7 @@ static void base_done(void *ctx, uint64_t bytes)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-/* Does nothing else: the timer starts a turn, perhaps a little early. */
+/* Notes that the timer has fired. Its purpose is to start a turn, perhaps a little early. */
 static void on_timer(void *ctx)
 {
     struct persist *persist = ctx;

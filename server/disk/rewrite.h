@@ -99,7 +99,7 @@ struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir
 void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
 
 enum rewrite_state rewrite_state(const struct rewrite *rewrite);
-/* Returns true from the begin of a rewrite until the journal uses the new base. */
+/* Returns true from the beginning of a rewrite until the journal uses the new base. */
 bool rewrite_runs(const struct rewrite *rewrite);
 /* Does the journal need the base of this rewrite or, if none runs, of the last one? */
 bool rewrite_restarts(const struct rewrite *rewrite);

@@ -5,8 +5,8 @@
  * On disk a command is a RESP array of bulk strings. Times are absolute, so a replay at any later
  * time produces the same data. Effects are commands because replicas, tools and people can read
  * commands. There are two exceptions, which are shorter and faster: journals write the most
- * frequent ones in a binary form (effect_brief.h), and bases and copies have the entries of streams
- * as packed blocks, each the argument of a command.
+ * frequent effects in a binary form (effect_brief.h), and bases and copies have the entries of
+ * streams as packed blocks, each the argument of a command.
  *
  * Up to EFFECT_RUN_MAX consecutive effects that differ only in the words of their element (same
  * kind, key, database and deadline) become one command that repeats these words in order. This

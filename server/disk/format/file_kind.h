@@ -15,7 +15,7 @@ enum file_kind {
     FILE_EMPTY,
     FILE_UNFINISHED, /* ours, left by a crash before its first bytes were written */
     FILE_SNAPSHOT,
-    FILE_JOURNAL,       /* of this server; the file may end within its first line */
+    FILE_JOURNAL,       /* of a version that this server reads; may end within its first line */
     FILE_OTHER_JOURNAL, /* a journal of a version that this server does not read */
     FILE_MANIFEST,      /* ours */
     FILE_BACKLOG,

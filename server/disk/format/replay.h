@@ -43,7 +43,7 @@ struct replay {
     uint32_t listed;              /* the ID of the segment that the manifest lists */
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
-    uint64_t ahead_from;          /* files below this size are read without the thread; 1 MiB */
+    uint64_t ahead_from;          /* read smaller files without the thread; at first 1 MiB */
     /* Tables are allocated ahead for at most this many elements. It starts at a million: allocating
      * for these takes 10 ms, for which the clients of a replica that loads a copy wait. */
     uint64_t expects_most;

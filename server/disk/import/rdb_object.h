@@ -31,9 +31,9 @@ void rdb_object_drop(struct rdb_object *value);
  */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis hold the value? Redis can't hold a dehydrator, members with deadlines, a soft deadline,
- * or released pending entries (of a stream). A stream's retention comes from a policy and does not
- * count. */
+/* Can Redis 7.0 hold the value? It can't hold a dehydrator, members with deadlines, a soft
+ * deadline, or, of a stream, released pending entries and what producers sent. A stream's retention
+ * comes from a policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
 /* Would rdb_object_write with this version leave out a part of the value, or fail to write the
  * value at all? O(1), or O(groups) for a stream. */
