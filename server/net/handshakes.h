@@ -43,7 +43,7 @@ struct handshake {
  * one that computes hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
-/* Allows `most` handshakes of a lane to be in progress. */
+/* Makes the lanes. At most `most` handshakes of each are in progress. */
 struct handshakes *handshakes_new(unsigned most);
 void handshakes_free(struct handshakes *handshakes); /* after all connections */
 

@@ -38,8 +38,9 @@ static bool waits_for(const struct replica *replica, struct full_copy_form form)
            full_copy_same_form(form_for(replica), form);
 }
 
-/* Should a child begin a copy in this form? It waits for repl-diskless-sync-delay after the first
- * request, so that replicas that ask within the delay share the child. */
+/* Should a child begin a copy in this form? Not before repl-diskless-sync-delay has passed since
+ * the first request, or repl-diskless-sync-max-replicas wait, so that these replicas share the
+ * child. */
 static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
 {
     const struct conf *conf = all->w.conf;
