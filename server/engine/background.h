@@ -28,7 +28,7 @@ struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
 /* From now on calls `serve` after each batch of a slice, even after one that did nothing. `serve`
- * serves the clients that the batch made ready, and returns true if there were any. */
+ * serves the clients that the batch made ready, and returns true if it served any. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
 /* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
  * budget is spent, and returns true if it did any work; clients and commit hooks may then have

@@ -61,11 +61,12 @@ static bool evict_keys(struct engine *engine, size_t most)
 
 /* Must a call that needs memory be refused? First evicts a few keys; the background evicts the
  * rest, so that no client waits for all of it. A replica evicts nothing, because the effects that
- * its master sends need the master's data; it refuses. A paused master evicts nothing either, and
- * does not refuse: the pause itself delays calls that need memory. */
+ * its master sends need the master's data; without replica-ignore-maxmemory it refuses. A paused
+ * master evicts nothing either, and does not refuse: the pause itself delays calls that need
+ * memory. */
 static bool out_of_memory(struct engine *engine)
 {
-    if (mem_is_short()) return true; /* an allocation of the system has failed */
+    if (mem_is_short()) return true; /* the system has no memory left */
     if (engine->role.replica && engine->conf->replica_ignore_maxmemory) return false;
     if (!is_over_limit(engine)) return false;
     if (engine_keeps_data(engine, clock_now(engine->clock))) return engine->role.replica;

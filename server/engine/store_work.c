@@ -111,8 +111,8 @@ static bool wait_slice(void *ctx, size_t amount)
 }
 
 /* Serves the blocked clients whose keys a slice has made ready: expiry may add an entry to a
- * policy's log (EXPIRED TO), eviction may delete a stream that clients read. Returns true if it
- * served all; during a pause the keys stay ready. */
+ * policy's log (EXPIRED TO), eviction may delete a stream that clients read. Returns true if there
+ * were any and all were served; during a pause the keys stay ready. */
 static bool serve_woken(void *ctx)
 {
     struct store_work *work = ctx;
@@ -237,9 +237,8 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* Returns when the background changes data next. If expiry waits for a subscriber (is_paced), that
- * is at the end of the wait at the latest; a subscriber that has read enough starts a turn
- * earlier. */
+/* Returns when the background changes data next. Due work that waits for a subscriber (is_paced)
+ * begins at the end of the wait, or earlier: a subscriber that has read enough starts a turn. */
 static msec next_change(const struct store_work *work)
 {
     const struct store *store = work->engine->store;

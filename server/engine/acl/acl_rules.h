@@ -27,7 +27,7 @@ struct acl_rules {
     /* private */
     struct acl_item *first_category; /* the first rule about a category, or NULL */
     struct acl_subrules *
-        *subrules; /* the rules about parts of a command; one for each such command */
+        *subrules; /* lists of the rules about parts of a command, one for each such command */
     size_t subrule_count;
 };
 

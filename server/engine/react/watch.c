@@ -166,8 +166,8 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
     if (watched != NULL) touch_watchers(watched);
 }
 
-/* Marks only sessions whose key existed at WATCH. If another key was created later, its creation
- * has marked its sessions already. */
+/* Marks the sessions whose key existed at WATCH. The creation of a key that was missing then has
+ * marked its sessions already. */
 static void touch_existing(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);
