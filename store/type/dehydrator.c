@@ -19,7 +19,7 @@ struct dehydrator {
     struct delivery_tally tally;        /* see dehydrator_tally */
     int64_t last_token;                 /* the largest token of a claim so far */
     struct extras *extras;              /* NULL until first needed */
-    uint32_t redelivered, with_options; /* elements: claimed more than once, with options */
+    uint32_t redelivered, with_options; /* elements: claimed again, with room for options */
 };
 
 /* ---- one element ----------------------------------------------------------------------------- */

@@ -236,10 +236,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
 }
 
 /* Keeps the base near the scores. When a list receives ever higher scores and drops the lowest, its
- * scores move away from the base.
- * Once a new highest score is nearer to the lowest one than to the base, it becomes the base. No
- * score below the old base is left then, so all members have been replaced since the last change of
- * the base. The old base stays if the records, with the one to be inserted, would not fit. */
+ * scores move away from the base. Once a new highest score is nearer to the lowest one than to the
+ * base, it becomes the base. No score below the old base is left then, so all members have been
+ * replaced since the last change of the base. The old base stays if the records, with the one to be
+ * inserted, would not fit. */
 static void suit_base(struct packed *packed, struct bytes stored, double score, msec at)
 {
     struct packed made;
