@@ -163,7 +163,7 @@ static void print_form_in_resp2(FILE *to, const char *form, size_t len)
     }
 }
 
-/* "form: when"; no text has a colon before that one. */
+/* Prints a reply, "form: when" or "form"; no text has a colon before that one. */
 static void print_reply(FILE *to, const char *reply)
 {
     int only = 0;
@@ -188,8 +188,9 @@ static void print_reply(FILE *to, const char *reply)
         bool is_alike = strlen(in_resp2) == len && memcmp(in_resp2, reply, len) == 0;
         if (!is_alike) fprintf(to, ", in RESP2 `%s`", in_resp2);
     }
-    bool has_condition = strncmp(reply + len, ": with", strlen(": with")) == 0;
-    fprintf(to, "%s%s\n", has_condition ? ", " : ": ", reply + len + strlen(": "));
+    const char *when = reply + len;
+    bool has_condition = strncmp(when, ": with", strlen(": with")) == 0;
+    fprintf(to, "%s%s\n", has_condition ? "," : "", has_condition ? when + 1 : when);
 }
 
 /* An error's text with "..." for its values. */
