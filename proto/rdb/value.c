@@ -121,9 +121,7 @@ static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *
     return true;
 }
 
-/* Reads a hash of Valkey 9, which stores a field's deadline in 8 bytes after the value; -1 for
- * none.
- */
+/* Reads a hash of Valkey 9. A field's deadline follows its value, in 8 bytes; -1 for none. */
 static bool read_valkey_hash(struct rdb_reader *reader, const struct kind *kind)
 {
     struct bytes field, value;

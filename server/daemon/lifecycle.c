@@ -98,10 +98,10 @@ bool lifecycle_end(struct parts *parts)
     supervisor_work(&parts->supervisor, clock_mono_usec(), text);
     replication_stop(parts->replication);
 
-    /* Record that the journal contains all leases, so that the next start need not wait for leases
-     * that it does not know to end. Not while this server itself waits for that, nor while a script
-     * runs, whose changes would become part of the record. The record is in this server's journal
-     * only, because the stream to replicas has ended. */
+    /* Record that the journal contains all leases. Without this record the next start would have to
+     * wait until leases that it does not know have ended. Write none while this server itself waits
+     * for that, nor while a script runs, whose changes would become part of the record. The record
+     * is in this server's journal only, because the stream to replicas has ended. */
     struct tokens *tokens = &parts->store->tokens;
     bool keeps =
         !parts->engine.role.replica && !parts->engine.busy && persist_listens(parts->persist);

@@ -71,8 +71,8 @@ struct parts {
     char run_id[RUN_ID_LEN + 1];
     bool wrote_pid;
     bool memory_short;
-    struct sigaction interrupt;    /* the action of SIGINT before the first signal */
-    bool interrupted;              /* a signal was received: another SIGINT kills the process */
+    struct sigaction interrupt;    /* the action of SIGINT before the first one */
+    bool interrupted;              /* SIGINT was received: another one kills the process */
     struct conf_shutdown stop_how; /* how lifecycle_stop stops: with or without a snapshot */
     bool stops; /* a signal asked to stop: stop at the end of the turn, after any script */
 };

@@ -104,8 +104,7 @@ int64_t journal_flush(struct journal *journal, int64_t now);
 void journal_sync_now(struct journal *journal, int64_t now);
 
 /* Returns a descriptor to watch; when it is readable, call journal_sync_done; `now` as for
- * journal_flush.
- */
+ * journal_flush. */
 int journal_sync_fd(const struct journal *journal);
 void journal_sync_done(struct journal *journal, int64_t now);
 

@@ -282,9 +282,8 @@ static void forget_next(struct rewrite *rewrite)
     rewrite->next.id = 0;
 }
 
-/* Switches the journal to the new segment and enters BASE. Stays in ROTATE while the journal is
- * busy.
- */
+/* Switches the journal to the new segment and enters BASE; stays in ROTATE while the journal is
+ * busy. */
 static void rotate(struct rewrite *rewrite)
 {
     struct journal *journal = rewrite->journal;

@@ -175,9 +175,8 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
-/* Adds a listening socket and begins to accept connections. `path` is NULL unless it is a unix
- * socket.
- */
+/* Adds a listening socket and begins to accept connections. `path` is that of a unix socket, or
+ * NULL. */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {

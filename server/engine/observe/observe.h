@@ -44,8 +44,7 @@ void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
 /* Call when a turn begins to run requests. `usec`, monotonic, counts as the start of its first
- * call.
- */
+ * call. */
 void observe_turn(struct observer *observer, int64_t usec);
 /* Call before and after a call runs; pass the result of begin to end. A call counts from the end of
  * the call before it in its turn, so the clock is read only once per call. */
