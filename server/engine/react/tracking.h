@@ -69,8 +69,7 @@ void tracking_begin_call(struct tracking *tracking);
 bool tracking_wants_reads(const struct session *session);
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
-/* Queues the messages for an effect. `caller` is the session that caused it, NULL for the server.
- */
+/* Queues the messages for an effect of the session `caller`, or of the server if that is NULL. */
 void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */

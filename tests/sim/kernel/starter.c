@@ -1,7 +1,6 @@
 /* starter: see starter.h. Driver and starter talk over a socket: a message has the world's memory
  * as a descriptor, and a text: the number of the process, the log's path and the arguments, each
- * with a NUL. The answer is the child's pid, or a negative
- * errno. */
+ * with a NUL. The answer is the child's pid, or a negative errno. */
 #include "tests/sim/kernel/starter.h"
 
 #include <errno.h>
