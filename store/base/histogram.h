@@ -24,7 +24,8 @@ void histogram_add(struct histogram *histogram, int64_t value,
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
 /* Returns the values that were added after `before`, an earlier copy, or all values if the
- * histogram was reset meanwhile. The result's max is rounded up to the end of its bucket. */
+ * histogram was reset meanwhile. The result's max is rounded up to the end of its bucket, but is
+ * not above the histogram's. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
 /* The smallest and the largest value in the bucket of this value. The last bucket ends at
