@@ -1,5 +1,6 @@
-/* acl_admin: the rows of ACL, and its subcommands that change users or test permissions: SETUSER,
- * DELUSER, LOAD, SAVE, GENPASS and DRYRUN. acl_show.c implements the others. */
+/* acl_admin: the table of all subcommands of ACL, and the functions of those that change users
+ * (SETUSER, DELUSER), read and write the ACL file (LOAD, SAVE), test permissions (DRYRUN) and make
+ * passwords (GENPASS). acl_show.c has the functions of the others. */
 #include <sys/random.h>
 
 #include "server/admin/acl/acl_sessions.h"

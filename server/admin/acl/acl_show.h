@@ -1,4 +1,4 @@
-/* acl_show: the subcommands of ACL that only read. */
+/* acl_show: the subcommands of ACL that show users, categories and the log of refusals. */
 #ifndef SERVER_ADMIN_ACL_ACL_SHOW_H
 #define SERVER_ADMIN_ACL_ACL_SHOW_H
 

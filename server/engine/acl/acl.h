@@ -53,8 +53,9 @@ struct acl_words {
     size_t count;
     char *text;
 };
-/* Joins the words given. Returns `count`, or the index of a parenthesis that is not closed. The
- * caller drops the words in both cases. */
+/* Copies the words given, and joins those from one that begins with '(' to the next one that ends
+ * with ')'. Returns `count`; if there is no such end, returns the index of the word with the '('.
+ * In both cases the caller must drop `words`. */
 size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
 void acl_words_drop(struct acl_words *words);
 
