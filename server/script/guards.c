@@ -65,9 +65,9 @@ void guards_wrap(lua_State *lua)
 
 /* ---- functions that know guards ---- */
 
-/* Calls the function in the first upvalue, which was replaced. A C function runs in this frame, so
- * that its errors name the function and the script's line. Checks C's stack, because some of them
- * call Lua. */
+/* Calls the function in the first upvalue: the one that the caller replaces, or the handler of an
+ * xpcall. A C function runs in this frame, so that its errors name the function and the script's
+ * line. Checks C's stack first, because the function may call Lua. */
 static int call_original(lua_State *lua)
 {
     interpreter_check_stack(lua);

@@ -11,17 +11,28 @@
 #include "store/mem/mem.h"
 
 enum {
-    GARBAGE_MIN = 1 << 20, /* bytes; Lua's own collector deals with less */
-    PAUSE_PERCENT = 400,   /* of the live bytes, when Lua's collector begins; interpreter_collect
-                              begins earlier */
-    STEP_PERCENT = 200,    /* speed of Lua's collector, compared with allocation, */
-    FAST_PERCENT = 1000,   /* and its speed beyond half of the limit */
-    ROOM_PARTS = 8,        /* one of them passes between two collections beyond half of the limit */
-    STEP_KIB = 16,         /* about 20 us of collection */
-    LARGE_BLOCK = 1 << 16,
-    HOOK_BYTES = 1 << 26, /* bytes of large blocks that instructions between two hooks may read */
-    STACK_PART = 4,       /* scripts get a quarter of a small stack */
-    LEAF_PARTS = 2,       /* and functions in C that only call themselves get as much again */
+    /* interpreter_collect begins when the bytes in use exceed twice the live ones by this much.
+     * Less garbage is left to Lua's own collector. */
+    GARBAGE_MIN = 1 << 20,
+    /* Lua's own collector begins when the bytes in use have grown to this percentage of the live
+     * ones. interpreter_collect begins earlier, but does not run during a script. */
+    PAUSE_PERCENT = 400,
+    /* Lua's own collector works at these percentages of the speed of allocation: the first below
+     * half of the memory limit, the second above. */
+    STEP_PERCENT = 200,
+    FAST_PERCENT = 1000,
+    /* Above half of the limit, the script may allocate this part (1/8) of the remaining bytes
+     * before the next collection begins. */
+    ROOM_PARTS = 8,
+    STEP_KIB = 16,         /* one step of interpreter_collect; takes about 20 us */
+    LARGE_BLOCK = 1 << 16, /* bytes from which a block counts as large */
+    /* Instructions between two calls of the hook read at most this many bytes, if each of them
+     * reads all large blocks. */
+    HOOK_BYTES = 1 << 26,
+    STACK_PART = 4, /* if `ulimit -s` is small, a script may use a quarter of it */
+    /* A recursive function in C that does not call Lua may use C's stack up to twice the limit of
+     * scripts. */
+    LEAF_PARTS = 2,
 };
 
 static int hook_steps(const struct interpreter *interpreter)
