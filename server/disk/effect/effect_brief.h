@@ -45,7 +45,8 @@ enum {
     EFFECT_BRIEF_HEAD = 32,        /* bytes, at most, without the texts */
 };
 
-/* Has the effect a brief form, if its texts are not too long in total? */
+/* Is there a brief form for this effect? It must not be used if the texts have more than
+ * EFFECT_BRIEF_TEXTS_MAX bytes in total. */
 static inline bool effect_brief_has(const struct effect *effect)
 {
     if (effect->key.len > UINT8_MAX) return false;
@@ -62,10 +63,11 @@ static inline bool effect_brief_has(const struct effect *effect)
     }
 }
 
-/* Prints an effect for which effect_brief_has is true, and whose texts have at most
- * EFFECT_BRIEF_TEXTS_MAX bytes in total. `to` must have room for these bytes and EFFECT_BRIEF_HEAD
- * more. Returns the length. `last` is the key of the effect printed before this one, without data
- * if there was none; it becomes the key of this effect. */
+/* Writes the brief form of the effect, which must have one, to `to` and returns its length. `to`
+ * needs room for the effect's texts and EFFECT_BRIEF_HEAD further bytes.
+ *
+ * *last is the key of the brief effect before this one in the record, without data if there is
+ * none. Afterwards it is the key of this effect, and points into the written bytes. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)
@@ -73,9 +75,9 @@ static inline bool effect_brief_begins(char first)
     return (first & EFFECT_BRIEF) != 0;
 }
 
-/* Parses the effect at `data`, which effect_brief_begins. Returns REQUEST_WHOLE and *size, or fails
- * as request_read does. The effect borrows from `data`; its database is left unchanged. `last` as
- * above. */
+/* Parses the effect at `data`, whose first byte passes effect_brief_begins. Returns REQUEST_WHOLE
+ * and *size, or fails as request_read does. The effect borrows from `data`; its database is left
+ * unchanged. *last as for effect_brief_print. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);
 /* Measures the effect without reading it. */

@@ -1,6 +1,7 @@
-/* effect_read: the reader of effect_text.h. Finds the row with the command's name and reads its
- * words. Refuses every command that the writer would not write, so that damage does not pass as
- * data. */
+/* effect_read: the reader of effect_text.h: turns a command back into effects. Finds the form with
+ * the command's name in the table of effect kinds (store/txn/effect_row.h), and reads the words
+ * that this form lists. Refuses unknown names, missing or additional words and invalid values,
+ * because the writer never writes them: they are damage. */
 #include <string.h>
 
 #include "server/disk/effect/effect_text.h"

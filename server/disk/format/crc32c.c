@@ -1,9 +1,10 @@
-/* crc32c: see crc32c.h. Uses SSE 4.2's instruction if there is one, otherwise eight bytes and eight
- * table look-ups at a time (slicing by 8: Kounavis and Berry, 2005).
+/* crc32c: see crc32c.h. Uses the instruction of SSE 4.2 if the processor has it. Otherwise
+ * processes eight bytes at a time, with a look-up in one of eight tables for each byte ("slicing by
+ * 8", Kounavis and Berry 2005).
  *
- * The checksum is linear, so a table entry is the XOR of the contributions of its bits. A bit
- * contributes the polynomial after some number of steps of the shift register. STEP_0 to STEP_63
- * are these values; the compiler makes the tables from them. */
+ * The compiler computes the tables. The checksum is linear: the entry of a byte is the XOR of one
+ * value for each of its bits that are set. The value of a bit with n bits after it is STEP_n, the
+ * polynomial after n further steps of the shift register. */
 #include "server/disk/format/crc32c.h"
 
 #include <string.h>

@@ -536,8 +536,9 @@ static bool apply_parsed(struct reading *in, const struct parsed_batch *batch, u
     return true;
 }
 
-/* Applies what a thread reads ahead, up to the end or a record that needs a judgement. Returns
- * false if reading has stopped. */
+/* Applies the records that a thread reads ahead, up to the end of the file or a record that the
+ * thread leaves to replay_record: one that is too large, bad or of a later time than wanted.
+ * Returns false if reading has stopped. */
 static bool replay_ahead(struct reading *in)
 {
     struct replay *replay = in->replay;
@@ -557,8 +558,9 @@ static bool replay_ahead(struct reading *in)
         }
     }
     if (ahead != NULL) ahead_stop(ahead);
-    /* Stop reading ahead if little was read before a record that is too large, because further
-     * records will be too large as well. */
+    /* The thread stops before a record that is too large for it, which the main thread then reads.
+     * If it has come less than ahead_from bytes far, assume that such records are frequent, and do
+     * not start it again for this file. */
     in->is_ahead = in->file->good - place.good >= replay->ahead_from;
     return good;
 }
