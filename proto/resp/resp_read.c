@@ -178,8 +178,10 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
     return RESP_REQUEST;
 }
 
-/* Parses the most common kind of request in one pass: complete, few arguments, short lengths within
- * the limits. Returns false for any other kind, leaving the reader unchanged. */
+/* Parses the most common kind of request in one pass: complete, with at most FIRST_ARGS arguments
+ * of at most 99 bytes. Checks no limits: the caller must know that such a request is within them.
+ * Returns false for any other request. The array of arguments may then contain other values, but
+ * argc is still 0. */
 static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
 {
     const char *p = input, *end = input + len;

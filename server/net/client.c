@@ -588,8 +588,8 @@ static void send_output(struct client *client)
     const struct client_source *source = client->source;
     bool blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    /* Ask even if `blocked` is set: a thread that took everything reports room only after this
-     * question. */
+    /* Ask even if `blocked` is set: after an I/O thread has taken everything that was written,
+     * `writable` is called only if this question was asked. */
     if (blocked || client->session.state == SESSION_CLOSING)
         blocked |= !transport_is_flushed(&client->transport);
     if (!limits_note_sent(&client->limits, blocked)) return;
@@ -606,8 +606,9 @@ static void send_output(struct client *client)
     want(client, blocked);
 }
 
-/* Call for a client whose output waits for something other than room in its socket. Otherwise the
- * loop would report room in each turn, at once. send_output asks for that report again. */
+/* Stops the reports that the client's socket is writable. Call when its output must wait although
+ * the socket may accept bytes: otherwise the loop would report that in every turn, at once.
+ * send_output asks for these reports again. */
 static void ignore_room(struct client *client)
 {
     if (transport_waits_for_room(&client->transport)) want(client, false);

@@ -64,11 +64,12 @@ void clients_run(struct clients *clients);
 void clients_turn(struct clients *clients);
 /* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
 bool clients_have_output(const struct clients *clients);
-/* Let other clients be served during a long request: between these two calls, the request may run
- * turns of the loop inside its own turn. Requests that were read but have not run yet are parsed
- * again in those turns. Until the second call
- * - the caller's connection is not read, written or freed, and its arguments stay in place;
- * - output caused by the request, such as messages, is held back;
+/* Call before and after a long request serves other clients: in between it may run turns of the
+ * loop inside its own turn. Requests that were read but have not run are parsed again in those
+ * turns. Between the two calls
+ * - the connection of the long request is not read, written or freed, and its arguments stay in
+ *   place;
+ * - output that the long request causes, such as messages, is held back;
  * - no pause ends, and the wall clock does not advance. */
 void clients_suspend_turn(struct clients *clients);
 void clients_resume_turn(struct clients *clients);

@@ -78,8 +78,10 @@ static void begin_run(struct feed *feed, bool known)
     feed->len_before = feed->text.len;
 }
 
-/* Moves the first command into the text, because the unit contains more commands, and an empty line
- * or MULTI must precede them. */
+/* Moves the unit's first command, if it is still in the backlog's reserved bytes, into the text.
+ * Call before the unit receives another command, because an empty line or MULTI must then precede
+ * both, and before anything is appended to the backlog, which would overwrite the reserved bytes.
+ */
 static void take_first(struct feed *feed)
 {
     if (feed->first_len == 0) return;
