@@ -11,8 +11,8 @@
 bool conf_read_span(const char *text, msec *span);
 
 /* Reads an instant: milliseconds since 1970, or RFC 3339 in UTC, such as 2026-11-29T03:00:00Z. The
- * seconds may have a fraction, of which the milliseconds count. Returns false if the text is no
- * instant. */
+ * seconds may have a fraction, whose digits beyond milliseconds are ignored. Returns false if the
+ * text is no instant. */
 bool conf_read_instant(const char *text, msec *at);
 
 enum { CONF_INSTANT_MAX = 40 };

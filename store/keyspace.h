@@ -115,8 +115,8 @@ void keyspace_rearm(struct keyspace *ks, struct entry *entry);
 /* Call after each change of a value without a call of keyspace_rearm: the number of its members
  * also decides whether a key is hidden. O(1) while no key is hidden, otherwise O(log n) */
 void keyspace_changed(struct keyspace *ks, struct bytes key);
-/* Returns the entry that is due first, because of its own deadline or one inside it, or NULL if
- * none is due by now. No key may be hidden. */
+/* Returns the entry that is due first, through its own deadline or one inside its value; NULL if
+ * none is due by now. Requires that no key is hidden: call keyspace_reveal before. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
 /* While this is later than now, no key and no member has expired. If no key is hidden, it is exact:
  * the first instant at which one has. O(1) */

@@ -55,9 +55,10 @@ struct surveyed {
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 
-/* Visits the dehydrators that match the pattern and whose first due element had waited longest when
- * they were found: up to SURVEY_LONGEST of them, the longest first. Leaves out those in which
- * nothing is due any more and, with `others`, those that survey_dehydrators visits. */
+/* Of all dehydrators that match metrics-dehydrators, a survey keeps the SURVEY_LONGEST whose first
+ * due element has waited longest. Visits these, the longest wait first, except those in which
+ * nothing is due any more. If `others` is set, also leaves out those that survey_dehydrators
+ * visits. */
 enum { SURVEY_LONGEST = 10 };
 void survey_longest(const struct survey *survey, msec now, bool others,
                     void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
@@ -75,8 +76,8 @@ enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
-/* Returns the number of dehydrators that match the pattern but are left out: those beyond the
- * maximum, and those whose name is longer than SURVEY_NAME_MAX bytes or not UTF-8. */
+/* Returns how many dehydrators match metrics-dehydrators but are left out: those beyond
+ * metrics-dehydrators-max, and those whose name is not UTF-8 or exceeds SURVEY_NAME_MAX bytes. */
 size_t survey_omitted(const struct survey *survey);
 
 #endif

@@ -21,13 +21,14 @@ struct due {
     const char *what; /* "key", or the type's word for its parts: "member", "field" ... */
 };
 
-/* Removes about `budget` overdue keys and members of the transaction's database. Returns true when
- * nothing is overdue any more. With txn->no_expiry it removes nothing: it hides all overdue keys,
- * and returns false if there are any. */
+/* Removes overdue keys and members of the transaction's database, about `budget` of them. Returns
+ * true once nothing is overdue. If txn->no_expiry is set, removes nothing: hides all overdue keys
+ * instead, and returns false if there are any. */
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
-/* Fills in the next deadlines after now, in order, one per key and at most `count`; returns their
- * number. Leaves out keys in which anything is overdue: call outlook_remove_overdue first, and if
- * that returns false use upcoming.h. O((overdue keys that are not hidden + count) log count) */
+/* Lists the next deadlines after now in order, at most `count` and only the first of each key.
+ * Returns how many. A key in which anything is overdue is missing, even if it has later deadlines.
+ * So call outlook_remove_overdue first; if that returns false, use upcoming.h instead.
+ * O((overdue keys that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
-/* dead_letter: the policy MAXDELIVERIES n TO key. An entry that was delivered to a group n times
- * without XACK moves to the stream `key` when it would be delivered again. An element of a
- * dehydrator that was claimed n times moves to the dehydrator or stream `key`. */
+/* dead_letter: applies the policy MAXDELIVERIES n TO key: after n deliveries without success, the
+ * next delivery moves the entry or element to another key instead.
+ *
+ * An entry of a stream that was delivered to a group n times without XACK is copied to the stream
+ * `key`, and is no longer pending in this group. An element that was claimed n times moves to the
+ * dehydrator or stream `key`. */
 #ifndef STORE_TXN_DEAD_LETTER_H
 #define STORE_TXN_DEAD_LETTER_H
 

@@ -1,9 +1,10 @@
-/* stream_group: the consumer groups of a stream: their consumers and pending entries.
- * Knows IDs only, not entries: a pending ID may belong to an entry that was deleted.
+/* stream_group: the consumer groups of a stream, with their consumers and pending entries. Of a
+ * pending entry it knows only the ID: the stream may have deleted the entry.
  *
- * A group's pending entries are one counted B+ tree by ID (pending_tree.h) with records of 16 to 40
- * bytes, nearly always 16. An inner node holds, for each child, the earliest instant and the set of
- * consumers below it, so that searches for a consumer or for old entries skip the rest. */
+ * The pending entries of a group are in one counted B+ tree, ordered by ID (pending_tree.h). A
+ * record takes 16 to 40 bytes, nearly always 16. For each child, an inner node stores the earliest
+ * instants and the set of consumers below it. A search for the entries of a consumer, or for old
+ * ones, skips the children without any. */
 #ifndef STORE_TYPE_STREAM_STREAM_GROUP_H
 #define STORE_TYPE_STREAM_STREAM_GROUP_H
 
