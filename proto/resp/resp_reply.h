@@ -1,5 +1,7 @@
-/* resp_reply: a parser of RESP2 and RESP3 replies, for tests and tools. Values are borrowed from
- * the input. */
+/* resp_reply: the nodes of a reply, and a parser of RESP2 and RESP3 replies into nodes. Scripts and
+ * the module receive replies as nodes (the sink of resp_write.h), and resp_write parses a reply
+ * that was written as text before it goes to such a sink. Tests and tools parse the replies of a
+ * server. Values are borrowed from the input. */
 #ifndef PROTO_RESP_RESP_REPLY_H
 #define PROTO_RESP_RESP_REPLY_H
 
