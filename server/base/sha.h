@@ -1,5 +1,5 @@
-/* sha: SHA-1 and SHA-256 in hexadecimal digits, for the names of scripts and for passwords.
- * Allocates no memory, so it never fails. Depends on OpenSSL. */
+/* sha: SHA-1 and SHA-256 in hexadecimal digits, for the names of scripts, redis.sha1hex and
+ * passwords. Allocates no memory, so it never fails. Depends on OpenSSL. */
 #ifndef SERVER_BASE_SHA_H
 #define SERVER_BASE_SHA_H
 

@@ -1,7 +1,6 @@
-/* block: how a command blocks its client. The helpers are for commands that take elements from the
- * first of several keys that has any, and block if none has. blocked
- * (server/engine/react/blocked.h) then keeps the client, and unblock (server/engine/unblock.h) runs
- * the command again.
+/* block: how a command blocks its client, and helpers for commands that take elements from the
+ * first of several keys that has any. blocked (server/engine/react/blocked.h) keeps the blocked
+ * client, and unblock (server/engine/unblock.h) runs the command again.
  *
  *     if (!arg_timeout(call, call->argc - 1, &until)) return;
  *     if (!find_source(call, TYPE_LIST, 1, call->argc - 2, &source)) return;

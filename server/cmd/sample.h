@@ -1,4 +1,5 @@
-/* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. */
+/* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. ZRANDMEMBER uses only
+ * its limits on the count. */
 #ifndef SERVER_CMD_SAMPLE_H
 #define SERVER_CMD_SAMPLE_H
 

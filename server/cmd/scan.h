@@ -1,5 +1,5 @@
-/* scan: the cursor, MATCH and COUNT of SCAN, SSCAN, HSCAN, ZSCAN and KEYS, and a reply whose items
- * are counted as they are found. */
+/* scan: the cursor, MATCH and COUNT of SCAN, SSCAN, HSCAN, ZSCAN, REDE.SCAN and KEYS, and a reply
+ * whose items are counted as they are found. */
 #ifndef SERVER_CMD_SCAN_H
 #define SERVER_CMD_SCAN_H
 

@@ -95,7 +95,7 @@ enum persist_outcome persist_save(struct persist *persist); /* at once, blocking
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
-/* For tests: saves (unless `as_is`), then replaces the contents of the store with those of the
+/* For DEBUG: saves (unless `as_is`), then replaces the contents of the store with those of the
  * files. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
 

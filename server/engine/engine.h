@@ -4,12 +4,12 @@
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
  * work of a turn. gates lists the checks in Redis' order. rights checks the ACL, memory_limit
  * applies maxmemory, multi keeps the queue of MULTI and runs it at EXEC; unblock runs the commands
- * of blocked clients again, replay_call runs those of a Redis AOF. Every command runs through
- * call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue work,
- * preparing delays requests that need a thread first, pace delays expiry for slow subscribers.
- * background divides the time of a turn among slices, which store_work and defrag_timer add;
- * long_queries computes replies that take longer than a turn. author names sessions in the trail of
- * deadlines. Start with engine_request.c, then gates.c.
+ * of blocked clients again, replay_call runs those of Redis' AOF or stream. Every command runs
+ * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
+ * work, preparing delays requests that need a thread first, pace delays expiry for slow
+ * subscribers. background divides the time of a turn among slices, which store_work and
+ * defrag_timer add; long_queries computes replies that take longer than a turn. author names
+ * sessions in the trail of deadlines. Start with engine_request.c, then gates.c.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */

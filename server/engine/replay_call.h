@@ -1,5 +1,6 @@
-/* replay_call: runs a command of a Redis AOF, without a client, notifications or lazy expiry.
- * Depends on commands and sessions; knows no files. */
+/* replay_call: runs a command of a Redis AOF, or of the stream of a Redis master, without a client
+ * and without lazy expiry. A command of an AOF causes no notifications either. Depends on commands
+ * and sessions; knows neither files nor connections. */
 #ifndef SERVER_ENGINE_REPLAY_CALL_H
 #define SERVER_ENGINE_REPLAY_CALL_H
 

@@ -88,7 +88,7 @@ size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N
 /* Returns the memory of unauthenticated connections, which never causes keys to be evicted. */
 size_t clients_uncounted(const struct clients *clients);
 
-/* The state of a connection, for CLIENT and INFO. */
+/* The state of a connection, as CLIENT LIST shows it. */
 struct client_info {
     uint64_t id;
     const char *peer, *local;

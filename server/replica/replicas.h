@@ -105,7 +105,7 @@ size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool
  * is connected, and if neither has happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
-/* The state of one replica, for INFO and ROLE. */
+/* The state of one replica, for reports (INFO, ROLE, the metrics port) and for FAILOVER. */
 struct replica_info {
     const char *address; /* as announced, or that of the connection; without the port */
     int64_t port, lag_sec;

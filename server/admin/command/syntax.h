@@ -1,6 +1,6 @@
 /* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies with the tree,
- * and redis-cli makes its hints from that reply; tests make random calls from the tree
- * (tests/support/program.c).
+ * and redis-cli makes its hints from that reply. The generated clients are made from the tree too
+ * (tools/reference), and so are the random calls of tests (tests/support/program.c).
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *

@@ -90,8 +90,8 @@ struct call {
  * needs. */
 void call_run(struct call *call);
 
-/* Is there memory for a copy of this many bytes and its journal record? For rows with COPIES,
- * checked for the values at all their keys. */
+/* Is there memory for a copy of this many bytes and its journal record? Before a row with COPIES
+ * runs, call_run checks that for the values at all its keys. */
 bool call_has_room(size_t bytes);
 
 /* Returns the flags that count before the call runs: those of its row, or those that its script

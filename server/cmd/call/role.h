@@ -1,5 +1,6 @@
-/* role: the state of replication that the gates check, set by replica/. All fields of a master
- * without replicas are false. */
+/* role: the state of replication, set by server/replica. The gates check it, and so does all work
+ * that only a master may do, such as expiry and eviction. All fields of a master without replicas
+ * are false, unless min-replicas-to-write requires some. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H
 

@@ -1,5 +1,5 @@
-/* stream_trim: the trimming that XADD and XTRIM share: MAXLEN, MINID, LIMIT and the handling of
- * references in groups. */
+/* stream_trim: the trimming that XADD and XTRIM share (MAXLEN, MINID, LIMIT), and the removal of an
+ * entry with or without its references in groups, which XDELEX and XACKDEL need too. */
 #ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
 #define SERVER_CMD_STREAM_STREAM_TRIM_H
 

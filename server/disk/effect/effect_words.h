@@ -1,5 +1,5 @@
 /* effect_words: writes and reads the words of effects, as store/txn/effect_row.h describes them.
- * For effect_text.c and effect_read.c. */
+ * For the files of this folder; effect_brief.c only copies texts with it. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_WORDS_H
 #define SERVER_DISK_EFFECT_EFFECT_WORDS_H
 

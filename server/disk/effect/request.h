@@ -1,11 +1,11 @@
-/* request: splits the next command of a file into its arguments.
+/* request: splits the next command of a file, or of a master's stream, into its arguments.
  *
  * Why not proto/resp/resp_read.h, the parser of clients' requests? It accepts everything that Redis
  * accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in place
- * of the CRLF after an argument. In a file all of these are damage. This parser therefore accepts
- * only what our writers write, a RESP array of bulk strings, and returns where the damage begins or
- * how many bytes the command needs. tests/unit/server/agreement_test.c checks that both parse such
- * commands alike. */
+ * of the CRLF after an argument. In a file or stream all of these are damage. This parser therefore
+ * accepts only what servers write there, a RESP array of bulk strings, and returns where the damage
+ * begins or how many bytes the command needs. tests/unit/server/agreement_test.c checks that both
+ * parse such commands alike. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 

@@ -61,10 +61,12 @@ enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
  * wrong number of arguments, which never runs, only the permission for the command counts. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
-/* Does a selector that allows the call also allow reading every key? For SORT's BY and GET. */
+/* Does a selector that allows the call also allow reading every key? For commands that follow
+ * patterns to keys that the call does not name, such as SORT. */
 bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
                         const struct bytes *argv);
-/* May the user read every key that begins with this prefix? For CLIENT TRACKING BCAST. */
+/* May the user read every key that begins with this prefix? For CLIENT TRACKING BCAST and, with the
+ * prefix "", for the metrics port. */
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May the user subscribe to this channel, or to this pattern? */
 bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);

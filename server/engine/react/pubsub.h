@@ -35,7 +35,7 @@ size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct 
 /* Returns the number of subscribers, for NUMSUB and SHARDNUMSUB. */
 size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name);
 size_t pubsub_channel_count(const struct pubsub *pubsub);
-size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns, for NUMPAT */
+size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns */
 size_t pubsub_shard_count(const struct pubsub *pubsub);
 size_t pubsub_sessions(const struct pubsub *pubsub); /* that have subscriptions */
 /* Visits each name of the kind that has subscribers. */
