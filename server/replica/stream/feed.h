@@ -44,8 +44,8 @@ void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* offset of the next byte of the stream */
 /* Returns the database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
-/* Makes the next command select its database again, for a replica that begins there. Discards an
- * open unit. */
+/* Makes the next command select its database again, and discards an open unit. Call when the stream
+ * begins anew or this server becomes its master, and when a replica begins here. */
 void feed_restart(struct feed *feed);
 
 #endif
