@@ -176,7 +176,8 @@ static bool may_read(const struct client *client)
     }
 }
 
-/* Asks the transport for input if the client may be read, and for room if it has more to send. */
+/* Asks the transport for input if the client may be read and, if `room` is set, for a report when
+ * its socket is writable. */
 static void want(struct client *client, bool room)
 {
     transport_want(&client->transport, may_read(client), room, limits_is_anon(&client->limits));
@@ -624,7 +625,8 @@ static bool waits_for_journal(const struct client *client, uint64_t safe)
     return client->session.durable_at > safe || woken_by_open;
 }
 
-/* Writes to clients whose changes are in the journal, and closes doomed ones. */
+/* Lists held clients for write_listed: those whose changes are in the journal by now, and doomed
+ * ones. */
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
@@ -634,7 +636,7 @@ static void release_held(struct clients *all, uint64_t safe)
     }
 }
 
-/* Writes to, holds back or frees each client that has output. */
+/* Writes the output of each listed client or holds it back, and frees doomed clients. */
 static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
