@@ -50,8 +50,9 @@ struct surveyed {
     msec paused;     /* the end of its pause; 0 if it is not paused */
     struct delivery_counts counts; /* borrowed; all 0 until a first delivery */
 };
-/* Visits the dehydrators that exist, in the order of their names. Then visits empty ones whose
- * counts are still kept (drained.h), until metrics-dehydrators-max is reached. */
+/* Visits at most metrics-dehydrators-max dehydrators that match metrics-dehydrators: first those
+ * that exist, in the order of their names, then those whose counts are kept although they are empty
+ * (drained.h). */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 

@@ -42,8 +42,9 @@ static const struct row {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Each change of data passes through here, so this avoids calls and branches: the parts before the
- * number are one word, and texts are copied and compared in two overlapping pieces. */
+/* Most changes in a journal pass through here, so this avoids calls and branches: the parts before
+ * the number are written as one word, and short texts are copied and compared in two overlapping
+ * pieces. */
 
 static inline uint64_t first_bytes(const char *text, size_t len)
 {

@@ -1,7 +1,7 @@
-/* effect_text: the writers of effect_text.h. Every write to the store passes through here. Words
- * are therefore written straight to their destination: the text of the run, bytes reserved in the
- * output, or an argument vector. Words too large to reserve are appended piece by piece, and big
- * blobs are not copied. */
+/* effect_text: the writers of effect_text.h. Every change for the journal and the replicas passes
+ * through here. Words are therefore written straight to their destination: the text of the run,
+ * bytes reserved in the output, or an argument vector. Words too large to reserve are appended
+ * piece by piece, and big blobs are not copied. */
 #include "server/disk/effect/effect_text.h"
 
 #include "server/disk/effect/effect_brief.h"

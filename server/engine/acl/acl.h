@@ -74,9 +74,9 @@ void acl_set_requirepass(struct acl *acl, const char *password);
 
 void acl_users_init(struct acl_users *users);
 void acl_users_drop(struct acl_users *users);
-/* Adds users to an empty table from the lines of an ACL file, or of `user` options. Appends all
- * errors to `faults`, each as a sentence; if there are any, the table must not be used. `name` is
- * the name of the file. */
+/* Add users to an empty table: from the text of the ACL file `name`, or from the lines of the
+ * option `user`. Append all errors to `faults`, each as a sentence; if there are any, the table
+ * must not be used. */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
@@ -91,8 +91,8 @@ bool acl_start(struct acl *acl, struct outbuf *why);
 /* Implement ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
-/* Returns the users as lines of the option `user`, for CONFIG REWRITE; free() the result. "" if
- * requirepass alone defines them. */
+/* Returns the users as lines of the option `user`, its value from the start on and at CONFIG
+ * REWRITE; free() the result. "" if requirepass alone defines them. */
 char *acl_option_lines(const struct acl *acl);
 /* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
 bool acl_uses_requirepass(const struct acl *acl);

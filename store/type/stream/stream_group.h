@@ -27,7 +27,8 @@ struct stream_groups *stream_groups_new(void);
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
-/* Uses only cursor->at, which is 0 before the first call and after the last. */
+/* Defragments the groups step by step, and returns their address, which may change. cursor->at is 0
+ * before the first call and after the last; cursor->phase is not used. */
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_cursor *cursor,
                                              struct relocation *relocation);
