@@ -156,7 +156,7 @@ static void doom(struct client *client)
 
 static void client_changed(struct session *session);
 
-/* Returns the session's client, or NULL if it has no connection, as in tests. */
+/* Returns the session's client, or NULL if it has no connection here. */
 static struct client *client_of(struct session *session)
 {
     return session->changed == client_changed ? (struct client *)session : NULL;

@@ -1,6 +1,6 @@
 /* session: the state of a client between its commands: plain fields, and pointers to what other
- * modules own. Knows no sockets: a connection embeds a session, and tests make one without a
- * connection. */
+ * modules own. Knows no sockets: a connection embeds a session; replay_call, link_info
+ * and tests make sessions without connections. */
 #ifndef SERVER_CMD_CALL_SESSION_H
 #define SERVER_CMD_CALL_SESSION_H
 
@@ -54,13 +54,14 @@ struct session {
     struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
     uint16_t author;       /* the session's number in the trail; 0 before its first record */
     struct trail *trail;   /* session_forget_author */
-    const struct command *last_command; /* for CLIENT LIST; NULL before the first */
+    const struct command *last_command; /* NULL before the first */
     const struct command *last_parent;  /* NULL unless it is a subcommand */
     /* Called by session_notify and session_wake: sends the output, and schedules the requests that
-     * arrived during the wait. NULL in tests. Must not free any session, because callers still use
-     * it; connections are closed at the end of the turn. */
+     * arrived during the wait. NULL without a connection. Must not free any session, because
+     * callers still use it; connections are closed at the end of the turn. */
     void (*changed)(struct session *session);
-    /* Has the client closed its connection, even if nothing has read that yet? NULL in tests. */
+    /* Has the client closed its connection, even if nothing has read that yet? NULL without a
+     * connection. */
     bool (*has_gone)(struct session *session);
 };
 
