@@ -1,5 +1,5 @@
-/* persist_report: what became of a request to save or rewrite, and the figures of INFO. saver fills
- * its part of them. */
+/* persist_report: the outcomes of a request to save or rewrite, and the figures of persistence, for
+ * INFO, the metrics port, the status line and others. saver fills its part of them. */
 #ifndef SERVER_DISK_PERSIST_REPORT_H
 #define SERVER_DISK_PERSIST_REPORT_H
 
