@@ -363,7 +363,9 @@ static void sleep_until_chosen(void)
     struct timespec limit = { .tv_nsec = 200000000 };
 #endif
     while (__atomic_load_n(&actor->go, __ATOMIC_ACQUIRE) == 0) {
-        long rc = futex(&actor->go, FUTEX_WAIT, 0, driver ? &limit : NULL);
+        /* Once in some ten thousand worlds on Linux 6.18, a thread slept on although it had been
+         * woken and `go` was set. So every sleeper looks again. */
+        long rc = futex(&actor->go, FUTEX_WAIT, 0, &limit);
         if (driver && rc != 0 && __atomic_load_n(&actor->go, __ATOMIC_ACQUIRE) == 0)
             look_after_others();
     }
