@@ -105,6 +105,8 @@ class Kept(Daemon):
     """A daemon with a journal in `data`; with `fault`, system calls there can be made to fail. It can
     be killed and started again in the same folder."""
 
+    START_SECONDS = 60
+
     def __init__(self, *options, fsync="always", fault=False, power=False, appendonly="yes"):
         super().__init__(*options)
         self.fsync, self.fault, self.appendonly = fsync, fault or power, appendonly
@@ -123,7 +125,6 @@ class Kept(Daemon):
                 self.env["FAULT_SHADOW"] = self.shadow = os.path.join(self.dir, "shadow")
                 os.mkdir(self.shadow)
         super().start()
-        self.await_loaded()
 
     def arguments(self):
         return [*super().arguments(), "--dir", self.data, "--appendonly", self.appendonly,
@@ -131,7 +132,7 @@ class Kept(Daemon):
 
     def await_loaded(self):
         with self.raw() as raw:
-            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n", 60), self.log()
+            assert wait_for(lambda: raw.call("PING") == b"+PONG\r\n", self.START_SECONDS), self.log()
 
     def lose_power(self):
         """Call after the process has ended. Keeps only synced data of its files."""
@@ -270,7 +271,8 @@ def start_slowly(daemon, late=60_000):
     """Delays each read of up to 1 MiB by `late` microseconds, so that a test can run while data is
     loaded. daemon.plan.heal() ends the delays."""
     daemon.plan.set(1, COME_LATE, calls(READ), last=EVER, late=late)
-    Daemon.start(daemon)
+    daemon.launch()
+    assert wait_for(lambda: not daemon.is_running() or daemon.answer(), daemon.START_SECONDS), daemon.log()
 
 
 def await_rewritten(daemon):

@@ -38,20 +38,12 @@ class Node(Engine):
             self.launch()
             assert self.is_ready(), "the node did not start:\n" + self.log()
         with self.redis() as client:
-            assert wait_for(lambda: is_loaded(client), SECONDS), self.log()
             client.execute_command("DEBUG", "SET-ACTIVE-EXPIRE", "0")
             self.id = client.execute_command("CLUSTER", "MYID").decode()
 
     def is_master(self):
         with self.redis() as client:
             return client.info("replication")["role"] == "master"
-
-
-def is_loaded(client):
-    try:
-        return client.ping()
-    except redis.BusyLoadingError:
-        return False
 
 
 def migration_state(client):

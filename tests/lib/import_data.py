@@ -97,19 +97,8 @@ def theirs(*options):
     return Daemon("--databases", str(DATABASES), *options, binary=ORACLE)
 
 
-class Loaded(Daemon):
-    """Has started when it has read the files: until then it answers -LOADING."""
-
-    def answers(self):
-        try:
-            with self.raw() as raw:
-                return not raw.call("PING").startswith(b"-LOADING")
-        except OSError:
-            return False
-
-
 def ours(*options):
-    return Loaded("--appendonly", "yes", *options)
+    return Daemon("--appendonly", "yes", *options)
 
 
 def refused(directory, *options):

@@ -218,17 +218,22 @@ class Server:
                 env=self.env, cwd=self.dir, preexec_fn=self.prepare)
 
     def is_ready(self):
-        """Waits until it answers or ends."""
-        wait_for(lambda: not self.is_running() or self.answers(),
-                 self.START_SECONDS, self.start_nap)
-        return self.is_running()
+        """Waits until it answers with its data, or ends."""
+        return wait_for(lambda: not self.is_running() or self.answers(),
+                        self.START_SECONDS, self.start_nap) and self.is_running()
 
     def answers(self):
+        """Has it read its files? Until then it answers LOADING."""
+        reply = self.answer()
+        return reply is not None and not reply.startswith(b"-LOADING")
+
+    def answer(self):
+        """To PING; None if it does not listen."""
         try:
             with Raw(self.path, self.START_SECONDS) as raw:
-                return raw.call("PING") != b""
+                return raw.call("PING")
         except OSError:
-            return False
+            return None
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None
