@@ -1,6 +1,6 @@
-/* accepted: options of Redis and Valkey that have no effect here. They are rows and not errors, so
- * that this server starts with the redis.conf of a Redis server. Values are checked as in Redis,
- * stored and shown by CONFIG GET; one warning at start lists the options that are set. */
+/* accepted: the rows of options that Redis or Valkey has and this server ignores. They are accepted
+ * so that a redis.conf loads unchanged. Each value is checked as in Redis, and CONFIG GET shows it.
+ * One warning at start lists the ignored options that are set. */
 #include "conf/conf.h"
 
 #include <limits.h>
@@ -39,8 +39,8 @@ static const struct conf_choice version_checks[] = { { "strict", 0 },
 
 /* ---- values that may be ignored ---- */
 
-/* Refuses "yes", because ignoring it would lose data: the keys that are being copied to this server
- * would expire. */
+/* Refuses "yes". Valkey keeps expired keys while import-mode is on; this server would expire the
+ * keys that are being copied to it, so ignoring the option would lose data. */
 static const char *check_import_mode(const char *value)
 {
     return strcasecmp(value, "no") == 0
@@ -90,12 +90,13 @@ static void tidy_hz(char *value)
     OPTION(shown, "Accepted for compatibility and ignored.", .use = CONF_ACCEPTED,                 \
            .section = "accepted", __VA_ARGS__)
 
-/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0 or, for
- * options that it lacks, in Redis 8.0 and Valkey 9.1. An unlisted option has no line in CONFIG GET
+/* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0. Options that
+ * Redis 7.0 lacks are as in Redis 8.0 or Valkey 9.1. An unlisted option has no line in CONFIG GET
  * there either, or accepts any value. */
 static const struct conf_option accepted[] = {
-    /* Threads, timers and the operating system: threads of io-threads always read, deadlines have
-     * timers of their own, and memory is returned without hints. */
+    /* Threads, timers and the operating system. Ignored because the threads of io-threads always
+     * read, each deadline is met by a timer instead of a periodic scan, and memory is returned to
+     * the system without hints. */
     ACCEPTED("io-threads-do-reads", YES_NO, .preset = "no", FIXED),
     ACCEPTED("hz", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, .tidy = tidy_hz),
     ACCEPTED("dynamic-hz", YES_NO, .preset = "yes", LIVE),
@@ -164,8 +165,8 @@ static const struct conf_option accepted[] = {
     ACCEPTED("lua-replicate-commands", TEXT, .preset = "", FIXED, .unlisted = true),
     ACCEPTED("use-exit-on-panic", YES_NO, .preset = "no", LIVE, .unlisted = true),
     ACCEPTED("watchdog-period", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, .unlisted = true),
-    /* Data structures: there are no list nodes to size or compress, large values are always freed
-     * in slices, and tables grow by one bucket at a time. */
+    /* Data structures. Ignored because lists have no nodes to size or compress, large values are
+     * always freed in slices, and hash tables grow by one bucket at a time. */
     ACCEPTED("activerehashing", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("lazyfree-lazy-eviction", YES_NO, .preset = "no", LIVE),
     ACCEPTED("lazyfree-lazy-expire", YES_NO, .preset = "no", LIVE),

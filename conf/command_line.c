@@ -1,5 +1,5 @@
-/* command_line: the table of the daemon's command line. The common options are rows of the option
- * table, shown with the first sentence of their help. */
+/* command_line: the table behind --help, the man page and the completion of `expired`. The help of
+ * a common option is the first sentence of that option's row, so that no text is written twice. */
 #include "conf/command_line.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* command_line: the daemon's command line as a table, from which --help, the man page and the
- * completion are made. conf_load_args parses it. */
+/* command_line: describes the daemon's command line as a table, from which --help, the man page and
+ * the completion are made. Parsing is separate: see conf_load_args. */
 #ifndef CONF_COMMAND_LINE_H
 #define CONF_COMMAND_LINE_H
 

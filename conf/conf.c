@@ -10,8 +10,8 @@
 
 #include "conf/words.h"
 
-/* A parsed value before it is stored. Limits start as a copy of the current ones, because a text
- * may set only some classes. */
+/* A value that is parsed but not stored yet. `limits` begins as a copy of the current limits,
+ * because a text may set some classes of clients and leave the others as they are. */
 struct value {
     int64_t number;
     struct conf_output_limit limits[3];
@@ -51,8 +51,8 @@ static bool read_int(const char *text, int64_t *number)
     return *end == '\0' && errno == 0;
 }
 
-/* Reads a number of bytes with a unit. As in Redis, a text without digits is 0. Values that do not
- * fit become INT64_MAX. */
+/* Reads a number of bytes with an optional unit. As in Redis, a text without digits ("kb") is 0. A
+ * number too large for int64_t becomes INT64_MAX. */
 static bool read_memory(const char *text, int64_t *bytes)
 {
     static const struct conf_choice units[] = {
@@ -160,8 +160,9 @@ static const char *read_value(const struct conf_option *option, const char *text
     return out_of_range;
 }
 
-/* Returns the error in an option's lines, or NULL if each splits into words. The server checks the
- * lines of policies, renames and users, because it knows their syntax. */
+/* Checks the lines of an option and returns the error, or NULL. Each line must split into words.
+ * Lines of policies, renames and users have a syntax that only the server knows, so the callbacks
+ * in conf check them. */
 static const char *fault_in_lines(const struct conf *conf, const struct conf_option *option,
                                   const char *text)
 {

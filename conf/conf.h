@@ -1,13 +1,14 @@
-/* conf: the options of the server, in one table. It parses and prints them, and does not know what
- * an option does. Options of Redis keep Redis' names and the syntax of their values.
+/* conf: the options of the server, in one table. This library parses, stores and prints options; it
+ * does not know what an option does. Options of Redis keep Redis' names and the syntax of their
+ * values.
  *
- * Folder conf: each option is one row: name, type, range, default, help, and whether CONFIG SET may
- * change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made from
- * the rows. options.c, options_network.c, options_data.c, options_replication.c and
- * options_cluster.c list the options with an effect; accepted.c lists those of Redis that have no
- * effect here. load.c continues after an error, so that one start reports all errors. Start with
- * option.h, then read a row in options.c. To add an option, add a field to struct conf and a row,
- * run `make example`, and read the field where it matters.
+ * Folder conf: each option is one row: its name, type, range, default and help, and
+ * whether CONFIG SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and
+ * expired.conf.example are made from the rows. options.c, options_network.c, options_data.c,
+ * options_replication.c and options_cluster.c list the options that have an effect; accepted.c
+ * lists options of Redis and Valkey that are ignored. load.c continues after an error, so that one
+ * start reports all errors. Start with option.h, then read a row in options.c. To add an option,
+ * add a field to struct conf and a row, run `make example`, and read the field where it matters.
  *
  * May use: store/base store/mem. */
 #ifndef CONF_CONF_H
@@ -31,8 +32,9 @@ enum conf_tls_user { CONF_TLS_USER_OFF, CONF_TLS_USER_CN };
 enum conf_fsync { CONF_FSYNC_NO, CONF_FSYNC_EVERYSEC, CONF_FSYNC_ALWAYS };
 enum { CONF_BIND_MAX = 16, CONF_LIMIT_NORMAL = 0, CONF_LIMIT_REPLICA = 1, CONF_LIMIT_PUBSUB = 2 };
 
-/* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them; "A" means the
- * first CONF_EVENTS_OF_ALL of them. server/engine/react/notify.c defines their meanings. */
+/* The letters of notify-keyspace-events, in the order in which CONFIG GET shows them. "A" means all
+ * of the first CONF_EVENTS_OF_ALL letters. server/engine/react/notify.c defines what each letter
+ * selects. */
 #define CONF_EVENT_LETTERS "g$lshzxetdnKEmSTIV"
 enum { CONF_EVENTS_OF_ALL = 10 };
 
@@ -124,8 +126,8 @@ struct conf {
     /* data */
     int64_t databases;
     char *policy; /* lines such as "prefix* TTL 1000"; those of one name form one policy */
-    /* Checks the lines of `policy`. Returns the error, a constant string, or NULL. Set it after
-     * conf_init; until then any words are accepted. */
+    /* Checks the lines of `policy`: returns a constant error text, or NULL. Set this callback after
+     * conf_init; while it is NULL, any words are accepted. */
     const char *(*policies_fault)(const char *lines);
     char *notify_keyspace_events;
     char *dir;
@@ -189,15 +191,20 @@ void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
 /* Reads a file and the files that it includes. On failure `error` lists every error with file,
- * line, option and reason; drop conf then, because it is partly set. */
+ * line, option and reason, as far as its text holds them. Drop conf then, because some options are
+ * already set. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
 /* Loads a text in memory as conf_load_file loads a file. `name` stands for the file in error
  * messages. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
-/* Reads main's argc and argv as redis-server does: a configuration file, if argv[1] does not begin
- * with "-"; standard input, if the last word is "-"; then "--name value ...", with values up to the
- * next word that begins with "--". The caller handles --help and --version. */
+/* Reads main's arguments in the forms of redis-server:
+ *
+ *     expired [FILE] [--name value ...]...
+ *     expired [FILE] [--name value ...]... -    also reads standard input
+ *
+ * The first argument is a file unless it begins with "-". Values extend to the next word that
+ * begins with "--". The caller handles --help and --version. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
 /* Returns the number of options: first the options with an effect, then the rows of accepted.c. */
@@ -208,7 +215,7 @@ conf_find(const char *name); /* ignores case; NULL without such an option */
 /* Returns the known name closest to a misspelt one; NULL if none is close. */
 const char *conf_closest_name(const char *name);
 /* Returns the ignored options that a file or the command line has set, separated by ", "; "" if
- * there are none. The caller frees it. */
+ * there are none. The caller frees the text. */
 char *conf_accepted_names(const struct conf *conf);
 bool conf_bits_has(const struct conf_bits *bits, const struct conf_option *option);
 void conf_bits_add(struct conf_bits *bits, const struct conf_option *option);
@@ -218,27 +225,28 @@ size_t conf_kept_index(const struct conf_option *option);
 /* Writes each line of the error as "<program>: line". */
 void conf_error_print(const struct conf_error *error, FILE *to, const char *program);
 
-/* Sets an option from text. On failure nothing changes, and *why is Redis' message ("argument must
- * be 'yes' or 'no'"), a constant or a static buffer. */
+/* Sets an option from text. On failure conf is unchanged, and *why is Redis' message, such as
+ * "argument must be 'yes' or 'no'": a constant or a static buffer. */
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why);
-/* For a CONF_LINES option: adds the words after the first one, which is the option's name, as a
- * line. A single empty word adds no line. For any other option: as conf_set. */
+/* Adds a line to a CONF_LINES option, made of the words after the first one, which is the option's
+ * name. A single empty word adds no line. Errors are as for conf_set. */
 bool conf_add_line(struct conf *conf, const struct conf_option *option,
                    const struct conf_words *words, const char **why);
-/* Does a line of this CONF_LINES option begin with this word? Works for lines that conf_add_line
- * has added, or that are quoted in the same way. */
+/* Returns true if a line of this CONF_LINES option begins with this word. Works for lines that
+ * conf_add_line has added, or that are quoted in the same way. */
 bool conf_has_line(const struct conf *conf, const struct conf_option *option, const char *word);
 /* Returns the value as CONFIG GET shows it; the caller frees it. */
 char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
-/* Rewrites conf->file, keeping comments and order, and appends options that differ from their
- * defaults. Replaces the file atomically. On failure the error is the reason alone ("Permission
- * denied"). */
+/* Rewrites conf->file for CONFIG REWRITE, and replaces it atomically. Comments and the order of
+ * lines stay. Options that differ from their defaults and have no line yet are appended. On failure
+ * the error is only the reason, such as "Permission denied". */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
-/* Replaces a file atomically: readers see the old or the new text. Keeps mode and owner; a new file
- * is private. Returns false with errno. */
+/* Replaces a file atomically: readers see the old or the new text, never a part of either. Keeps
+ * the mode, and the owner if the process may set it. A new file is private to its owner. Returns
+ * false with errno on failure. */
 bool conf_replace_file(const char *path, const char *text, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* find: finds options by index and by name, over all tables (options*.c, accepted.c), and suggests
+/* find: finds options by index and by name in all tables (options*.c and accepted.c), and suggests
  * the nearest name for a misspelt one. */
 #include "conf/conf.h"
 
@@ -42,8 +42,9 @@ const struct conf_option *conf_find(const char *name)
 
 enum { NAME_MAX_BYTES = 64 };
 
-/* Returns the edit distance: how many letters must be added, removed or replaced to turn `from`
- * into `to`, ignoring case (Levenshtein 1966). Both have at most NAME_MAX_BYTES bytes. */
+/* Returns the edit distance (Levenshtein 1966): the least number of letters to add, remove or
+ * replace to turn `from` into `to`, ignoring case. Keeps only one row of the usual matrix. `to` has
+ * at most NAME_MAX_BYTES bytes. */
 static size_t edit_distance(const char *from, const char *to)
 {
     size_t row[NAME_MAX_BYTES + 1], len = strlen(to);

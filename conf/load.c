@@ -1,5 +1,5 @@
-/* load: reads the configuration at start: files, the files they include, and the command line.
- * Loading continues after an error, so that all errors are reported at once. */
+/* load: reads the configuration at start: files, the files that they include, and the command line.
+ * Loading continues after an error, so that the administrator sees all errors at once. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -84,8 +84,8 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
 
 /* ---- one option ---- */
 
-/* Returns the error for a name that is not an option. loadmodule and sentinel, directives of
- * redis.conf that would be dangerous to ignore, have errors of their own. */
+/* Returns the error for an unknown name. The directives loadmodule and sentinel have errors of
+ * their own: a server that ignored them would lack what the administrator asked for. */
 static const char *unknown_name(const char *name)
 {
     static char text[128];
@@ -131,8 +131,8 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
 
 /* ---- files ---- */
 
-/* Loads the files that an `include` line names. As in Redis, a pattern may match no file, but a
- * file named in full must exist. */
+/* Loads the files that an `include` line names. As in Redis, a pattern that matches no file is
+ * ignored, but a name without wildcards must exist. */
 static void include(struct conf *conf, const struct conf_words *words, const struct source *source)
 {
     if (words->count != 2 || source->depth >= INCLUDE_DEPTH) {
@@ -140,8 +140,8 @@ static void include(struct conf *conf, const struct conf_words *words, const str
                 words->count != 2 ? "wrong number of arguments" : "too many nested includes");
         return;
     }
-    /* Without this limit, a file that includes itself several times would be read exponentially
-     * often. */
+    /* Stop including after this many errors: a file that includes itself k times would be loaded
+     * k^INCLUDE_DEPTH times. */
     if (source->faults->count >= FAULTS_ENOUGH) return;
     glob_t found;
     int outcome = glob(words->at[1], GLOB_NOMAGIC, NULL, &found);
@@ -191,8 +191,8 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
     return end_faults(&faults);
 }
 
-/* Loads a file. Returns false with errno if it can't be read; adds all other errors to the faults.
- */
+/* Loads one file. Returns false with errno if the file can't be read; errors inside the file are
+ * added to `faults`. */
 static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults)
 {
     size_t len;
@@ -233,9 +233,9 @@ static bool is_name(const char *word)
     return word[0] == '-' && word[1] == '-';
 }
 
-/* Reads one "--name value ...". The word after a name is its value even if it begins with "--", as
- * a password may, unless name and value are one word ("--port 7000") or the value is optional.
- * Moves *at behind the option. */
+/* Reads one "--name value ..." and moves *at past it. The word after a name is its value even if
+ * that word begins with "--", because a password may. There are two exceptions: a name and value in
+ * one word ("--port 7000"), and an option whose value may be left out. */
 static void load_option(struct conf *conf, char *const **at, char *const *end,
                         struct faults *faults)
 {
@@ -296,9 +296,9 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
     while (at < end)
         load_option(conf, &at, end, &faults);
 
-    /* A redis.conf with `appendonly no` and no `save` line, such as Debian's, relies on Redis'
-     * default save points. Without a journal nothing else would save the data, so they apply here
-     * too. */
+    /* Debian's redis.conf has `appendonly no` and no `save` line: it relies on Redis' default save
+     * points. Here the journal is the default, and such a file turns it off; without these save
+     * points nothing would be saved. */
     const char *why;
     bool relies = !conf->appendonly && is_given(conf, "appendonly") && !is_given(conf, "save");
     if ((has_file || has_stdin) && relies &&

@@ -46,11 +46,12 @@ struct conf_option {
     bool unlisted; /* unknown to CONFIG GET and SET, as in Redis */
     /* CONF_LINES: the error for two lines with the same first word. NULL if they are allowed. */
     const char *twice;
-    /* CONF_LINES: a line depends only on lines with the same first word, so a check leaves the
-     * others out. With thousands of lines, checking them all would take quadratic time. */
+    /* CONF_LINES: lines with different first words do not depend on each other, so a check of a new
+     * line passes only the lines with its first word. Checking all lines each time would take
+     * quadratic time for a file with thousands of them. */
     bool by_name;
-    bool changes; /* CONF_LINES: commands other than CONFIG SET change the lines; CONFIG REWRITE
-                     saves them */
+    bool changes; /* CONF_LINES: commands other than CONFIG SET change the lines, and CONFIG REWRITE
+                   * saves them */
     /* Checks a value that the type allows: returns the error, or NULL. */
     const char *(*check)(const char *value);
     /* Normalizes an allowed value, in place; never lengthens it. */
@@ -75,8 +76,8 @@ struct conf_option {
 /* Returns the option that an alias stands for; for any other option the option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);
 
-/* The rows of options*.c and accepted.c. Only for this folder: elsewhere use conf_option_at and
- * conf_find, which search all tables. */
+/* The tables of options*.c and accepted.c. Private to this folder: other code uses conf_option_at
+ * and conf_find, which search all tables. */
 struct conf_table {
     const struct conf_option *rows;
     size_t count;

@@ -1,6 +1,7 @@
-/* options: the rows of options that have an effect: names, types, ranges, defaults, help. Parsing,
- * CONFIG GET/SET/REWRITE and expired.conf.example use them. The other options_*.c list the rows
- * about connections, data, replication and cluster clients. */
+/* options: rows of options about the process, limits and observation. Parsing, CONFIG GET, SET and
+ * REWRITE, and expired.conf.example are made from the rows. The options_*.c files list the rows
+ * about connections, data, replication and cluster clients; accepted.c lists the ignored
+ * options. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 #define AT(member) offsetof(struct conf, member)
 #define MEGABYTE   (INT64_C(1) << 20)
 
-/* In Redis' order. The numbers are those of enum evict_policy in store/sweep/evict.h;
- * tests/unit/server/agreement_test.c compares them. */
+/* In the order of Redis' own list. The numbers repeat enum evict_policy of store/sweep/evict.h,
+ * which this folder may not include; tests/unit/server/agreement_test.c compares them. */
 static const struct conf_choice policies[] = {
     { "volatile-lru", 4 },   { "volatile-lfu", 5 }, { "volatile-random", 6 },
     { "volatile-ttl", 7 },   { "allkeys-lru", 1 },  { "allkeys-lfu", 2 },
@@ -66,8 +67,8 @@ static const char *check_percentiles(const char *value)
     return NULL;
 }
 
-/* The words of shutdown-on-sigterm, in the order in which CONFIG GET shows them. The last two are
- * Valkey's: they concern clusters. */
+/* The words of shutdown-on-sigterm and shutdown-on-sigint, in the order in which CONFIG GET shows
+ * them. Only Valkey has the last two, which concern clusters. */
 static const char *const shutdown_words[] = {
     "save", "nosave", "now", "force", "safe", "failover"
 };

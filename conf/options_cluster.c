@@ -1,5 +1,5 @@
-/* options_cluster: the rows of options for cluster clients, which can use this server as a cluster
- * of one node. options.c lists the others. */
+/* options_cluster: rows of options for cluster clients, to which this server presents itself as a
+ * cluster of one node. conf.h lists the other tables. */
 #include "conf/conf.h"
 
 #include <stdint.h>

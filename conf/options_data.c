@@ -1,5 +1,5 @@
-/* options_data: the rows of options about the data: policies, events, encodings, persistence.
- * options.c lists the others. */
+/* options_data: rows of options about the data: policies, events, encodings, persistence. conf.h
+ * lists the other tables. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static const char *check_events(const char *value)
                : NULL;
 }
 
-/* DIFFERS: Redis 7.0 does not show "n" beside "A" ("AKEn" reads back as "AKE"); here it is shown.
+/* DIFFERS: Redis 7.0 omits "n" beside "A" ("AKEn" reads back as "AKE"); here CONFIG GET shows it.
  * (doc/differs.md) */
 static void tidy_events(char *value)
 {

@@ -1,5 +1,5 @@
-/* options_network: the rows of options about connections: ports, users, TLS, the metrics port.
- * options.c lists the others. */
+/* options_network: rows of options about connections: ports, users, TLS, the metrics port. conf.h
+ * lists the other tables. */
 #include "conf/conf.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* options_replication: the rows of options about masters and replicas. options.c lists the
- * others. */
+/* options_replication: rows of options about masters and replicas. conf.h lists the other
+ * tables. */
 #include "conf/conf.h"
 
 #include <limits.h>

@@ -188,8 +188,8 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         copy_line(all->to, line, len);
         return;
     }
-    /* An included file overrides earlier lines, so options that it sets are written at the end. If
-     * an option is given twice, only one line is kept. */
+    /* Keep one line per option. An included file overrides the lines before its `include`, so
+     * options that it sets are written at the end of the file. */
     if (is_included(all, same) || conf_bits_has(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
         for (size_t i = 1; i < words->count; i += 4) {
@@ -331,8 +331,8 @@ bool conf_replace_file(const char *path, const char *text, size_t len)
     stpcpy(stpcpy(temporary, path), ".XXXXXX");
     int fd = mkostemp(temporary, O_CLOEXEC);
 
-    /* Keep the mode and owner of the old file. A new file is private, because it may hold a
-     * password. */
+    /* Keep the mode and, if permitted, the owner of the old file. A new file is private, because it
+     * may hold a password; mkostemp has created it so. */
     struct stat old;
     bool ok = fd >= 0;
     if (ok && stat(path, &old) == 0)

@@ -24,8 +24,8 @@ bool conf_read_span(const char *text, msec *span)
     return false;
 }
 
-/* Returns the milliseconds of a fraction such as ".25", or -1 for any other text. *end is the byte
- * after it. */
+/* Parses an optional fraction of a second. Returns its milliseconds (".25" is 250; no fraction is
+ * 0), or -1 for a point without digits. *end is the byte after the fraction. */
 static int read_fraction(const char *text, const char **end)
 {
     int msec_of = 0, weight = 100;

@@ -1,6 +1,6 @@
-/* usage: the command line of an installed program as tables, from which its parser, --help, man
- * page and bash completion are made. In texts "\n" begins a paragraph, and `x` marks x as a
- * name. */
+/* usage: describes the command line of an installed program in tables, from which its parser,
+ * --help, man page and bash completion are made. In the texts, "\n" begins a paragraph and `x`
+ * marks x as a name. */
 #ifndef CONF_USAGE_H
 #define CONF_USAGE_H
 
@@ -46,8 +46,8 @@ void usage_write_term(const struct usage_option *option, char *term, size_t size
 /* Writes lines of fewer than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
-/* Parses with getopt_long. Returns the id of the next option, or -1 after the last. Exits after
- * --help and --version, which it handles itself, and after an invalid option. */
+/* Parses the next option with getopt_long. Returns its id, or -1 after the last option. Handles
+ * --help and --version itself, and exits after them and after an invalid option. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Call for an invalid command line: writes the forms to standard error and exits. */

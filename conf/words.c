@@ -48,8 +48,8 @@ static int memory_close(void *cookie)
     return 0;
 }
 
-/* Unlike open_memstream, ends the process if memory runs out: open_memstream then cuts off the text
- * or leaves NULL, even at fclose. */
+/* Like open_memstream, except that the process ends if memory runs out: open_memstream would return
+ * a text that is cut off, or NULL, and fclose need not report the failure. */
 FILE *conf_memory_stream(char **text, size_t *len)
 {
     static const cookie_io_functions_t calls = { .write = memory_write, .close = memory_close };

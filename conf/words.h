@@ -1,5 +1,5 @@
-/* words: splits a configuration text into lines and words, with redis.conf's quoting, and quotes
- * words again. */
+/* words: splits a configuration text into lines and words, by the quoting rules of redis.conf, and
+ * quotes words again. */
 #ifndef CONF_WORDS_H
 #define CONF_WORDS_H
 
@@ -9,19 +9,20 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Allocate memory for this library with malloc. Never return NULL: like mem_alloc they exit if
- * there is no memory. */
+/* Allocate with malloc, for texts of this library. Never return NULL: like mem_alloc they end the
+ * process if memory runs out. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */
 
-/* Reads a whole file and appends a zero byte; the caller frees it. Returns NULL with errno, which
- * is EFBIG beyond CONF_FILE_MAX. */
+/* Read a file, or a stream to its end, and append a zero byte; *len does not count it. The caller
+ * frees the text. On failure they return NULL with errno: EFBIG if the text is longer than
+ * CONF_FILE_MAX. */
 char *conf_read_file(const char *path, size_t *len);
 char *conf_read_stream(FILE *from, size_t *len);
 
-/* Finds the next line of [*at, end), without the newline, and moves *at past it. Returns false at
- * the end. */
+/* Finds the next line of [*at, end): *line and *len exclude the newline, and *at moves past it.
+ * Returns false at the end. */
 bool conf_next_line(const char **at, const char *end, const char **line, size_t *len);
 
 struct conf_words {
@@ -29,8 +30,9 @@ struct conf_words {
     size_t count;
 };
 
-/* Splits at white space, with the quotes of store/base/quoted.h. Returns false if quotes are broken
- * or a word contains a zero byte: then *why is the reason, and nothing needs to be dropped. */
+/* Splits a text at white space, with the quotes of store/base/quoted.h. Returns false if quotes are
+ * unbalanced or a word contains a zero byte. On failure *why is the reason, and `words` owns
+ * nothing. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why);
 void conf_words_add(struct conf_words *words, const char *word); /* to begin: {NULL, 0} */
 void conf_words_drop(struct conf_words *words);
