@@ -1,6 +1,9 @@
-/* byte_ring: see byte_ring.h. Positions count bytes since the beginning and never wrap. They are
- * exchanged with sequential consistency: a thread that publishes, and then checks whether the other
- * one sleeps, must not miss that the other one has just fallen asleep. */
+/* byte_ring: see byte_ring.h. A position is the number of bytes since the ring was made: it never
+ * wraps, and its remainder modulo the ring's size is the offset in `data`.
+ *
+ * The two threads exchange positions with sequential consistency, because of sleep: a thread
+ * publishes and then checks whether the other thread sleeps. With a weaker order it could miss that
+ * the other thread is just falling asleep, and would not wake it. */
 #include "server/net/byte_ring.h"
 
 #include <stdatomic.h>
@@ -12,9 +15,9 @@
 
 enum { LINE = 64, HEAD = 8, SKIPPED = -1 };
 
-/* All positions count bytes. `put` and room_until are used only by the thread that puts, `taken`
- * and `known` only by the one that takes; they exchange `published` and `released`. Each group has
- * a cache line of its own, so that no line moves between the cores for every record. */
+/* `put` and `room_until` are used only by the thread that puts, `taken` and `known` only by the one
+ * that takes; they exchange `published` and `released`. Each group is on a cache line of its own,
+ * so that no line moves between the cores for every record. */
 struct byte_ring {
     char *data;
     size_t size;

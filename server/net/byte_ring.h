@@ -1,11 +1,12 @@
-/* byte_ring: a queue of records, of any length, from one thread to another. Lock-free: one thread
- * puts, one takes. Depends on store/mem.
+/* byte_ring: a lock-free queue of records of any length, from exactly one writing thread to exactly
+ * one reading thread. Depends on store/mem.
  *
- * The ring holds bytes instead of pointers: the bytes of a socket are read into it, stay there, and
- * cross to the other core once. Records that were put become visible together, by
- * byte_ring_publish, because each visible change costs the other core a cache miss. A record is
- * contiguous; if the end of the ring is too short for it, that end is skipped ("Lamport's queue",
- * Lamport 1977). */
+ * The ring holds the bytes themselves and no pointers: a thread reads a socket directly into the
+ * ring, and the other thread uses the bytes where they lie, so they cross to the other core once.
+ * Records become visible in groups, by byte_ring_publish, because each visible change costs the
+ * other core a cache miss. A record is contiguous; if it does not fit before the end of the ring,
+ * it is put at the beginning, and the space before the end is skipped. The algorithm is Lamport's
+ * queue ("Proving the Correctness of Multiprocess Programs", 1977). */
 #ifndef SERVER_NET_BYTE_RING_H
 #define SERVER_NET_BYTE_RING_H
 
@@ -15,16 +16,16 @@
 struct byte_ring;
 
 /* Allocates a ring of `size` bytes: a power of two, at least four times the longest record. Returns
- * NULL with errno if memory runs out. Like the stacks of threads, the bytes do not count in
- * mem_used. Call both functions in the thread that owns mem.h, while no other thread uses the
- * ring. */
+ * NULL with errno if memory runs out. The `size` bytes do not count in mem_used, like the stacks of
+ * threads. byte_ring_new and byte_ring_free use mem.h: call them in the thread that owns mem.h,
+ * while no other thread uses the ring. */
 struct byte_ring *byte_ring_new(size_t size);
 void byte_ring_free(struct byte_ring *ring);
 
 /* ---- the thread that puts ---- */
 
-/* Returns room for a record of up to `size` bytes, aligned to 8 bytes, or NULL if there is none
- * now. */
+/* Returns space for a record of up to `size` bytes, aligned to 8 bytes, or NULL if the ring has no
+ * space now. */
 void *byte_ring_reserve(struct byte_ring *ring, size_t size);
 /* Puts the reserved record, of which `used` bytes are filled. */
 void byte_ring_put(struct byte_ring *ring, size_t used);

@@ -164,8 +164,8 @@ static struct client *client_of(struct session *session)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* May the client be read? Yes while it waits, too, so that the end of its input is noticed; its
- * requests run later. No while it waits for the peer to read replies. */
+/* May the client be read? A waiting client may, so that the end of its input is noticed, although
+ * its requests run later. A client that must first read its replies (WAIT_OUTPUT) may not. */
 static bool may_read(const struct client *client)
 {
     switch (client->session.state) {
@@ -176,8 +176,8 @@ static bool may_read(const struct client *client)
     }
 }
 
-/* Asks the transport for input if the client may be read and, if `room` is set, for a report when
- * its socket is writable. */
+/* Tells the transport which events to report: input if the client may be read, and a writable
+ * socket if `room` is set. */
 static void want(struct client *client, bool room)
 {
     transport_want(&client->transport, may_read(client), room, limits_is_anon(&client->limits));
@@ -192,8 +192,9 @@ static void end_lost(struct client *client, struct bytes why)
     doom(client);
 }
 
-/* Closes a client before its session begins. Logs at most one line per REFUSALS_USEC, with the
- * number of clients refused since the last one: otherwise anybody could fill the log. */
+/* Closes a client before its session begins. Anybody can cause such refusals, so at most one is
+ * logged per REFUSALS_USEC, with the number of refusals that were not logged since the last
+ * line. */
 static void refuse_client(struct client *client, struct bytes why)
 {
     struct clients *all = client->all;
@@ -256,8 +257,8 @@ static void end_client(struct session *session)
     doom((struct client *)session);
 }
 
-/* Called after the requests of a turn: lists the client to be written if there is output to send,
- * or if send_output has to close it or to change what is read. */
+/* Called after the requests of a turn. Lists the client for send_output if there are replies to
+ * send, or if send_output must close the client or stop reading it. */
 static void end_requests(struct session *session)
 {
     struct client *client = (struct client *)session;
@@ -303,8 +304,8 @@ static void on_readable(struct transport *transport)
     read_input(client_with(transport));
 }
 
-/* Lists the client instead of writing now: the changes of this turn must reach the journal first.
- */
+/* Lists the client instead of writing now: the changes of this turn must reach the journal before
+ * their replies are sent. */
 static void on_writable(struct transport *transport)
 {
     list_to_write(client_with(transport));
@@ -461,8 +462,8 @@ static void begin_encrypted(struct transport *transport, struct bytes name)
 
 static void refuse_connection(struct clients *all, int fd, const char *line)
 {
-    /* The buffer of a new socket can hold the line. An error means that the peer has closed, which
-     * does not matter here. */
+    /* The buffer of a new socket has space for the line. An error means that the peer has closed,
+     * which does not matter here. */
     ssize_t ignored = write(fd, line, strlen(line));
     (void)ignored;
     close(fd);
@@ -472,8 +473,8 @@ static void refuse_connection(struct clients *all, int fd, const char *line)
 void clients_accept(struct clients *all, int fd, const char *peer, const char *local,
                     enum client_port port)
 {
-    /* Over maxclients, a TLS client receives no error, as in Redis: it could read one only after a
-     * handshake, which costs too much here. */
+    /* Over maxclients, a TLS client receives no error, as in Redis: it could only read one after a
+     * handshake, which a full server should not pay for. */
     if (all->count >= (size_t)all->w.conf->maxclients) {
         refuse_connection(all, fd, port == PORT_TLS ? "" : TOO_MANY);
         return;
@@ -589,8 +590,8 @@ static void send_output(struct client *client)
     const struct client_source *source = client->source;
     bool blocked =
         client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
-    /* Ask even if `blocked` is set: after an I/O thread has taken everything that was written,
-     * `writable` is called only if this question was asked. */
+    /* Ask even if `blocked` is set already: an I/O thread may have accepted all bytes without
+     * having sent them, and it calls `writable` for that only if transport_is_flushed has asked. */
     if (blocked || client->session.state == SESSION_CLOSING)
         blocked |= !transport_is_flushed(&client->transport);
     if (!limits_note_sent(&client->limits, blocked)) return;
@@ -607,9 +608,9 @@ static void send_output(struct client *client)
     want(client, blocked);
 }
 
-/* Stops the reports that the client's socket is writable. Call when its output must wait although
- * the socket may accept bytes: otherwise the loop would report that in every turn, at once.
- * send_output asks for these reports again. */
+/* Stops the reports that the client's socket is writable. Call when output must wait although the
+ * socket may accept bytes: otherwise the loop would report this in every turn, at once. send_output
+ * asks for the reports again. */
 static void ignore_room(struct client *client)
 {
     if (transport_waits_for_room(&client->transport)) want(client, false);
@@ -625,8 +626,8 @@ static bool waits_for_journal(const struct client *client, uint64_t safe)
     return client->session.durable_at > safe || woken_by_open;
 }
 
-/* Lists held clients for write_listed: those whose changes are in the journal by now, and doomed
- * ones. */
+/* Moves held clients to TO_WRITE: those whose changes the journal now contains, and doomed ones,
+ * which write_listed frees. */
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
@@ -747,8 +748,8 @@ void clients_kill(struct clients *all, struct session *victim, const struct sess
         session_close(victim);
         return;
     }
-    /* The connection is closed at the end of the turn. Until then the client must not be sent
-     * messages or elements, which would be lost. */
+    /* The connection is closed at the end of the turn. Until then nobody may send a message or
+     * serve an element to this client, because either would be lost. */
     pubsub_forget(all->w.pubsub, victim);
     doom(client);
 }
@@ -762,8 +763,8 @@ void clients_attach(struct session *session, const struct client_source *source)
     list_to_write(client);
 }
 
-/* Puts the client, a replica's link, before all others: a change should be on its way to replicas
- * before the client that made it receives its reply. */
+/* Puts the client, which is a link to a replica, before all others: a change should be on its way
+ * to replicas before the client that made the change receives its reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);

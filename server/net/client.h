@@ -26,8 +26,8 @@ struct client;  /* one connection; embeds a session */
 
 /* A source of bytes other than replies. The link to a replica sends from one. */
 struct client_source {
-    /* Fills at most `max` iovecs with the next bytes and returns their number, or 0 if nothing is
-     * ready. The bytes must stay valid until `sent`. */
+    /* Fills at most `max` iovecs with the next bytes and returns the number of iovecs, or 0 if
+     * nothing is ready. The bytes must stay valid until `sent`. */
     int (*peek)(void *ctx, struct iovec *chunks, int max);
     void (*sent)(void *ctx, size_t len);
     void (*gone)(void *ctx); /* the connection has ended; this is the last call */
@@ -54,8 +54,9 @@ struct clients *clients_new(const struct clients_wiring *wiring);
 bool clients_start_threads(struct clients *clients);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
-/* Takes ownership of a connected, non-blocking socket. If maxclients is reached, or protected mode
- * refuses the peer, closes it, after an error reply unless it is for TLS. */
+/* Takes ownership of a connected, non-blocking socket. If maxclients is reached or protected mode
+ * refuses the peer, closes the socket after an error reply. TLS differs: over maxclients the socket
+ * is closed without a reply, and protected mode refuses the client after its handshake. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     enum client_port port);
 /* Call first at the end of a turn: runs the requests that were read in this turn. */
@@ -64,9 +65,9 @@ void clients_run(struct clients *clients);
 void clients_turn(struct clients *clients);
 /* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
 bool clients_have_output(const struct clients *clients);
-/* Call before and after a long request serves other clients: in between it may run turns of the
- * loop inside its own turn. Requests that were read but have not run are parsed again in those
- * turns. Between the two calls
+/* Call before and after a long request, such as a script, lets other clients be served: between the
+ * two calls the request may run turns of the loop inside its own turn. Requests that were read but
+ * have not run are parsed again in those turns. Between the two calls
  * - the connection of the long request is not read, written or freed, and its arguments stay in
  *   place;
  * - output that the long request causes, such as messages, is held back;
@@ -112,22 +113,23 @@ bool clients_info(struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* or NULL. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(const struct session *session);
-/* Reports a failed login: delays its reply, and everything after it on this connection, longer with
- * each failure. clients_login_done resets the delay. */
+/* Reports a failed login: delays its reply, and everything after that reply on this connection.
+ * Each further failure doubles the delay, up to a limit; clients_login_done starts again with the
+ * shortest. */
 void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
-/* From now on the connection also sends the source's bytes; `source` is borrowed until `gone`. Such
- * a client is never closed as idle or by maxmemory-clients. The owner of the source must limit its
- * output. */
+/* Adds a source, whose bytes the connection sends in addition to replies. `source` is borrowed
+ * until its function `gone` is called. Such a client is never closed as idle or by
+ * maxmemory-clients. The owner of the source must limit its output. */
 void clients_attach(struct session *session, const struct client_source *source);
-/* Call when the source has bytes to send: they are written at the end of the turn, before replies
- * to clients. */
+/* Call when the source has bytes to send. The connection is written at the end of the turn, before
+ * those of clients that have only replies. */
 void clients_source_ready(struct session *session);
 /* Asserts that the states, lists and deadlines of all connections agree and that every complete
  * request is scheduled to run. O(connections) */
 void clients_check(struct clients *clients);
-/* Closes the victim's connection at the end of the turn or, if it is the caller's own (self), after
- * its reply. */
+/* Closes the victim's connection at the end of the turn or, if the victim is the caller `self`,
+ * after the reply to its request. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
 
 #endif

@@ -52,8 +52,8 @@ void handshakes_free(struct handshakes *handshakes)
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-/* Finds the lane of an address, which is the text before the port. Only the first 64 bits of an
- * IPv6 address count, because a host with one such address usually owns all with this prefix. */
+/* Finds the lane of an address. The address is the text before the port. Only the first 64 bits of
+ * an IPv6 address count, because a host with one such address usually owns all with this prefix. */
 void handshake_init(struct handshake *handshake, const char *peer)
 {
     char address[INET6_ADDRSTRLEN + 2] = "";
@@ -145,8 +145,8 @@ static enum shaken refuse_step(char why[HANDSHAKE_WHY], const char *text)
     return SHAKEN_REFUSED;
 }
 
-/* Looks at the first TLS record without reading it. Returns SHAKEN_DONE once it has arrived whole.
- */
+/* Looks at the first TLS record without reading it. Returns SHAKEN_DONE once the record has arrived
+ * whole. */
 static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
 {
     unsigned char head[RECORD_HEAD];
@@ -171,8 +171,8 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
 {
     static const char ended[] = "it ended the TLS handshake";
     if (*conn == NULL) {
-        /* Check only now: later, a client may close after sending its last requests along with the
-         * end of the handshake. */
+        /* Check this only before the first step: at the end of the handshake a client may
+         * legitimately have sent its last requests and closed its side. */
         if (socket_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
         enum shaken first = check_first_record(fd, why);
         if (first != SHAKEN_DONE) return first;

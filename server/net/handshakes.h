@@ -1,15 +1,16 @@
-/* handshakes: the TLS handshakes of accepted connections, and which of them continues next. Depends
- * on server/net/tls; knows neither clients nor the loop, and belongs to one thread.
+/* handshakes: the TLS handshakes of accepted connections, and the order in which they continue.
+ * Depends on server/net/tls; knows neither clients nor the loop, and belongs to one thread.
  *
  * A handshake computes a signature, which takes longer than many requests, so a turn spends a
- * limited time on handshakes. A storm of connections from one address must not lock out the others.
- * Connections with input therefore wait in lanes, chosen by a keyed hash of the address, and the
- * lanes take turns ("Stochastic fairness queueing", McKenney 1990). A queue per address would be
- * exact, but an attacker with many addresses could make it huge.
+ * limited time on handshakes. A storm of connections from one address must not lock out other
+ * addresses. Connections with input therefore wait in lanes, chosen by a keyed hash of the address,
+ * and the lanes take turns ("Stochastic fairness queueing", McKenney 1990). A queue per address
+ * would separate all addresses exactly, but an attacker with many addresses could create huge
+ * numbers of queues.
  *
- * Because handshakes cost memory, each lane allows only a limited number in progress; its other
- * connections wait before their first step. The socket of a waiting connection is not polled, so it
- * costs nothing. */
+ * Because an unfinished handshake uses memory, each lane limits how many may be in progress; its
+ * other connections wait before their first step. The socket of a waiting connection is not polled,
+ * so waiting costs no CPU. */
 #ifndef SERVER_NET_HANDSHAKES_H
 #define SERVER_NET_HANDSHAKES_H
 
@@ -39,8 +40,8 @@ struct handshake {
     bool begun;                  /* it counts towards the lane's limit */
 };
 
-/* Prepares the handshake of a peer, "ip:port" or "[ip6]:port". Call in the main thread, the only
- * one that computes hashes. */
+/* Prepares the handshake of a peer, "ip:port" or "[ip6]:port". Call in the main thread, which alone
+ * may compute hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
 /* Makes the lanes. At most `most` handshakes of each are in progress. */
@@ -56,14 +57,15 @@ struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Call when the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
-/* Returns whether poll reports the event at once. POLLRDHUP means that the peer has closed its
- * side, and will not answer. */
+/* Does poll report this event without waiting? POLLRDHUP means that the peer has shut down its
+ * sending side. */
 bool socket_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
-/* Continues the handshake of the connection on this socket. *conn is NULL until the first record
- * has arrived whole: before that the connection costs no memory of OpenSSL. SHAKEN_REFUSED sets
- * `why`. SHAKEN_CLOSED means that the connection has ended before its first byte. */
+/* Continues the handshake of the connection on this socket. *conn stays NULL until the first TLS
+ * record has arrived whole, so that a peer that sends less costs no memory of OpenSSL.
+ * SHAKEN_REFUSED sets `why`. SHAKEN_CLOSED means that the connection has ended before its first
+ * byte. */
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);

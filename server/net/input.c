@@ -51,9 +51,9 @@ bool input_reserve(struct input *input, size_t room, size_t ahead)
     move_to_front(input);
     if (input->cap - input->len >= room) return true;
 
-    /* The buffer doubles as bytes arrive, whatever length was announced. Above some size it grows
-     * to the expected length at once, because copying that much again and again would delay other
-     * clients. */
+    /* The buffer doubles as bytes arrive, whatever length was announced: an announcement alone must
+     * not allocate memory. Once TRUSTED_AFTER bytes have arrived, it grows to the announced length
+     * at once, because copying that much at each doubling would delay other clients. */
     size_t needed = input->len + room, whole = input->len + ahead;
     size_t size = 2 * input->cap > SMALLEST ? 2 * input->cap : SMALLEST;
     if (whole > needed && (size > whole || input->len >= TRUSTED_AFTER)) size = whole;

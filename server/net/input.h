@@ -1,10 +1,10 @@
-/* input: the bytes of one connection whose requests are incomplete or have not run. Depends on the
- * RESP parser and store/mem; allocates nothing when empty.
+/* input: the bytes of one connection that have arrived but whose requests are incomplete or have
+ * not run. Depends on the RESP parser and store/mem; allocates nothing while empty.
  *
- * Anybody can announce a large length, so a big argument of the first request first arrives between
- * the other bytes, in a buffer that grows with what is received. Once a megabyte has arrived, the
- * argument moves to a block of the announced length, which can become a value without a copy, and
- * the rest is read into that block. */
+ * A big argument avoids a last copy. Anybody can announce a large length, so its first megabyte
+ * arrives in the usual buffer, which grows with what is received. Then the argument moves to a
+ * block of the announced length, and the rest is read into that block, which can become a value as
+ * it is. Only the first request in the buffer can have such an argument. */
 #ifndef SERVER_NET_INPUT_H
 #define SERVER_NET_INPUT_H
 
@@ -47,8 +47,8 @@ static inline size_t input_capacity(const struct input *input)
 }
 size_t input_memory(const struct input *input);
 
-/* Makes room for `room` bytes at the end, or for more if `ahead` bytes are expected. Returns false
- * if memory runs out. */
+/* Makes room for `room` bytes at the end. `ahead` is the number of bytes that the sender has
+ * announced: the buffer may grow for all of them at once. Returns false if memory runs out. */
 bool input_reserve(struct input *input, size_t room, size_t ahead);
 /* Call when this many bytes were written into the reserved room. */
 void input_added(struct input *input, size_t len);
@@ -58,11 +58,12 @@ void input_consume(struct input *input, size_t used);
 
 /* ---- a big argument -------------------------------------------------------------------------- */
 
-/* Moves the argument that the reader is reading, which lacks `wants` bytes, into its own block once
- * enough of it has arrived. Returns false if memory runs out. */
+/* Moves the argument that the reader is reading into a block of its own, once enough of it has
+ * arrived. `wants` is the number of bytes that the argument lacks. Returns false if memory runs
+ * out. */
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants);
-/* Return the number of bytes that the big argument lacks, and where they belong; 0 if there is
- * none, or it is complete. */
+/* input_big_wants returns the number of bytes that the big argument lacks: 0 if it is complete or
+ * there is none. input_big_room returns the address at which these bytes belong. */
 static inline size_t input_big_wants(const struct input *input)
 {
     return input->big != NULL ? input->big->len - input->big_len : 0;

@@ -1,5 +1,6 @@
-/* io_thread: see io_thread.h. Uses neither mem.h nor the loop, which belong to the main thread,
- * except in io_thread_start, io_thread_join and io_thread_prepare_tls, which run there. */
+/* io_thread: see io_thread.h. Code of the thread uses neither mem.h nor the loop, because both
+ * belong to the main thread. Only io_thread_start, io_thread_join and io_thread_prepare_tls run in
+ * the main thread and may use them. */
 #include "server/net/io_thread.h"
 
 #include <errno.h>
@@ -39,8 +40,8 @@ struct io_thread {
 static bool set_watched(struct served *socket, unsigned events)
 {
     if (events == socket->watched) return true;
-    /* Delete a socket without events from epoll, which would otherwise report again and again that
-     * the peer has gone. */
+    /* Remove a socket without wanted events from epoll: even with an empty mask epoll would report
+     * a hang-up, again and again. */
     int action = socket->watched == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     struct epoll_event event = { .events = events, .data.ptr = socket };
     if (epoll_ctl(socket->thread->epoll, action, socket->fd, &event) != 0) return false;
@@ -57,8 +58,8 @@ static void post(struct served *socket, enum io_event event)
     socket->posts = true;
 }
 
-/* Posts an event with a text. A socket stores one text, so the end of a connection replaces an
- * IO_SHAKEN that was not sent yet. */
+/* Posts an event with a text. A socket stores one text only, so the reason for the end of a
+ * connection replaces an IO_SHAKEN that was not sent yet. */
 static void post_text(struct served *socket, enum io_event event, const char *text)
 {
     socket->messages &= ~(1U << IO_SHAKEN);
@@ -380,8 +381,9 @@ static bool has_work(struct io_thread *thread)
            any_shakes(thread);
 }
 
-/* Returns true if there is nothing to do until epoll reports something. Stores that the thread
- * sleeps or waits for room, and looks for work only after that: see io_threads_turn. */
+/* Prepares to sleep. Returns true if there is nothing to do until epoll reports something. The
+ * order prevents a lost wake-up: first store that the thread sleeps or waits for space, then look
+ * for work once more (see io_threads_turn). */
 static bool may_sleep(struct io_thread *thread)
 {
     if (has_work(thread)) return false;

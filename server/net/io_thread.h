@@ -1,9 +1,10 @@
-/* io_thread: one thread of io-threads, with the sockets that it serves: a loop of orders, epoll,
- * handshakes and messages. Depends on byte_ring, handshakes and server/net/tls; knows neither the
- * main thread's loop nor clients. io_threads is the main thread's side.
+/* io_thread: one thread of io-threads and the sockets that it serves. In a loop it carries out
+ * orders, waits in epoll, continues handshakes and posts messages. Depends on byte_ring, handshakes
+ * and server/net/tls; knows neither the main thread's loop nor clients. io_threads is the main
+ * thread's side.
  *
- * The two sides share only what this header shows: two rings, an eventfd for each, and some flags
- * and numbers of each thread and socket; comments say which side writes them. */
+ * The two sides share only what this header shows: two rings, an eventfd for each side, and some
+ * flags and numbers of each thread and socket. Comments say which side writes each of them. */
 #ifndef SERVER_NET_IO_THREAD_H
 #define SERVER_NET_IO_THREAD_H
 
@@ -105,7 +106,7 @@ struct served {
     bool ended;        /* nothing is read any more */
     bool broken;       /* nothing is sent any more, either */
     bool stalled;      /* must not read now: it is in io_thread.stalled */
-    bool reads_on;     /* TLS holds input that epoll does not report: it is in
+    bool reads_on;     /* TLS holds input that epoll does not report: the socket is in
                         * io_thread.to_read_on */
     bool posts;        /* has messages for a full ring: it is in io_thread.posting */
     unsigned messages; /* a bit for each event that is to be posted */
@@ -119,8 +120,8 @@ struct served {
     TAILQ_ENTRY(served) same_thread, stalling, reading_on, posting;
 };
 
-/* Call before ORDER_ADD with a connected, non-blocking socket, and TLS or NULL. The peer as in
- * handshakes.h. */
+/* Call before ORDER_ADD with a connected, non-blocking socket; `tls` is NULL for a plain one.
+ * `peer` is as for handshake_init. */
 void served_init(struct served *socket, struct io_thread *thread, int fd, struct tls *tls,
                  const char *peer);
 

@@ -103,9 +103,9 @@ static void on_woken(void *ctx, unsigned what)
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
-/* No wake-up is lost: each side first stores what it has done, or that it sleeps, and then looks at
- * what the other has stored. The fence here and the one in may_sleep ensure that at least one side
- * sees the other's store. */
+/* No wake-up is lost, by the same rule on both sides: first store what you have done or that you
+ * sleep, then look at what the other side has stored. The fence here and the one in may_sleep
+ * ensure that at least one side sees the other's store. */
 void io_threads_turn(struct io_threads *threads)
 {
     bool any = false;
@@ -127,7 +127,7 @@ void io_threads_turn(struct io_threads *threads)
 /* ---- orders ---------------------------------------------------------------------------------- */
 
 /* Reserves an order, waiting while the ring is full. This can't deadlock: the thread never waits
- * for the main thread, so it will take the orders. */
+ * for the main thread, so it continues to take orders and the ring empties. */
 static struct io_order *wait_for_order(struct side *side, size_t len)
 {
     struct io_order *order;
@@ -234,8 +234,8 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
     }
     byte_ring_put(orders, sizeof(*order) + len);
     socket->written += len;
-    /* Store this before the order is published, so that the thread knows of the question when it
-     * has sent everything. */
+    /* Ask for a flush before the order is published. The thread then sees the question at the
+     * latest when it has sent the bytes of this order. */
     if (len < wanted) atomic_store(&socket->served.asked.asks_for_flush, true);
     return (ssize_t)len;
 }

@@ -1,14 +1,19 @@
 /* io_threads: threads that read, encrypt and send for the main thread (option io-threads). Each
- * owns a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes and
- * server/net/tls; knows neither clients nor requests.
+ * thread owns a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes
+ * and server/net/tls; knows neither clients nor requests.
  *
- * Two rings connect a thread with the main thread: one carries events with the bytes that arrived,
- * the other orders with the bytes to send. Nothing else is shared except some numbers and flags of
- * each socket and thread.
+ *                  ring of orders: bytes to send
+ *     main thread ------------------------------> thread ---> its sockets
+ *                 <------------------------------
+ *                  ring of news: bytes that arrived
  *
- * No thread spins. Bytes for which a ring has no room are moved later. The main thread waits only
- * for room for an order without bytes; a thread never waits for the main thread. An idle thread
- * sleeps in epoll, the main thread in its loop, and one wake-up covers everything that has arrived.
+ * Nothing else is shared except some numbers and flags of each socket and thread (io_thread.h).
+ *
+ * No thread spins: an idle thread sleeps in epoll, the main thread in its loop, and one wake-up
+ * announces everything that has arrived. If a ring has no space for bytes, they stay where they are
+ * and are moved later. A thread never waits for the main thread. The main thread waits for a thread
+ * only to place an order without bytes, such as closing a socket, in a full ring, and at the end of
+ * the server.
  *
  * The functions below are for the main thread. */
 #ifndef SERVER_NET_IO_THREADS_H
@@ -33,14 +38,14 @@ struct io_news {
     struct bytes bytes; /* valid during the call */
 };
 
-/* Starts the threads. `happened` is called for events of sockets, inside the loop's callbacks, with
- * the owner of the socket. Returns NULL with errno if a thread can't be started. */
+/* Starts the threads. `happened` is called for each event of a socket, with the owner of the
+ * socket, from a callback of the loop. Returns NULL with errno if a thread can't be started. */
 struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news));
 /* Tries once to send the bytes written, closes all sockets and ends the threads. */
 void io_threads_free(struct io_threads *threads);
-/* Call at the end of a turn: shows orders and freed room to the threads, and wakes them if
- * needed. */
+/* Call at the end of a turn: makes new orders and freed space visible to the threads, and wakes
+ * those that need it. */
 void io_threads_turn(struct io_threads *threads);
 
 /* Passes a connected, non-blocking socket to one of the threads. The peer as in handshakes.h. */
@@ -49,28 +54,28 @@ struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *
 /* Closes the socket; unsent bytes are lost. No more events follow. */
 void io_socket_free(struct io_socket *socket);
 
-/* Accepts as many bytes as there is room for, or returns -1 with EAGAIN if there is none. If it
- * does not accept all, IO_WRITABLE follows. */
+/* Accepts as many bytes as there is space for, or returns -1 with EAGAIN if there is none. If some
+ * bytes were not accepted, IO_WRITABLE follows. */
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count);
-/* Waits until the ring has room for the next write. For the end of the server, when IO_WRITABLE is
+/* Waits until the ring has space for the next write. For the end of the server, when IO_WRITABLE is
  * no longer delivered. */
 void io_socket_make_room(struct io_socket *socket);
 /* Has the kernel accepted all bytes that were written? If not, IO_WRITABLE follows once it has. */
 bool io_socket_is_flushed(struct io_socket *socket);
-/* Ends sending, then reads and discards some of what the peer has sent meanwhile: if a socket is
- * closed with unread input, the kernel resets the connection, and the peer may lose the last bytes.
- * Call when the socket is flushed; io_socket_free must follow. */
+/* Ends sending, then reads and discards some of what the peer has sent meanwhile. The reason: if a
+ * socket is closed with unread input, the kernel resets the connection, and the peer may lose the
+ * last bytes that we sent. Call when the socket is flushed; io_socket_free must follow. */
 void io_socket_shut(struct io_socket *socket);
 
 /* Call when the owner has read these bytes: more may arrive. */
 void io_socket_read(struct io_socket *socket, size_t len);
-/* Tells the thread whether the owner wants bytes. An anonymous owner, who has not logged in,
- * receives fewer at a time, and may have fewer unsent. */
+/* Tells the thread whether the owner wants bytes. For an anonymous owner, which has not logged in,
+ * the thread reads fewer bytes at a time and accepts fewer unsent ones. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
 /* Could its handshake continue, except that it must wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);
-/* Returns the memory of a socket, not counting the TLS state and unsent bytes of an anonymous
- * owner: shared.h counts these, because threads allocate them without telling the owner. */
+/* Returns the memory of a socket. The TLS state and unsent bytes of an anonymous owner are not
+ * included: shared.h counts them, because threads allocate them without telling the owner. */
 size_t io_socket_bytes(const struct io_socket *socket);
 
 #endif

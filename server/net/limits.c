@@ -15,7 +15,7 @@ enum {
     SMALLEST_CLASS = 10, /* less than 2^11 bytes: idle connections */
     PERCENT = 100,
     /* Limits before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS:
-     * Redis keeps more input. (doc/differs.md) */
+     * Redis accepts more input from them. (doc/differs.md) */
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
     /* The delay of the first failed login's reply. Each further failure doubles it, up to 3.2 s. */
@@ -36,8 +36,8 @@ struct all_limits {
     size_t counted;  /* memory of all connections; 0 without maxmemory-clients */
     bool counts_all; /* maxmemory-clients was not 0 at the last call of all_limits_switched */
     struct loop_timer *soft_timer, *penalty_timer;
-    /* When each client over the soft limit will be closed, and when each penalty for a failed login
-     * ends, in monotonic milliseconds. */
+    /* When each client over its soft limit will be closed, and when each penalty for a failed login
+     * ends. In milliseconds of the monotonic clock. */
     struct agenda soft_ends, penalty_ends;
 };
 
@@ -228,8 +228,8 @@ void limits_bound_output(struct limits *limits)
     limits->session->out.limit = (size_t)output_limit(limits)->hard;
 }
 
-/* Returns the time at which the soft limit will have been exceeded for soft_seconds, rounded up to
- * a millisecond; NEVER while it is not exceeded. */
+/* Returns the instant at which the output will have exceeded the soft limit for soft_seconds,
+ * rounded up to a millisecond. NEVER while the output is below the soft limit. */
 static msec soft_end(struct limits *limits)
 {
     const struct conf_output_limit *limit = output_limit(limits);
@@ -282,8 +282,8 @@ static void close_over(struct limits *limits, const char *limit)
     close_unread(limits);
 }
 
-/* Closes the clients that were over the soft limit for too long. Computes each deadline again
- * first, because CONFIG SET may have changed the limits. */
+/* Closes the clients that were over their soft limit for too long. CONFIG SET may have changed the
+ * limits since, so each client's deadline is computed again first. */
 static void close_lagging(void *ctx)
 {
     struct all_limits *all = ctx;
@@ -382,8 +382,8 @@ static void end_penalties(void *ctx)
     arm_timer(&all->penalty_ends, all->penalty_timer);
 }
 
-/* Begins the penalty, or extends it: one call may fail several times (EXEC with several AUTHs), and
- * the delays add up. */
+/* Begins the penalty, or extends a running one: one call may fail several times (EXEC with several
+ * AUTHs), and the delays add up. */
 void limits_login_failed(struct limits *limits)
 {
     struct all_limits *all = limits->all;

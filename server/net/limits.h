@@ -1,14 +1,14 @@
-/* limits: what one connection may use before it is slowed down or closed: memory
- * (maxmemory-clients), unread replies (client-output-buffer-limit), unprocessed input
- * (client-query-buffer-limit) and failed logins; and before AUTH, less of everything. Depends on
- * sessions and their output; knows neither sockets nor requests.
+/* limits: slows down or closes a connection that uses too much: memory (maxmemory-clients), unread
+ * replies (client-output-buffer-limit), unprocessed input (client-query-buffer-limit) or failed
+ * logins. Before AUTH, the limits of replies and input are lower. Depends on sessions and their
+ * output; knows neither sockets nor requests.
  *
  * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that one of
  *   the largest is found without a search or a sort. While maxmemory-clients is 0, only
  *   unauthenticated connections are counted.
  * - Output. A client whose unread replies reach the hard limit of its class is closed at once. A
  *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
- *   client before its events reach the hard limit (pace.h).
+ *   client before expired events fill its output up to the hard limit (server/engine/pace.h).
  * - Logins. A client whose login has failed receives no replies and runs no requests until its
  *   penalty ends. Other clients are not delayed. */
 #ifndef SERVER_NET_LIMITS_H
@@ -86,8 +86,8 @@ static inline bool limits_is_anon(const struct limits *limits)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Updates the totals. Call when the connection's memory use or authentication has changed. Inline,
- * because each request calls it and most connections are not counted. */
+/* Updates the totals. Call when the memory or the authentication of the connection has changed.
+ * limits_count is inline because each request calls it, while most connections are not counted. */
 void limits_count_now(struct limits *limits);
 static inline void limits_count(struct limits *limits)
 {
@@ -99,14 +99,14 @@ void limits_exempt(struct limits *limits);
  * connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
-/* Chooses the connection to close next while all together exceed maxmemory-clients. Logs it, stops
- * counting it, and returns its session, or NULL if none must be closed. */
+/* If all connections together exceed maxmemory-clients, chooses one to close: logs it, stops
+ * counting it, and returns its session. Returns NULL if none must be closed. */
 struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
 
-/* Closes a client with too many bytes of unprocessed input. As in Redis, commands queued by MULTI
- * count. */
+/* Closes a client with too many bytes of unprocessed input. Commands that MULTI has queued count as
+ * such input, as in Redis. */
 void limits_check_input(struct limits *limits, size_t len);
 
 /* ---- unread output --------------------------------------------------------------------------- */
@@ -116,13 +116,13 @@ void limits_bound_output(struct limits *limits);
 /* Closes and logs a client whose unread replies reach the hard limit of its class. If they reach
  * only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
-/* Call after requests. Also pauses a client with more than 64 MiB of unread replies until at most
- * half of that is left (WAIT_OUTPUT). */
+/* Call after requests: does what limits_check_output does. Also pauses a client with more than 64
+ * MiB of unread replies (WAIT_OUTPUT) until half of them are sent. */
 void limits_check_unread(struct limits *limits);
 /* Is more output unread than an unauthenticated client may leave? */
 bool limits_anon_is_full(const struct limits *limits);
-/* Call when output was sent; `blocked` if the socket did not accept all of it. Returns false after
- * closing an unauthenticated client that leaves too much unread. */
+/* Call after sending; `blocked` means that the socket did not accept all output. Closes an
+ * unauthenticated client that leaves too much of it unread, and then returns false. */
 bool limits_note_sent(struct limits *limits, bool blocked);
 /* Has the client read enough to end WAIT_OUTPUT? */
 bool limits_may_resume(const struct limits *limits);

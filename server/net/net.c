@@ -107,8 +107,8 @@ static void take_connection(const struct listener *listener, int fd,
     int64_t keepalive = net->conf->tcp_keepalive;
     if (listener->port != PORT_UNIX) set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (listener->port != PORT_UNIX && keepalive != 0) {
-        /* Probes as in Redis: the first after tcp-keepalive seconds of silence, then three more at
-         * a third of that interval. */
+        /* The intervals of Redis: a first probe after tcp-keepalive seconds of silence, then three
+         * probes at a third of that interval. */
         set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
         set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
         set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
@@ -128,8 +128,8 @@ static void resume_accepting(void *ctx)
     want_all(ctx, LOOP_READ);
 }
 
-/* Call when descriptors or memory ran out. Trying again at once would keep the CPU busy; clients
- * can wait in the kernel's backlog. */
+/* Stops accepting for RETRY_USEC because descriptors or memory ran out. Trying again at once would
+ * keep the CPU busy; new clients can wait in the kernel's backlog. */
 static void pause_accepting(struct net *net)
 {
     int error = errno;
@@ -175,8 +175,8 @@ static char *copy_text(const char *text)
     return memcpy(mem_alloc(size), text, size);
 }
 
-/* Adds a listening socket and begins to accept connections. `path` is that of a unix socket, or
- * NULL. */
+/* Takes over a listening socket and begins to accept its connections. `path` is the path of a unix
+ * socket, or NULL. */
 static struct listener *add_listener(struct net *net, int fd, enum client_port port,
                                      const char *path)
 {
@@ -234,8 +234,8 @@ static int64_t port_of(const struct net *net, enum client_port kind)
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
 }
 
-/* Finds a listener that net_update can keep for this word of bind, and marks it, so that a second
- * word does not match it too. */
+/* Does a listener exist that net_update can keep for this word of bind? Clears its mark `stays`, so
+ * that a second, equal word does not match the same listener. */
 static bool has_listener(struct net *net, const char *host, enum client_port kind)
 {
     for (int i = 0; i < MAX_LISTENERS; i++) {
@@ -249,8 +249,8 @@ static bool has_listener(struct net *net, const char *host, enum client_port kin
     return false;
 }
 
-/* Listens on the first address of a host that works. Returns -1 with the failed step and errno, or
- * the error of getaddrinfo in `rc`. */
+/* Listens on the first address of a host that works. On failure returns -1, with the error of
+ * getaddrinfo in `rc` or, if that is 0, errno and the failed call in `step`. */
 static int listen_at_host(const struct net *net, const char *node, uint16_t number,
                           const char **step, int *rc)
 {
@@ -279,8 +279,8 @@ static int listen_at_host(const struct net *net, const char *node, uint16_t numb
     return fd;
 }
 
-/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name; with '-' in front it
- * is optional. */
+/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name. A word with '-' in
+ * front is optional: it may name an address that this machine does not have. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
                        const struct reason *why)
 {
@@ -308,8 +308,8 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
 
 enum { WORD_SIZE = 256 };
 
-/* Copies the next word of bind and moves *rest past it. Returns false if no word is left, or it is
- * too long (`word` is then empty). */
+/* Copies the next word of bind and moves *rest past the word. Returns false if no word is left or
+ * the word is too long; `word` is then empty. */
 static bool next_word(const char **rest, char word[WORD_SIZE])
 {
     *rest += strspn(*rest, " ");
@@ -337,8 +337,8 @@ static bool listen_all_tcp(struct net *net, enum client_port kind, const struct 
     return fail_open(why, "bind: address is too long (%zu characters)", strcspn(rest, " "));
 }
 
-/* Removes a socket file left by a killed daemon, which refuses connections. A socket in use and any
- * other file stay; bind() then reports why. */
+/* Removes the socket file of a daemon that was killed: such a socket refuses connections. A socket
+ * in use, or a file of another kind, stays, and bind() then reports the error. */
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat there;
@@ -365,8 +365,9 @@ static bool listen_unix(struct net *net, const struct reason *why)
     const struct group *owner = group[0] != '\0' ? getgrnam(group) : NULL;
     if (group[0] != '\0' && owner == NULL)
         return fail_open(why, "Failed opening Unix socket: unixsocketgroup: no group '%s'", group);
-    /* Use umask and not chmod, so that no client can connect between bind() and chmod(). If there
-     * is a group, nobody can until it owns the socket. */
+    /* Set the mode by umask, so that no client can connect between bind() and a later chmod(). With
+     * unixsocketgroup nobody may connect until the group owns the socket: umask 0777, then chown,
+     * then chmod. */
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
     if (perm == 0) perm = ~usual & 0777;
     umask(owner != NULL ? 0777 : ~perm & 0777);
@@ -451,8 +452,9 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     return NULL;
 }
 
-/* Keeps the sockets of addresses that are in both configurations. Closes the others before it opens
- * new ones, because a new address may contain an old one ("*" and "127.0.0.1"). */
+/* Keeps the sockets of addresses that are in both configurations. Closes the others before opening
+ * new ones, because a new address may include an old one ("*" includes "127.0.0.1") and bind()
+ * would then fail. */
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size)
 {
     struct reason reason = { why, why_size };

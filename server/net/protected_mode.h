@@ -10,8 +10,8 @@
 
 /* The peer is "ip:port" or "[ip6]:port". */
 bool peer_is_loopback(const char *peer);
-/* Returns the error line for a client that may not connect, or NULL if it may. `acl` is NULL
- * without users. */
+/* Returns the error line for a client that may not connect, or NULL if it may. `acl` is NULL for a
+ * server without users. */
 const char *protected_mode_refusal(const struct conf *conf, const struct acl *acl, const char *peer,
                                    bool unix_socket);
 

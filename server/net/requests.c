@@ -64,8 +64,8 @@ struct all_requests {
     struct requests_list paused; /* WAIT_PAUSE, in the order in which they will continue */
     size_t paused_count;
     struct loop_timer *run_timer, *pause_timer;
-    /* Shared by all connections, because it is needed only while requests of a turn are read and
-     * run. */
+    /* The turn's buffer. One for all connections, because it is needed only while the requests of a
+     * turn are read and run. */
     char *scratch;
     size_t scratch_used;
     struct window window;
@@ -160,8 +160,8 @@ void requests_drop(struct requests *requests)
 
 /* ---- when requests may run ------------------------------------------------------------------- */
 
-/* Schedules the requests in the input for the next turn. No effect while requests of this turn are
- * still to run: finish_arrival then schedules what is left. */
+/* Schedules the requests in the input for the next turn. No effect while requests of this
+ * connection are still to run in this turn: finish_arrival then schedules those that are left. */
 static void schedule(struct requests *requests)
 {
     if (requests_are_busy(requests) || requests->state == REQUESTS_TO_RUN) return;
@@ -187,8 +187,8 @@ void all_requests_check_pause(struct all_requests *all)
     /* Tick, because a turn without requests has not read the clock. */
     msec now = clock_tick(all->w.clock);
     if (pause_now(pause, now) != PAUSE_NONE) {
-        /* A held clock does not advance by itself; moving it starts a turn. So does the end of a
-         * failover. */
+        /* No timer is needed in two cases: a held clock does not advance by itself, and moving it
+         * starts a turn; the end of a failover starts one too. */
         if (all->w.clock->stepped || pause->failover) return;
         msec left = pause->until - clock_now(all->w.clock) + 1;
         loop_timer_set(all->pause_timer,
@@ -241,8 +241,8 @@ static void check_input(struct requests *requests)
     limits_check_input(requests->limits, len);
 }
 
-/* Arranges that the requests in these bytes run at the end of the turn. `data` is in the turn's
- * buffer; NULL means the bytes in the connection's input. */
+/* Lists the connection, so that the requests in these bytes run at the end of the turn. `data` is
+ * in the turn's buffer; NULL stands for the bytes in the connection's input. */
 static void arrive(struct requests *requests, const char *data, size_t len)
 {
     if (!may_run(requests)) {
@@ -285,8 +285,8 @@ static struct requests_room big_room(struct requests *requests, size_t wants)
 struct requests_room requests_room(struct requests *requests)
 {
     struct input *input = &requests->input;
-    /* If bytes wait to run, they come first. The socket stays readable, so the rest is read in a
-     * later turn. */
+    /* Bytes that already wait to run come first. The socket stays readable, so the loop reports it
+     * again in a later turn. */
     if (requests->state >= REQUESTS_TO_RUN) return (struct requests_room){ ROOM_NONE, NULL, 0 };
     struct all_requests *all = requests->all;
     size_t wants = resp_reader_wants(&requests->reader, input_len(input));
@@ -296,10 +296,10 @@ struct requests_room requests_room(struct requests *requests)
                                        big < BIG_READ ? big : BIG_READ };
     if (wants > READ_SIZE) return big_room(requests, wants);
 
-    /* Read into the turn's buffer, after the bytes whose requests have not run yet. If the buffer
-     * is full, read the connection at the end of the turn, after those requests have run. They
-     * can't run now: a script may need turns of the loop, so no request runs inside a callback of
-     * the loop. */
+    /* Read into the turn's buffer, behind bytes whose requests have not run yet. If the buffer is
+     * full, list the connection: it is read at the end of the turn, after the requests in the
+     * buffer have run. They can't run here, in a callback of the loop, because a script may itself
+     * need turns of the loop. */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
         return (struct requests_room){ ROOM_NONE, NULL, 0 };
@@ -395,8 +395,9 @@ static void take_request(struct requests *requests)
     if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
     window->count++;
     window->args += (size_t)reader->argc;
-    /* Parse no further until these have run: an AUTH may lift the limits, and unquoted arguments of
-     * an inline request are in the reader's buffer, which the next request overwrites. */
+    /* Parse no further request of this connection until these have run, for two reasons: an AUTH
+     * may lift the limits, and unquoted arguments of an inline request lie in the reader's buffer,
+     * which the next request overwrites. */
     arrival->holds = limits_is_anon(requests->limits) || reader->args_unquoted;
 }
 
@@ -491,8 +492,8 @@ static void finish_arrival(struct requests *requests)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Reads the clock, before the first request of a turn and after slow ones. The requests between
- * share one reading, which is cheaper. */
+/* Reads the clock: before the first request of a turn, and after a slow one. The requests between
+ * share one reading, because a reading costs time. */
 static void tick(struct all_requests *all)
 {
     if (all->suspended == NULL) clock_tick(all->w.clock);
@@ -545,9 +546,9 @@ static void run_window(struct all_requests *all)
             lookahead_forget();
         }
         if (!may_run(requests)) {
-            /* Give up the client's remaining requests, which are adjacent. Do it at once and not at
-             * the end of the window, so that sessions woken meanwhile continue in the order in
-             * which they were woken. */
+            /* Return the client's remaining requests, which are adjacent in the window, to its
+             * input. Do this now and not at the end of the window: sessions that are woken
+             * meanwhile must continue in the order in which they were woken. */
             struct window *window = &all->window;
             for (unsigned j = i + 1; j < window->count && window->all[j].from == requests; j++)
                 window->all[j].from = NULL;
@@ -626,8 +627,8 @@ struct session *all_requests_suspend(struct all_requests *all)
     struct suspended_turn *turn = mem_alloc(sizeof(*turn));
     int64_t usec = all->usec;
 
-    /* Remove the parsed requests of all other connections from the window; these requests stay in
-     * the input and are parsed again. */
+    /* Remove the parsed requests of all other connections from the window. They stay in the input
+     * of their connections and are parsed again. */
     for (unsigned i = all->window.running; i < all->window.count; i++)
         if (all->window.all[i].from != requests) all->window.all[i].from = NULL;
     struct requests *other, *next;

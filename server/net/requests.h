@@ -6,10 +6,10 @@
  * run. Only an incomplete request is copied into the connection's own input. An idle connection
  * therefore stores no input, and most requests are never copied.
  *
- * The requests of a turn run in windows: parse some of all connections, prefetch their keys
- * together, so that the waits for memory overlap (store/lookahead.h), and run them in order of
- * arrival. A request that can't run now stays in its connection's input, with everything that came
- * after it, and is parsed again later. */
+ * The requests of a turn run in windows: parse some requests of all connections, prefetch the keys
+ * of these together, so that the waits for memory overlap (store/lookahead.h), and run the requests
+ * in the order of their arrival. A request that can't run now stays in its connection's input, with
+ * everything that came after it, and is parsed again later. */
 #ifndef SERVER_NET_REQUESTS_H
 #define SERVER_NET_REQUESTS_H
 
@@ -103,8 +103,9 @@ struct requests_room {
     char *data;
     size_t size;
 };
-/* ROOM_NONE means not now. After any other kind, read before the next call of any function here.
- * The session's state must allow input; the session may be closed for lack of memory. */
+/* Returns where to read the next bytes to; ROOM_NONE means not now. After any other kind, read
+ * before the next call of any function here. The session's state must allow input. May close the
+ * session for lack of memory. */
 struct requests_room requests_room(struct requests *requests);
 /* Call when this many bytes were read into the room. Their requests run at the end of the turn if
  * the session is serving; otherwise the bytes stay in its input. */
@@ -132,8 +133,8 @@ void all_requests_check_pause(struct all_requests *all);
 void requests_forget_pause(struct requests *requests);
 size_t all_requests_paused(const struct all_requests *all);
 
-/* Let turns run inside the running request, as clients_suspend_turn says. Both return the request's
- * session, or NULL if that has no connection. */
+/* Let turns run inside the running request, as described at clients_suspend_turn. Both return the
+ * request's session, or NULL if that session has no connection. */
 struct session *all_requests_suspend(struct all_requests *all);
 struct session *all_requests_resume(struct all_requests *all);
 bool all_requests_are_suspended(const struct all_requests *all);
@@ -165,7 +166,7 @@ struct requests_tally {
     size_t states[REQUESTS_STATES], paused;
 };
 /* Asserts that the connection agrees with its session and that a complete request is scheduled to
- * run; adds it to the tally. */
+ * run. Adds the connection to the tally, which all_requests_check compares with the lists. */
 void requests_check(const struct requests *requests, struct requests_tally *tally);
 void all_requests_check(const struct all_requests *all, const struct requests_tally *tally);
 

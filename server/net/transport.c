@@ -1,7 +1,7 @@
 /* transport: see transport.h.
  *
- * TLS: a turn spends a limited time on handshakes; handshakes.h decides which come first. With
- * io-threads, the threads do that too. */
+ * A turn spends a limited time on TLS handshakes, and handshakes.h decides which come first. With
+ * io-threads, each thread limits and orders the handshakes of its own sockets in the same way. */
 #include "server/net/transport.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void on_socket(void *ctx, unsigned what)
 
 /* ---- a plain socket -------------------------------------------------------------------------- */
 
-/* Makes the system call itself: libc's recv and send are cancellation points of threads, which
+/* Makes the system call itself: libc's recv and send are cancellation points of threads, and this
  * costs two locked instructions per call. */
 static ssize_t read_plain(struct transport *transport, void *to, size_t size)
 {
@@ -89,7 +89,7 @@ static const struct transport_kind plain = { read_plain, write_plain, NULL };
 /* ---- a socket of a thread -------------------------------------------------------------------- */
 
 /* Input from an I/O thread that the owner has not read yet. The owner usually reads it in place,
- * during IO_BYTES; only the rest is copied to `kept`. */
+ * during IO_BYTES; what it leaves is copied to `kept`. */
 struct threaded {
     struct io_socket *socket;
     struct bytes arriving; /* during IO_BYTES: bytes that the owner may read in place */
@@ -202,8 +202,8 @@ static ssize_t read_tls(struct transport *transport, void *to, size_t size)
     struct all_transports *all = transport->all;
     struct encryption *secured = transport->secured;
     ssize_t got = -1;
-    /* transport_want sets the socket's events at the end of the turn, so `writable` is called if
-     * they change. */
+    /* Calling `writable` makes the owner call transport_want at the end of the turn, which sets the
+     * events that the socket waits for. This is needed whenever these events change. */
     if (transport->shakes) {
         handshakes_wait(all->handshakes, &secured->handshake);
         loop_timer_set(all->shake_timer, 0);
@@ -237,8 +237,8 @@ static bool is_pending(const struct transport *transport)
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
-/* Continues the handshake. Each callback of the owner may end the connection. `writable` is called
- * so that the owner calls transport_want, because the events to wait for may have changed. */
+/* Continues the handshake. Each callback of the owner may end the connection. `writable` makes the
+ * owner call transport_want, because the events to wait for may have changed. */
 static void shake_hands(struct encryption *secured)
 {
     struct transport *transport = secured->transport;
@@ -345,8 +345,8 @@ void transport_close(struct transport *transport)
     close(transport->fd);
 }
 
-/* Calls the plain functions directly, as transport_write does, because most connections do not use
- * TLS. */
+/* Most connections do not use TLS, so transport_read and transport_write call the plain functions
+ * directly, without an indirect call. */
 ssize_t transport_read(struct transport *transport, void *to, size_t size)
 {
     if (transport->kind == &plain) return read_plain(transport, to, size);
@@ -369,8 +369,8 @@ void transport_read_on(struct transport *transport)
     loop_timer_set(all->read_timer, 0);
 }
 
-/* Calls `readable` once for each listed transport. One that is listed again meanwhile is read in
- * the next turn. */
+/* Calls `readable` once for each listed transport. A transport that is listed again meanwhile is
+ * read in the next turn. */
 static void read_pending(void *ctx)
 {
     struct all_transports *all = ctx;

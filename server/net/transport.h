@@ -1,8 +1,9 @@
-/* transport: the bytes of one connection, in and out: through a plain socket, through TLS, or
- * through a thread of io-threads. Depends on the loop, handshakes, io_threads and server/net/tls;
- * knows neither clients nor requests.
+/* transport: the bytes of one connection, in both directions: through a plain socket, through TLS,
+ * or through a thread of io-threads. Depends on the loop, handshakes, io_threads and
+ * server/net/tls; knows neither clients nor requests.
  *
- * A thread looks like a socket: it brings bytes that have arrived and takes bytes to be sent. */
+ * All three are read and written like a non-blocking socket, so the owner does not see which it
+ * is. */
 #ifndef SERVER_NET_TRANSPORT_H
 #define SERVER_NET_TRANSPORT_H
 
@@ -32,8 +33,8 @@ struct transport_owner {
     bool (*reads)(const struct transport *transport);
     /* The handshake is complete; the name is that of the client's verified certificate, or "". */
     void (*shaken)(struct transport *transport, struct bytes name);
-    /* Called for a connection whose handshake has failed, and for one that is lost, to end it.
-     * `why` is empty if it was lost before its first byte. */
+    /* The owner must end the connection: `refused` after a failed handshake, `lost` after any other
+     * failure. `why` is empty if the connection was lost before its first byte. */
     void (*refused)(struct transport *transport, struct bytes why);
     void (*lost)(struct transport *transport, struct bytes why);
     /* Has the owner ended the connection? Then the transport calls the owner no more. */
@@ -50,7 +51,7 @@ struct transport {
     TAILQ_ENTRY(transport) to_read_on;
     int fd;
     bool shakes;         /* its TLS handshake is not complete */
-    bool reads_on;       /* holds input that poll does not report: it is in
+    bool reads_on;       /* holds input that poll does not report: the transport is in
                           * all_transports.to_read_on */
     bool read_blocked;   /* TLS must send before it can read */
     bool waits_for_room; /* the owner has more to send than the socket took */
@@ -67,47 +68,47 @@ void all_transports_turn(struct all_transports *all);
 struct tls *all_transports_tls(const struct all_transports *all); /* NULL while TLS is off */
 void all_transports_use_tls(struct all_transports *all, struct tls *tls);
 
-/* Takes over a connected, non-blocking socket. The peer as in handshakes.h; `anonymous`: see
+/* Takes over a connected, non-blocking socket. `peer` is as for handshake_init, `anonymous` as for
  * transport_want. Calls `lost` if the socket can't be watched. */
 void transport_open(struct transport *transport, struct all_transports *all, int fd, bool is_tls,
                     const char *peer, bool anonymous);
 void transport_close(struct transport *transport);
 
-/* Return as recv and writev do: -1 with errno, 0 at the end of input. EAGAIN means nothing now, or
- * a lost connection that `lost` has reported. */
+/* Return what recv and writev return: the number of bytes, 0 at the end of input, -1 with errno.
+ * EAGAIN means nothing now, or a failure that `lost` has already reported. */
 ssize_t transport_read(struct transport *transport, void *to, size_t size);
 ssize_t transport_write(struct transport *transport, const struct iovec *chunks, int count);
-/* If there is input that poll does not report and the owner takes input, calls `readable` in the
- * next turn. */
+/* If the transport holds input that poll does not report, and the owner takes input, calls
+ * `readable` in the next turn. */
 void transport_read_on(struct transport *transport);
-/* Sets whether the transport calls `readable` when there is input, and `writable` when there is
- * room. A thread keeps fewer bytes for an anonymous client, which has not logged in. Calls `lost`
- * if the socket can't be watched. */
+/* Sets whether the transport calls `readable` when there is input, and `writable` when it can
+ * accept more output. `anonymous` means that the client has not logged in: a thread then buffers
+ * less for it. Calls `lost` if the socket can't be watched. */
 void transport_want(struct transport *transport, bool input, bool room, bool anonymous);
 bool transport_waits_for_room(const struct transport *transport);
 /* Has the kernel accepted all bytes that were written? If not, `writable` follows once it has. */
 bool transport_is_flushed(struct transport *transport);
-/* Ends sending: call when it is flushed and before transport_close, so that the peer receives the
- * last bytes. Reads and discards some input, because if a socket is closed with unread input, the
- * kernel resets the connection, and the peer may lose these bytes. */
+/* Ends sending, so that the peer receives the last bytes: call when the transport is flushed and
+ * before transport_close. Reads and discards some input: if a socket is closed with unread input,
+ * the kernel resets the connection, and the peer may lose the last bytes. */
 void transport_finish(struct transport *transport);
-/* For the end of the server, when `writable` is no longer called: waits until there is room to
- * write. */
+/* Waits until the socket accepts output. For the end of the server, when `writable` is no longer
+ * called. */
 void transport_make_room(struct transport *transport);
 
 bool transport_is_encrypted(const struct transport *transport);
 /* Does its handshake have input, but have to wait for its turn? If so, do not read it. */
 bool transport_waits_to_shake(const struct transport *transport);
-/* Refuses a connection whose handshake takes too long, or whose peer has closed. Call about once a
- * second with the time since it was opened. */
+/* Refuses the connection if its handshake takes too long or its peer has closed. Call about once a
+ * second with the time since the connection was opened. */
 void transport_check_handshake(struct transport *transport, int64_t age_usec);
 /* Has the peer closed the connection, even if nothing has read that yet? */
 bool transport_peer_has_gone(const struct transport *transport);
 int transport_fd(const struct transport *transport);
 size_t transport_bytes(const struct transport *transport); /* memory, without the struct */
 
-/* Asserts that states and lists agree. Returns whether it is in the list of transports with input
- * that poll does not report. */
+/* Asserts that states and lists agree. Returns whether the transport is in
+ * all_transports.to_read_on; pass the number of those to all_transports_check. */
 bool transport_check(const struct transport *transport);
 void all_transports_check(const struct all_transports *all, size_t reading_on);
 

@@ -1,8 +1,8 @@
 /* connection: see connection.h.
  *
- * OpenSSL reads ahead, so bytes may be buffered here while poll reports no input; `more` is set
- * then. Data is encrypted in records of up to 16 KiB. Small chunks are joined first, because each
- * record costs a system call, a header and a checksum. */
+ * OpenSSL reads ahead, so it may hold input while poll reports none; `more` is set then. Data is
+ * encrypted in records of up to 16 KiB. Each record costs a system call, a header and a checksum,
+ * so small chunks are first joined to one record. */
 #include "server/net/tls/connection.h"
 
 #include <errno.h>
@@ -45,8 +45,9 @@ static struct tls_connection *open_on(struct tls *tls, SSL_CTX *context, int fd)
         return NULL;
     }
     SSL_set_read_ahead(conn->ssl, 1); /* one system call per record, not two */
-    /* A record without data, such as a key update, ends a read if the buffer is empty. Otherwise a
-     * peer that sends only such records could keep the read from ending. */
+    /* Without AUTO_RETRY, a record without data, such as a key update, ends a read. With it,
+     * OpenSSL would read on, and a peer that sends only such records could keep one read from ever
+     * ending. */
     SSL_clear_mode(conn->ssl, SSL_MODE_AUTO_RETRY);
     conn->bytes = tls_memory_balance() - before;
     return conn;
@@ -178,8 +179,8 @@ static void skip(struct rest *rest, size_t len)
     }
 }
 
-/* Returns the next record. It is always as long as possible, because OpenSSL requires the same
- * bytes, or more, after a record that could not be sent. */
+/* Returns the next record. It is always as long as possible: after a failed send, OpenSSL requires
+ * that the next call passes the same bytes, or these and more. */
 static struct iovec next_record(const struct rest *rest, char *room)
 {
     struct rest at = *rest;

@@ -1,8 +1,8 @@
 /* connection: TLS over one connected, non-blocking socket, on the server's or the client's side.
  * Depends on OpenSSL.
  *
- * No call blocks: it does what it can and returns whether the socket must become readable or
- * writable before the next call. */
+ * No call blocks. Each does what it can and returns; tls_wants_write then says whether the socket
+ * must become writable, and not readable, before the next call. */
 #ifndef SERVER_NET_TLS_CONNECTION_H
 #define SERVER_NET_TLS_CONNECTION_H
 
@@ -18,23 +18,23 @@ enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not
 
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
-/* Opens TLS over a socket with the current settings. tls_close does not close the socket. `tls`
- * must outlive the connection. Returns NULL if memory runs out. */
+/* Opens TLS over a socket with the current settings. `tls` must outlive the connection, and closing
+ * the socket remains the caller's task, after tls_close. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
-/* As tls_open, on the client's side. Also returns NULL if no option asks for connections to other
- * servers. */
+/* Opens the client's side of a connection, as tls_open does the server's. Also returns NULL if no
+ * option asks for connections to other servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Sends close_notify if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);
 
-/* Continues the handshake. After TLS_FAILED, tls_fault knows the reason. A step may compute a
- * signature, which takes from 30 us to some milliseconds, depending on the key. */
+/* Continues the handshake. One step may compute a signature, which takes from 30 us to some
+ * milliseconds, depending on the key. After TLS_FAILED, tls_fault returns the reason. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
 /* Like recv and send, for use after the handshake. Return -1 with EAGAIN, or with EPROTO if the
- * connection has failed (tls_fault); tls_read returns 0 at the end. tls_write sends about 256 KiB
- * at most. After a partial write, the next call must begin with the unsent bytes and may add
- * more. */
+ * connection has failed (tls_fault says why); tls_read returns 0 at the end of input. tls_write
+ * accepts about 256 KiB at most. After a partial write, the next call must begin with the unsent
+ * bytes and may add more. */
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size);
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count);
 /* Has OpenSSL buffered input that poll does not report? */
@@ -47,7 +47,8 @@ void tls_close_notify(struct tls_connection *conn);
 const char *tls_fault(const struct tls_connection *conn); /* why it failed */
 size_t tls_bytes(const struct tls_connection *conn);      /* its memory; 0 for NULL */
 /* Copies the common name of the client's verified certificate. Returns false if there is no
- * certificate, not exactly one name, or a name that is too long or contains a zero byte. */
+ * certificate, if it does not contain exactly one common name, or if that name is too long or
+ * contains a zero byte. */
 bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size);
 
 #endif

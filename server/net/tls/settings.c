@@ -198,8 +198,8 @@ static void limit_sessions(SSL_CTX *context, const struct conf *conf)
 
 static void limit_connection(SSL_CTX *context)
 {
-    /* Accept a connection that ends without close_notify: requests have explicit lengths, so
-     * truncation is noticed, as with plain TCP. */
+    /* Accept the end of a connection without close_notify. Requests state their lengths, so a
+     * truncated one is noticed as with plain TCP, and clients often close without close_notify. */
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_SSLv3 |
                                      SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -208,8 +208,9 @@ static void limit_connection(SSL_CTX *context)
 
 /* ---- connections to other servers ------------------------------------------------------------ */
 
-/* As in Redis, they use the client's certificate if configured, otherwise the server's, and trust
- * any server whose certificate an authority has signed, regardless of its name. */
+/* Makes the context of connections to other servers. As in Redis, such a connection presents the
+ * client's certificate if configured, otherwise the server's, and trusts any server whose
+ * certificate an authority has signed, whatever its name. */
 static void make_outgoing(struct tls_settings *settings, const struct conf *conf,
                           struct faults *faults)
 {

@@ -1,5 +1,5 @@
-/* settings: makes OpenSSL contexts from the tls-* options. Reads certificates, keys and parameters
- * from their files. */
+/* settings: makes OpenSSL contexts from the tls-* options, which name the files of certificates,
+ * keys and parameters. Depends on OpenSSL; does not keep or replace the contexts: tls does. */
 #ifndef SERVER_NET_TLS_SETTINGS_H
 #define SERVER_NET_TLS_SETTINGS_H
 
@@ -16,8 +16,8 @@ struct tls_settings {
     char serial[TLS_SERIAL_SIZE];
 };
 
-/* Reads the options. If any is invalid, returns false with a list of all errors in `why`; there are
- * then no settings to drop. */
+/* Reads the options. If any is invalid, returns false with a list of all errors in `why`; do not
+ * drop these settings then. */
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size);
 void tls_settings_drop(struct tls_settings *settings);

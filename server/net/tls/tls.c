@@ -17,9 +17,10 @@ enum { DAY = 24 * 3600, REMIND_DAYS = 30 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* OpenSSL's blocks come from mem.h, which keeps a reserve for when memory runs out. Only the main
- * thread may use mem.h; once other threads use OpenSSL, all new blocks come from shared.h. The head
- * records the origin of its block; the size of the head keeps malloc's alignment. */
+/* OpenSSL's blocks come from mem.h, which has a reserve for when memory runs out. Only the main
+ * thread may use mem.h, so once other threads use OpenSSL, all new blocks come from shared.h. A
+ * head before each block records which of the two it came from; the size of the head preserves the
+ * alignment of malloc. */
 struct head {
     _Alignas(16) size_t size; /* of the block, this head included */
     bool is_shared;
@@ -41,8 +42,8 @@ static void free_strays(void)
     }
 }
 
-/* Allocates for OpenSSL. Returns NULL if memory runs out: a peer determines sizes, so it may fail
- * its own connection, but not the process. */
+/* Allocates for OpenSSL. Returns NULL if memory runs out: the peer determines the sizes, so running
+ * out must fail that peer's connection and not the process. */
 static void *take_memory(size_t size, const char *file, int line)
 {
     (void)file;
@@ -170,8 +171,8 @@ void tls_refresh(struct tls *tls, int64_t now_sec)
     tls->looked_at = now_sec;
     stamp_files(tls->conf, files);
     if (memcmp(files, tls->files, sizeof(files)) == 0) return;
-    /* Files that can't be read now, such as a certificate without its new key, are tried again when
-     * they next change. */
+    /* Remember these files even if reading them fails, as for a certificate that was replaced
+     * before its key: they are read again when one of them next changes. */
     memcpy(tls->files, files, sizeof(files));
     if (tls_reload(tls, why, sizeof(why)))
         log_line(LOG_NOTICE, "Reloaded certificates and keys, whose files have changed");

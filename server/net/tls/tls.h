@@ -4,8 +4,8 @@
  *
  * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
  * and replaces them, connection reads and writes records. In server/net only transport, handshakes
- * and io_thread use connections; nothing above them knows which are encrypted. Start here;
- * doc/tls.md is the page for operators.
+ * and io_thread use connections; callers of these three do not see which connections are encrypted.
+ * Start here; doc/tls.md is the page for operators.
  *
  * May use: conf server/base store/base store/mem. */
 #ifndef SERVER_NET_TLS_TLS_H
@@ -22,35 +22,35 @@ struct tls;
 enum { TLS_WHY_SIZE = 2048 }; /* bytes for the reasons of all invalid options */
 
 /* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
- * anything uses OpenSSL (even to hash a password); later it has no effect. */
+ * anything uses OpenSSL, even to hash a password: afterwards OpenSSL refuses a new allocator. */
 void tls_count_memory(void);
-/* Call before other threads use OpenSSL: from now on any thread may allocate and free its
+/* Call before other threads use OpenSSL: allows any thread to allocate and free OpenSSL's
  * memory. */
 void tls_share_memory(void);
 
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
 bool tls_is_wanted(const struct conf *conf);
 
-/* Reads certificates and keys. On failure, returns NULL, and `why` lists each invalid option with
- * its file and OpenSSL's reason. conf must outlive it. */
+/* Reads certificates and keys. On failure returns NULL, and `why` lists each invalid option with
+ * its file and OpenSSL's reason. `conf` must outlive the returned struct. */
 struct tls *tls_new(const struct conf *conf, char *why, size_t size);
 void tls_free(struct tls *tls); /* after its connections; streams of libevent may outlive it */
 
-/* Reads the options and files again for new connections; open ones keep the old settings. Earlier
- * sessions can't be resumed. On failure, changes nothing and returns false, with `why` as for
- * tls_new. */
+/* Reads the options and files again, for new connections: open ones keep the old settings, and
+ * earlier TLS sessions can't be resumed. On failure changes nothing and returns false, with `why`
+ * as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* Call about once a second, with seconds since 1970: reloads every tls-auto-reload-interval seconds
- * if the files have changed since they were read, and logs the result. */
+/* Reloads every tls-auto-reload-interval seconds if the files have changed since the last reload,
+ * and logs the result. Call about once a second, with seconds since 1970. */
 void tls_refresh(struct tls *tls, int64_t now_sec);
 
-/* Logs a warning if the server's certificate has expired or expires in less than 30 days: after
- * reading it, and then once a day. Call about once a second, with seconds since 1970. */
+/* Logs a warning if the server's certificate has expired or expires in less than 30 days: once when
+ * it was read, and then once a day. Call about once a second, with seconds since 1970. */
 void tls_remind(struct tls *tls, int64_t now_sec);
 
-/* OpenSSL's state of a new connection on the server's side, for streams of libevent, which do not
- * use connection.h. The caller frees it. NULL if memory runs out. */
+/* Returns OpenSSL's state for a new connection on the server's side, or NULL if memory runs out.
+ * For streams of libevent, which do not use connection.h. The caller frees it. */
 struct ssl_st;
 struct ssl_st *tls_new_session(const struct tls *tls);
 

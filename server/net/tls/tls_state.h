@@ -29,7 +29,7 @@ struct tls {
 };
 
 /* Returns the bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo
- * 2^N. The difference between two results is the memory taken in between. */
+ * 2^N. Subtract two results to learn how much memory was allocated between the calls. */
 size_t tls_memory_balance(void);
 
 #endif
