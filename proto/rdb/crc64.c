@@ -1,9 +1,9 @@
-/* crc64: see crc64.h. Processes eight bytes at a time, by eight tables ("slicing by 8", Kounavis
- * and Berry 2005).
+/* crc64: computes the checksum eight bytes at a time with eight tables ("slicing by 8", Kounavis
+ * and Berry 2005). crc64.h defines the checksum.
  *
- * A CRC is linear: the checksum of a byte is the XOR of the checksums of its bits. The compiler can
- * therefore compute the tables from 64 constants: BITS_n lists, for each bit, the checksum of a
- * byte with only this bit set, followed by n zero bytes. */
+ * The compiler computes the tables from 64 constants. That is possible because a CRC is linear: the
+ * checksum of a byte is the XOR of the checksums of its bits. BITS_n lists, for each bit, the
+ * checksum of a byte with only this bit set, followed by n zero bytes. */
 #include "proto/rdb/crc64.h"
 
 #include "store/base/bytes.h"

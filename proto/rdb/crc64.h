@@ -1,5 +1,5 @@
-/* crc64: the checksum of RDB files and DUMP payloads: CRC-64 with the polynomial of Jones
- * (0xad93d23594c935a9), bits reflected, initial value 0, no final complement. The checksum of
+/* crc64: the checksum of RDB files and DUMP payloads. It is a CRC-64 with the polynomial of Jones
+ * (0xad93d23594c935a9), reflected bits, initial value 0 and no final complement. The checksum of
  * "123456789" is 0xe9c6d914c4b8d9ca. */
 #ifndef PROTO_RDB_CRC64_H
 #define PROTO_RDB_CRC64_H

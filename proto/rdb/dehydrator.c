@@ -1,12 +1,15 @@
-/* dehydrator: reads values of the ReDe module (2016), type "dehy-type", version 0. As in ReDe,
- * duplicate ids are damage.
+/* dehydrator: reads values of the ReDe module (2016), type "dehy-type", version 0. As in ReDe, an
+ * id that occurs twice in a value is damage.
  *
- * Layout:
+ * Layout, in the numbers and strings of modules (rdb_get_module_number in reader.h):
  *
  *     name
  *     number of queues; for each queue:
  *         TTL, an int written as an unsigned number
- *         length; for each element: the instant at which it is due, its id, its payload */
+ *         number of elements; for each element:
+ *             the instant at which it is due
+ *             its id
+ *             its payload */
 #include "proto/rdb/reader.h"
 
 bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated)

@@ -1,5 +1,6 @@
-/* packed: reads values whose parts are in one packing. A packing is checked to its end before the
- * visitor receives its first item, so that the visitor never sees a part of a damaged value. */
+/* packed: reads values whose parts are all in one packing (packing.h). Walks each packing twice:
+ * first to check it to its end, then to pass its items to the visitor, which therefore never sees a
+ * part of a damaged packing. */
 #include <stdint.h>
 
 #include "proto/rdb/reader.h"
@@ -21,8 +22,8 @@ static bool score_of(const struct rdb_item *item, double *score)
     return item->is_integer || number_parse_double(item->text.data, item->text.len, score);
 }
 
-/* Sets *at to a field's deadline; 0 in the file means none. Returns false if the file is damaged.
- */
+/* Sets *at to the deadline of a field; the file stores 0 for a field without one. Returns false if
+ * the item is no valid deadline. */
 static bool field_deadline(const struct rdb_item *item, int64_t *at)
 {
     *at = item->integer == 0 ? RDB_NEVER : item->integer;

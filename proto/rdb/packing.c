@@ -1,6 +1,8 @@
-/* packing: iterates over packings and builds listpacks and intsets.
+/* packing: iterates over the four packings whose layouts packing.h shows, and builds listpacks and
+ * intsets.
  *
- * Each packing has a `begin`, which checks its header, and a `next`, which returns one item. */
+ * Each packing is a pair of functions: `begin` checks the header, `next` checks and returns one
+ * item. */
 #include "proto/rdb/packing.h"
 
 #include <stdlib.h>
@@ -46,8 +48,8 @@ static size_t packing_left(const struct rdb_walk *walk)
     return (size_t)(walk->end - walk->at);
 }
 
-/* Reads the header of a listpack or ziplist: total bytes (4), and the number of items at
- * `count_at`. */
+/* Checks the header of a listpack or ziplist. Both begin with the total number of bytes (4) and
+ * store the number of items (2) at offset `count_at`. */
 static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 {
     size_t size = packing_left(walk);
@@ -60,15 +62,16 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 
 /* ---- listpacks ---- */
 
-/* The items of a listpack. An item whose backward length differs from its size is damage.
+/* An item of a listpack is its encoding, then the length of both for reading backwards. A backward
+ * length that differs from the item's size is damage. The first byte tells the encoding:
  *
- *     first byte   what follows
- *     0xxxxxxx     nothing: number 0 to 127
- *     10llllll     text
- *     110xxxxx     1 byte: number of 13 bits
- *     1110llll     1 byte, then text
- *     f0           4 bytes (length, least significant first), then text
- *     f1 f2 f3 f4  number of 2, 3, 4, 8 bytes */
+ *     first byte     what follows
+ *     0xxxxxxx       nothing: the number 0 to 127
+ *     10llllll       a text of l bytes
+ *     110xxxxx       1 byte: a number of 13 bits
+ *     1110llll       1 byte of the length, then the text
+ *     f0             4 bytes: the length, least significant first; then the text
+ *     f1 f2 f3 f4    a number of 2, 3, 4, 8 bytes */
 
 enum {
     LISTPACK_HEADER = 6,
@@ -84,8 +87,8 @@ static bool listpack_begin(struct rdb_walk *walk)
     return begin_items(walk, LISTPACK_HEADER, COUNT_AT);
 }
 
-/* Parses the encoding of the item at `at`, of which `left` bytes are there, at least 1. Returns
- * false if it is damaged. */
+/* Parses the encoding of the item at `at`. `left`, at least 1, is the number of bytes from there to
+ * the end of the packing. Returns false if the item is damaged. */
 static bool parse_listpack_head(const unsigned char *at, size_t left, struct head *head)
 {
     static const unsigned char widths[] = { 2, 3, 4, 8 };
@@ -111,8 +114,8 @@ static bool parse_listpack_head(const unsigned char *at, size_t left, struct hea
 
 static size_t put_backlen(unsigned char *to, size_t len)
 {
-    /* 16383 would fit into two bytes but takes three, because Redis compares with `<`. The same is
-     * true of the next two limits. */
+    /* Redis compares with `<`, so that 16383 is written in three bytes although two would hold it.
+     * The same is true of the next two limits. */
     size_t size = len <= 127        ? 1
                   : len < 16383     ? 2
                   : len < 2097151   ? 3
@@ -223,17 +226,21 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
 
 /* ---- ziplists ---- */
 
-/* The items of a ziplist. A wrong length of the item before, or a wrong offset of the last item in
- * the header, is damage. The length of the item before is one byte below 254, or 254 and 4 bytes.
- * The encoding follows:
+/* An item of a ziplist is the length of the item before it, its encoding, and its text or number. A
+ * wrong length of the item before is damage, and so is a wrong offset of the last item in the
+ * header.
  *
- *     first byte   what follows
- *     00llllll     text
- *     01llllll     1 byte, then text (lengths most significant byte first)
- *     10......     4 bytes, then text
- *     c0 d0 e0     number of 2, 4, 8 bytes
- *     f0 fe        number of 3, 1 bytes
- *     f1 to fd     nothing: the numbers 0 to 12 */
+ *     first byte     the length of the item before
+ *     00 to fd       this byte
+ *     fe             4 bytes, least significant first
+ *
+ *     first byte     the encoding, and what follows
+ *     00llllll       a text of l bytes
+ *     01llllll       1 byte of the length, most significant first; then the text
+ *     10......       4 bytes: the length, most significant first; then the text
+ *     c0 d0 e0       a number of 2, 4, 8 bytes
+ *     f0 fe          a number of 3, 1 bytes
+ *     f1 to fd       nothing: the numbers 0 to 12 */
 
 enum { TAIL_AT = 4, ZIPLIST_COUNT_AT = 8, ZIPLIST_HEADER = 10 };
 
@@ -299,8 +306,8 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- zipmaps ---- */
 
-/* The items of a zipmap: fields, and at odd indexes their values. A length in a longer form than it
- * needs is damage. */
+/* The items of a zipmap are fields (even indexes) and their values (odd indexes). A length that is
+ * written in 5 bytes but fits in one is damage. */
 
 static bool zipmap_begin(struct rdb_walk *walk)
 {
@@ -310,8 +317,8 @@ static bool zipmap_begin(struct rdb_walk *walk)
     return true;
 }
 
-/* A length is one byte below 254, or 254 and 4 bytes. Returns how many bytes it takes, or 0 if it
- * is damaged. */
+/* Parses a length: a byte below 254 is the length itself, and after the byte 254 it takes 4 bytes.
+ * Returns the size of the length, 1 or 5, or 0 if it is damaged. */
 static size_t parse_zipmap_length(const unsigned char *at, size_t left, size_t *len)
 {
     *len = *at;
@@ -430,11 +437,11 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
 
 /* ---- LZF ---- */
 
-/* LZF: a stream consists of two kinds of instruction.
+/* LZF is a sequence of instructions: literal bytes, and copies of bytes that were unpacked before.
  *
- *     000lllll            l + 1 literal bytes follow
- *     lllooooo oooooooo   copy l + 2 bytes from o + 1 bytes ago; l = 7 adds a byte between the two
- */
+ *     000lllll             l + 1 literal bytes follow
+ *     lllooooo oooooooo    copy l + 2 bytes from o + 1 bytes ago (l from 1 to 6)
+ *     111ooooo m oooooooo  the same with l = 7 + m; m is one byte */
 
 enum { LITERAL_BELOW = 32, LONG_REFERENCE = 7 };
 

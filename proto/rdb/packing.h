@@ -1,14 +1,14 @@
 /* packing: iterates over the items of Redis' packed values (listpack, ziplist, zipmap, intset) and
- * checks every length and count. An item is returned as soon as it is complete, so a damaged value
- * may return items before the error; only RDB_END means that everything was correct. A caller that
- * must not see part of a damaged value walks twice, which takes less memory than copying the items.
+ * checks every length and count. An item is returned before the items after it are checked, so only
+ * RDB_END means that the whole packing was correct. A caller that must not use part of a damaged
+ * value walks twice, which takes less memory than a copy of the items.
  *
  * Layouts, with the size of each part in bytes. Numbers are little-endian.
  *
  *     listpack: small values since Redis 7, streams since Redis 5
  *               (listpack.md of github.com/antirez/listpack)
  *       4    total bytes
- *       2    number of items; 65535: not stored, count them
+ *       2    number of items; 65535 means: not stored, count the items
  *       ...  items: encoding, text, length of both in groups of 7 bits, for reading backwards
  *       1    0xff
  *
@@ -20,7 +20,7 @@
  *       1    0xff
  *
  *     zipmap: hashes before Redis 2.6
- *       1    number of pairs; 254 and more: not stored, count them
+ *       1    number of pairs; 254 and more mean: not stored, count the pairs
  *       ...  pairs: the field's length and text, the value's length, 1 byte with a number of
  *            unused bytes, the value's text, the unused bytes
  *       1    0xff
@@ -68,22 +68,22 @@ struct rdb_walk {
 
 #define RDB_NOT_ANNOUNCED UINT64_MAX
 
-/* Begins a walk. Borrows the bytes until it is over. The first step reports a broken header.
- * O(1) */
+/* Begins a walk. The bytes are borrowed until the walk ends. A broken header is reported by the
+ * first rdb_walk_next. O(1) */
 void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed);
 enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 
 /* ---- building ---- */
 
-/* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. Texts that are
- * integers are stored as integers. Return false if memory runs out, an item exceeds 2 GiB, or the
- * listpack exceeds 4 GiB. */
+/* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. A text that
+ * reads as an integer is stored as one. The functions return false if memory runs out, an item
+ * exceeds 2 GiB, or the listpack exceeds 4 GiB. */
 bool rdb_listpack_start(struct buffer *to);
 bool rdb_listpack_append(struct buffer *to, struct bytes text);
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);
 
-/* Sorts the integers in place and appends them as an intset. Returns false if memory runs out. O(n
- * log n) */
+/* Sorts the integers in place and appends them to `to` as an intset. Returns false if memory runs
+ * out. O(n log n) */
 bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 
 /* ---- LZF (Marc Lehmann's LibLZF), which Redis uses to compress long strings ---- */
@@ -91,8 +91,9 @@ bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count);
 /* The unpacked length is at most this many times the packed length. */
 enum { RDB_LZF_MAX_RATIO = 88 };
 
-/* Unpacks LZF. Returns true if the stream is complete and has exactly `len` bytes. If false, `to`
- * is undefined. Any input is safe: nothing outside the two buffers is read or written. */
+/* Unpacks LZF. Returns true if the stream is complete and unpacks to exactly `len` bytes; otherwise
+ * the contents of `to` are undefined. Safe for any input: accesses nothing outside the two
+ * buffers. */
 bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len);
 
 #endif

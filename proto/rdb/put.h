@@ -1,5 +1,6 @@
 /* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, each in its shortest
- * form; wire.c is the reader. All functions return false if memory runs out. */
+ * form. wire.c reads these forms and shows their layout. All functions return false if memory runs
+ * out. */
 #ifndef PROTO_RDB_PUT_H
 #define PROTO_RDB_PUT_H
 

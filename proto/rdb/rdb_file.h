@@ -1,13 +1,12 @@
-/* rdb_file: writes a whole RDB file for Redis 7.0 or 8 or Valkey 9, through a write function. The
- * values are payloads that rdb_write.h made for the same version.
+/* rdb_file: writes a whole RDB file for Redis 7.0, Redis 8 or Valkey 9, through a write function of
+ * the caller. Each value is a payload that rdb_write.h has made for the same version.
  *
  *     rdb_file_begin(&file, version, write, ctx);
  *     rdb_file_aux(&file, name, value);                 // any number
  *     rdb_file_function(&file, code);                   // any number
  *     rdb_file_database(&file, number, keys, volatile); // then its keys
  *     rdb_file_key(&file, &key, payload);
- *     if (!rdb_file_end(&file)) ...                     // the write function failed, or no memory
- */
+ *     if (!rdb_file_end(&file)) ...                     // a write failed, or memory ran out */
 #ifndef PROTO_RDB_RDB_FILE_H
 #define PROTO_RDB_RDB_FILE_H
 
@@ -33,11 +32,11 @@ void rdb_file_aux(struct rdb_file *file, struct bytes name, struct bytes value);
 void rdb_file_function(struct rdb_file *file, struct bytes code);
 void rdb_file_database(struct rdb_file *file, uint64_t number, uint64_t keys,
                        uint64_t volatile_keys);
-/* Writes a key. `payload` is that of DUMP, with its footer; `at` is the deadline in unix
+/* Writes a key. `payload` is a payload of DUMP with its footer. `at` is the deadline in unix
  * milliseconds, or RDB_FILE_NEVER. */
 void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct bytes payload);
-/* Writes the end and the checksum, and frees the buffer. Returns false if the file is
- * incomplete. */
+/* Ends the file with the checksum, and frees the buffer. Returns false if any call since
+ * rdb_file_begin has failed: the file is then incomplete. */
 bool rdb_file_end(struct rdb_file *file);
 
 #endif

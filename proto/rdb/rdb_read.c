@@ -1,5 +1,5 @@
-/* rdb_read: reads a file from its header to its checksum, and payloads. Handles everything except
- * the values of keys, which value.c reads. */
+/* rdb_read: reads the frame of files and payloads: header, records, checksum, footer. value.c reads
+ * the values of keys. */
 #include "proto/rdb/rdb_read.h"
 
 #include <stdio.h>
@@ -9,8 +9,9 @@
 #include "proto/rdb/reader.h"
 #include "store/base/little_endian.h"
 
-/* A file begins with the magic and the version in digits; a payload ends with the version alone.
- * The numbers between those of Redis and 80 are left to Redis' future. */
+/* The programs and RDB versions that can be read. A file begins with the magic and the version in
+ * digits. A payload ends with the version alone, so the versions of two programs must not overlap:
+ * Valkey numbers its own from 80 on. */
 static const struct format {
     const char *magic, *program;
     int first, last;    /* RDB versions */
@@ -261,8 +262,8 @@ static bool read_head(struct rdb_reader *reader)
                     format->first, format->last, format->program, format->newest);
 }
 
-/* Checks the end of the file. A checksum of 0 means that the writer was configured to leave it out.
- */
+/* Checks the end of the file. A stored checksum of 0 means that the writer was configured to
+ * compute none. */
 static bool read_end(struct rdb_reader *reader)
 {
     uint64_t sum = rdb_source_crc(reader->source), expected;

@@ -4,10 +4,10 @@
  * of the ReDe module. From type 22 on, Redis and Valkey number their types differently; the version
  * tells which program wrote a file or payload.
  *
- * Safe for any input: no length is trusted before its bytes have arrived. Memory is therefore at
- * most proportional to the bytes received (88 times that for compressed strings).
+ * Safe for any input: a length is not trusted before its bytes have arrived. The memory in use is
+ * therefore at most proportional to the bytes received (88 times as much for compressed strings).
  *
- * Redis' rdb.h defines the format; each file here describes the layouts that it reads. */
+ * Redis' rdb.h defines the format; each file of this folder shows the layouts that it reads. */
 #ifndef PROTO_RDB_RDB_READ_H
 #define PROTO_RDB_RDB_READ_H
 
@@ -23,25 +23,29 @@ enum { RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 /* Writes which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
 void rdb_versions(char *to, size_t size);
 
-/* Reads a whole file up to its checksum. Bytes after it (as in an AOF with an RDB preamble) stay in
- * the source, at rdb_source_offset. */
+/* Reads a whole file up to its checksum. Bytes after the checksum, such as the commands of an AOF
+ * with an RDB preamble, stay in the source, from rdb_source_offset on. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
-/* Reads a payload of DUMP: one value, visited as a key without a name. RDB_FOREIGN means that the
- * version or checksum in its footer is wrong; RDB_DAMAGED, that both are right but the value is
- * damaged or of an unknown type. */
+/* Reads a payload of DUMP: one value, which is visited as a key without a name.
+ *
+ *     RDB_FOREIGN    the version or checksum in the footer is wrong
+ *     RDB_DAMAGED    the footer is right, but the value is damaged or of an unknown type */
 enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);
 
-/* Reads a payload of FUNCTION DUMP and calls visitor->function for each library. RDB_FOREIGN is as
- * above; RDB_DAMAGED means that the footer is right, but the rest is damaged or contains something
- * other than libraries. The error's text is Redis' message. */
+/* Reads a payload of FUNCTION DUMP and calls visitor->function for each library. The error's text
+ * is Redis' message.
+ *
+ *     RDB_FOREIGN    as above
+ *     RDB_DAMAGED    the footer is right, but the rest is damaged or is no library */
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 
-/* Checks only the footer. Returns false unless its version can be read and its checksum is right,
- * or was left out by Redis 8.10. *body is the payload without the footer. */
+/* Checks only the footer, and sets *body to the payload without it. Returns false if the version
+ * cannot be read or the checksum is wrong. Accepts the checksum 0 in payloads of Redis 8.10, which
+ * may leave the checksum out. */
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
 
 #endif

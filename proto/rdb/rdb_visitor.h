@@ -1,5 +1,6 @@
-/* rdb_visitor: what the reader passes to its caller, one call for each part of a value, and how a
- * reading ends. rdb_write.h takes values in the same structs. */
+/* rdb_visitor: the interface between the reader of RDB and its caller: one callback for each part
+ * of a value, and the ways in which a reading can end. rdb_write.h takes the parts of values in the
+ * same structs. */
 #ifndef PROTO_RDB_RDB_VISITOR_H
 #define PROTO_RDB_RDB_VISITOR_H
 
@@ -36,8 +37,8 @@ struct rdb_stream_id {
     uint64_t ms, seq;
 };
 
-/* Returns less than 0 if a comes before b, 0 if they are equal, and more than 0 if a comes after
- * b. */
+/* Returns a negative number if a comes before b, 0 if they are equal, and a positive number if a
+ * comes after b. */
 static inline int rdb_stream_id_compare(struct rdb_stream_id a, struct rdb_stream_id b)
 {
     if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
@@ -76,8 +77,8 @@ struct rdb_pending {
     uint64_t deliveries;
 };
 
-/* An entry that a producer has sent under an id. If the producer sends it again, it is not added
- * again. */
+/* An entry that a producer has sent under an id, `text`. If the producer sends the same id again,
+ * the stream ignores the second entry. */
 struct rdb_repeat {
     struct bytes producer, text;
     struct rdb_stream_id id;
@@ -87,26 +88,30 @@ struct rdb_repeat {
 struct rdb_unsupported {
     struct bytes key;
     uint64_t database;
-    const char *type;   /* "module", "array", "pre-release function" (the key is its name), or "key
-                         * metadata" (no key yet: the key's name follows later) */
+    const char *type;   /* "module", "array", "pre-release function" (`key` is its name), or "key
+                         * metadata" (`key` is empty, because the key follows later) */
     const char *module; /* name (9 characters) and version of a module's type; else "" */
     int encoding_version;
 };
 
-/* Bytes are borrowed during the call, a key's name until the key's end. Any callback may be NULL. A
- * callback that returns false stops the reading.
+/* The callbacks. Each may be NULL. A callback that returns false stops the reading. Bytes are
+ * borrowed for the duration of the call; a key's name stays valid until its key_end or key_failed.
  *
- * Each key_begin that returns true is followed by exactly one of key_end and key_failed; on
- * key_failed, discard the value built so far. Parts of a value come in the order of the file,
- * without duplicates, and each only after its string or packing was checked completely. Later
- * parts, and the file's checksum, are checked later: to accept a file wholly or not at all, wait
- * for RDB_OK. Duplicate keys in a database are not detected. */
+ *     key_begin    (returned true)
+ *       its parts, in the order of the file, without duplicates
+ *     key_end      the value is complete
+ *     or
+ *     key_failed   the value is damaged: discard the parts received so far
+ *
+ * A part is passed only after its own string or packing has been checked completely; later parts
+ * and the file's checksum are checked later. To accept a file wholly or not at all, wait for
+ * RDB_OK. A key that occurs twice in a database is not detected. */
 struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
-    /* set_member, hash_field and zset_member return false for a part that the value has already,
-     * and only then. So the reader need not remember the parts of values that are not packed, which
-     * would take more time than all else. */
+    /* True if set_member, hash_field and zset_member return false for a part that the value already
+     * has, and for no other reason. The reader then need not remember the parts itself (seen.h),
+     * which for unpacked values would take more time than the rest of the reading. */
     bool finds_duplicates;
 
     bool (*database)(void *ctx,
@@ -126,12 +131,17 @@ struct rdb_visitor {
     bool (*zset_member)(void *ctx, struct bytes member, double score); /* in any order */
     bool (*dehydrator_element)(void *ctx,
                                const struct rdb_element *element); /* there may be none */
-    /* The parts of a stream come in this order: its entries, if any; its marks, once; its groups.
-     * Each group is followed by its consumers, each consumer by its pending entries in order of
-     * their IDs, and last by the pending entries without a consumer (XNACK of Redis 8.8). From
-     * Redis 8.6 on, what to remember of producers follows: two limits for each producer's texts
-     * (seconds, and their number), the texts of each producer, and how many texts were added and
-     * how many were repeats. */
+    /* A stream arrives in this order:
+     *
+     *     entries        none or more
+     *     marks          once
+     *     groups         for each group:
+     *       consumers      each followed by its pending entries
+     *       released       pending entries without a consumer (XNACK of Redis 8.8)
+     *     from Redis 8.6 on, what is remembered to detect repeated entries:
+     *       limits         for each producer's texts: seconds, and their number
+     *       repeats        the texts of each producer
+     *       counts         how many texts were added, and how many were repeats */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);

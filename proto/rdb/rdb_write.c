@@ -1,10 +1,11 @@
 /* rdb_write: builds a payload from the parts of a value.
  *
- * A set, hash or sorted set with few parts is staged first, because its encoding depends on the
- * longest part, which is known only at the end. A list is written to nodes at once; their number is
- * inserted before them at the end. A stream is written without its deleted entries, packed into the
- * nodes that Redis would create if it added the others at its default limits; stream.c and
- * stream_node.h define the layouts. */
+ * A set, hash or sorted set with few parts is staged in a buffer, because its encoding depends on
+ * the longest part, which is known only at the end. Redis 5 and 6 (version 9) receive hashes,
+ * sorted sets and lists in their plain encodings, which need no staging; for later versions a list
+ * is written as nodes, and their number is inserted before them at the end. A stream is written
+ * without its deleted entries, in nodes such as Redis at its default limits would create for the
+ * remaining ones. stream.c and stream_node.h define the layouts of streams. */
 #include "proto/rdb/rdb_write.h"
 
 #include <math.h>
@@ -531,8 +532,9 @@ static bool put_listpack(struct rdb_writer *writer, const struct part *parts, si
     for (size_t i = 0; i < count && ok; i++) {
         struct bytes second = second_of(&parts[i]);
         if (is_zset) {
-            /* As in Redis, pack scores that its double2ll converts safely as integers; but not
-             * minus zero, which would lose its sign. */
+            /* Like Redis, pack a score as an integer if its double2ll would convert it: between
+             * -2^62 and 2^62 and whole. Minus zero is an exception, because an integer would lose
+             * its sign. */
             double value = parts[i].score;
             bool is_minus_zero = value == 0 && signbit(value);
             bool is_whole =

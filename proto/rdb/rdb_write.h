@@ -1,6 +1,6 @@
-/* rdb_write: writes payloads for RESTORE as DUMP of redis-server 7.0 returns them: with the
- * encodings that Redis chooses at its default limits, but uncompressed, since RESTORE needs no
- * compression. Version 9 uses only encodings that Redis 5 and 6 support.
+/* rdb_write: writes payloads for RESTORE, in the encodings that redis-server 7.0 chooses at its
+ * default limits. Strings are not compressed, because RESTORE does not require it. Payloads of
+ * RDB_VERSION_5 use only encodings that Redis 5 and 6 can read.
  *
  *     rdb_writer_begin(&writer, RDB_HASH, 2);
  *     rdb_writer_field(&writer, one, value);
@@ -32,8 +32,8 @@ struct rdb_stream_writer {
 struct rdb_writer {
     struct buffer out;    /* the payload so far; of a list or stream: its nodes */
     struct buffer staged; /* bytes of staged parts; of a list or stream: the current node */
-    struct buffer parts;  /* the offset of each staged part in `staged`; of a stream: the names
-                                 of its current node */
+    struct buffer parts;  /* the offset of each staged part in `staged`; of a stream: the field
+                           * names of the current node */
     enum rdb_type type;
     int version;
     uint64_t count, given;   /* parts announced, and passed so far */
@@ -45,28 +45,35 @@ struct rdb_writer {
     bool failed;
 };
 
-/* Makes a writer for a version, one of the constants above. A new writer owns no memory; a used one
- * keeps some for the next payload. */
+/* Makes a writer for a version, one of the constants above. A new writer owns no memory. After its
+ * first payload a writer keeps its buffers for the next one, until rdb_writer_drop. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
-/* Begins a value of `count` distinct parts; a string is one part. No payload exists for a
- * dehydrator, nor for an empty value other than a stream: rdb_writer_end returns false for
- * these. */
+/* Begins a value of `count` distinct parts; a string is one part. Redis has no payload for a
+ * dehydrator, nor for an empty value other than a stream: for these rdb_writer_end returns
+ * false. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
 void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
 void rdb_writer_element(struct rdb_writer *writer, struct bytes element); /* of a list */
 void rdb_writer_member(struct rdb_writer *writer, struct bytes member);   /* of a set */
 void rdb_writer_field(struct rdb_writer *writer, struct bytes field, struct bytes value);
-/* Adds a member. They may come in any order; Redis loads big sorted sets fastest from the highest
- * score down. */
+/* Adds a member of a sorted set, in any order. Redis loads a big sorted set fastest if the highest
+ * score comes first. */
 void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double score);
 
-/* Call these for a stream in this order: the entries by ID (none with count 0), the marks, then
- * each of the `groups`. After a group, its pending entries by ID, then rdb_writer_consumers, then
- * each consumer followed by the IDs of its pending entries. Redis writes groups and consumers in
- * byte order of their names. Version 9 stores neither the numbers of entries added and read nor the
- * greatest deleted ID. */
+/* Write a stream. Call these functions in this order:
+ *
+ *     rdb_writer_entry        each entry, by ID (none if `count` is 0)
+ *     rdb_writer_marks        once
+ *     rdb_writer_group        for each of the `groups`, followed by
+ *       rdb_writer_pending      each of its pending entries, by ID
+ *       rdb_writer_consumers    once
+ *       rdb_writer_consumer     each consumer, followed by
+ *         rdb_writer_owned        the ID of each of its pending entries
+ *
+ * Redis itself writes groups and consumers in byte order of their names. RDB_VERSION_5 has no room
+ * for the numbers of entries added and read, nor for the greatest deleted ID. */
 void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry);
 void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
                       uint64_t groups);
@@ -77,30 +84,32 @@ void rdb_writer_consumer(struct rdb_writer *writer, const struct rdb_consumer *c
                          uint64_t pending);
 void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id);
 
-/* A hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest` is the
- * earliest of all deadlines; `at` is a field's deadline or RDB_NEVER. Redis allows no deadline
- * after the year 4199, so later ones are cut to the latest that it allows. */
+/* Write a hash with deadlines on some fields, for RDB_VERSION_8 and RDB_VALKEY_9_0. `earliest` is
+ * the earliest of all deadlines, and `at` a field's deadline or RDB_NEVER. For RDB_VERSION_8 a
+ * deadline after the year 4199 is replaced by the latest one that Redis allows. */
 void rdb_writer_begin_expiring(struct rdb_writer *writer, uint64_t count, int64_t earliest);
 void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, struct bytes value,
                                int64_t at);
 
-/* The payload is borrowed until the next begin. Returns false if memory runs out, the number of
- * parts was not `count`, or the value has no payload (see rdb_writer_begin). */
+/* Ends a value. The payload is borrowed until the writer begins another. Returns false if memory
+ * ran out, the number of parts was not `count`, or the value has no payload (see
+ * rdb_writer_begin). */
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
-/* Writes the payload of FUNCTION DUMP: call this, rdb_writer_function for each library, and
- * rdb_writer_end. A payload without libraries is valid. */
+/* Write a payload of FUNCTION DUMP: call rdb_writer_begin_functions, rdb_writer_function for each
+ * library, and rdb_writer_end. A payload without libraries is valid. */
 void rdb_writer_begin_functions(struct rdb_writer *writer);
 void rdb_writer_function(struct rdb_writer *writer, struct bytes code);
 
-/* Write a body in another format: append it to the buffer, which is empty, then seal it. Sealing
- * adds the footer that rdb_payload_open checks and removes. If the first byte is not one of Redis'
- * types, RESTORE in Redis replies "Bad data format". Sealing returns false if memory runs out. */
+/* Write a payload whose body has a format of our own: append the body to the buffer that
+ * rdb_writer_body returns empty, then seal it. Sealing adds the footer that rdb_payload_open
+ * checks. RESTORE in Redis replies "Bad data format" to such a payload, because its first byte is
+ * none of Redis' types. Sealing returns false if memory runs out. */
 struct buffer *rdb_writer_body(struct rdb_writer *writer);
 bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload);
 
-/* First bytes for such bodies (server/disk/payload.h). Redis and Valkey number types from 0 up and
- * other records from 255 down, so a new version of theirs is unlikely to use the middle. */
+/* First bytes of such bodies (server/disk/payload.h). They are in the middle of the range, because
+ * Redis and Valkey number their types from 0 up and other records from 255 down. */
 enum {
     RDB_OWN_TEXT = 0x80,
     RDB_OWN_PACKED = 0x81,

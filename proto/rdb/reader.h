@@ -1,5 +1,5 @@
-/* reader: the state and the helpers that the reader's files share. Only for this library. A
- * function that returns false has set status and error. */
+/* reader: the state and the helper functions that the files of the reader share. Private to this
+ * folder. A function that returns false has set the error, with its status and text. */
 #ifndef PROTO_RDB_READER_H
 #define PROTO_RDB_READER_H
 
@@ -44,8 +44,8 @@ struct rdb_reader {
 /* RDB versions from this one on are Valkey's own. */
 enum { RDB_VALKEY = 80 };
 
-/* The latest deadline of a hash field that the format can hold: 48 bits. Redis' commands stop at
- * 46 bits, in the year 4199. */
+/* The latest deadline of a hash field that the format can hold (48 bits). The commands of Redis
+ * accept only 46 bits, up to the year 4199. */
 #define RDB_LATEST_FIELD ((UINT64_C(1) << 48) - 1)
 
 /* ---- wire ---- */
@@ -75,8 +75,8 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* Fails if the value already has this member. */
 bool rdb_unique(struct rdb_reader *reader, struct bytes member);
-/* As rdb_unique, for a member that is visited by RDB_VISIT_MEMBER: does nothing if the visitor
- * finds duplicates itself. */
+/* As rdb_unique, for a member that RDB_VISIT_MEMBER will pass to the visitor. Checks nothing if the
+ * visitor finds duplicates itself. */
 static inline bool rdb_unique_visit(struct rdb_reader *reader, struct bytes member)
 {
     return reader->visitor->finds_duplicates || rdb_unique(reader, member);
@@ -121,8 +121,8 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* ---- values of modules ---- */
 
-/* Reads a number of a module's value. In an annotated value (since Redis 4.0), a number before each
- * part tells its kind. */
+/* Read a part of a module's value. In an annotated value (since Redis 4.0), each part is preceded
+ * by a number that tells its kind; the functions check this number. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text);

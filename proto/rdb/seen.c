@@ -91,8 +91,8 @@ static bool split_bucket(struct rdb_seen *seen, size_t i)
     return true;
 }
 
-/* Makes room in the bucket of this fingerprint. Loops, because a split may leave all fingerprints
- * in the same half. */
+/* Makes room in the bucket of this fingerprint. One split may not be enough, because it can leave
+ * all fingerprints in one half; so try again until there is room. */
 static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
 {
     if (seen->buckets == NULL) {
@@ -146,8 +146,8 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 
 static void release_buckets(struct rdb_seen *seen)
 {
-    /* The directory lists a shallower bucket more than once. Free it at its first slot, and iterate
-     * from the end, because the test reads the bucket's depth at each slot. */
+    /* The directory lists a bucket 2^(seen->depth - bucket->depth) times. Free each bucket at its
+     * first slot. Iterate from the end, because the condition reads the bucket at every slot. */
     for (size_t i = seen->buckets != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
         if (i < (size_t)1 << seen->buckets[i]->depth) mem_free(seen->buckets[i]);
     mem_free(seen->buckets);

@@ -1,5 +1,6 @@
-/* skip: skips values of modules and arrays, which are not supported, and reports them to the
- * visitor. Also reads the parts of a module's value for dehydrator.c. */
+/* skip: skips what this server does not support, arrays and most values of modules, and reports
+ * each to the visitor. The functions that read parts of a module's value are here too; dehydrator.c
+ * uses them. */
 #include "proto/rdb/reader.h"
 
 #include <string.h>
@@ -16,8 +17,10 @@ enum module_opcode {
     OPCODE_STRING,
 };
 
-/* Parses the id of a module's type: nine characters of six bits, and a version. Returns the
- * version. */
+/* Parses the id of a module's type and returns its encoding version.
+ *
+ *     54 bits    nine characters of six bits: the name
+ *     10 bits    the encoding version */
 static int parse_module_id(uint64_t id, char name[MODULE_NAME + 1])
 {
     static const char characters[] =
@@ -80,8 +83,11 @@ bool rdb_skip_module_aux(struct rdb_reader *reader)
     return RDB_VISIT(reader, module_aux, name, version);
 }
 
-/* Layout: number of classes; for each its ID (4 bytes) and its parts. Redis 8.6 writes it before a
- * key to which modules have attached data. */
+/* Skips the metadata that modules have attached to a key; Redis 8.6 writes it before the key.
+ *
+ *     number of classes; for each:
+ *         its ID (4 bytes)
+ *         its parts, up to an end mark */
 bool rdb_skip_key_metadata(struct rdb_reader *reader)
 {
     enum { CLASS_ID = 4 };
@@ -96,9 +102,11 @@ bool rdb_skip_key_metadata(struct rdb_reader *reader)
     return RDB_VISIT(reader, unsupported, &what);
 }
 
-/* Layout: number of elements; 0, or 1 and the index of the next insertion; then for each element
- * its index, the kind of its value (a string, an integer, a float, a short string), and the
- * value. */
+/* Skips an array. Layout:
+ *
+ *     number of elements
+ *     0; or 1 and the index of the next insertion
+ *     for each element: its index, the kind of its value, the value */
 bool rdb_skip_array(struct rdb_reader *reader)
 {
     enum { STRING, INTEGER, FLOAT, SHORT_STRING };

@@ -1,6 +1,6 @@
-/* source: a window over the bytes. With a read function the window is a buffer of 64 KiB. The
- * checksum is computed when the window moves or when it is requested, because large pieces are
- * faster. */
+/* source: gives the reader a window over the bytes. With a read function the window is a buffer of
+ * 64 KiB; in memory it is the whole data. The checksum is computed only when the window moves or
+ * the caller asks, because rdb_crc64 is faster on large pieces. */
 #include "proto/rdb/source.h"
 
 #include <string.h>

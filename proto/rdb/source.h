@@ -1,5 +1,6 @@
 /* source: reads the bytes of a file or payload in order, from memory or through a read function,
- * and computes their checksum. Allocates memory only as bytes arrive. */
+ * and computes their checksum. Buffers grow as bytes arrive, so that a forged length allocates
+ * little memory. */
 #ifndef PROTO_RDB_SOURCE_H
 #define PROTO_RDB_SOURCE_H
 
@@ -39,7 +40,8 @@ void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t le
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);
 
-/* Returns the number of bytes taken so far. A source with a read function may have read further. */
+/* Returns the number of bytes taken so far. A source with a read function may have read more bytes
+ * than that into its buffer. */
 static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 {
     return source->end_offset - (uint64_t)(source->end - source->at);
@@ -48,12 +50,12 @@ static inline uint64_t rdb_source_offset(const struct rdb_source *source)
 /* Returns the checksum of all bytes taken so far. */
 uint64_t rdb_source_crc(struct rdb_source *source);
 
-/* Returns the next `len` bytes, at most RDB_SOURCE_MAX_TAKE, valid until the next call. Returns
- * NULL on failure, which sets the state. */
+/* Takes the next `len` bytes, at most RDB_SOURCE_MAX_TAKE, and returns them; they are valid until
+ * the next call. Returns NULL on failure and sets the state. */
 const unsigned char *rdb_source_take(struct rdb_source *source, size_t len);
 
-/* Fetches the next `len` bytes: borrowed from the source if it is in memory, otherwise copied to
- * `scratch`, whose contents they replace. */
+/* Takes the next `len` bytes. If the source is in memory they are borrowed from it, otherwise they
+ * replace the contents of `scratch`. Returns false on failure and sets the state. */
 bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *scratch,
                       struct bytes *bytes);
 

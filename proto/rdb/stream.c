@@ -1,18 +1,18 @@
-/* stream: reads streams. Entries are in nodes (stream_node.h), in the order of their IDs; consumer
- * groups follow.
+/* stream: reads streams: the nodes with the entries (stream_node.h), in the order of IDs, then the
+ * consumer groups.
  *
- * Layout. IDs are strings of 16 bytes, most significant first:
+ * Layout. IDs marked * are strings of 16 bytes, most significant first; other IDs are two lengths.
  *
- *     number of nodes; for each: its ID, its listpack
+ *     number of nodes; for each: its ID*, its listpack
  *     number of entries, last ID
  *     since STREAM_2: first ID, greatest deleted ID, number of entries ever added
  *     number of groups; for each:
  *         name, last ID; since STREAM_2 the number of entries read
- *         number of pending entries; for each: its ID, instant, number of deliveries
+ *         number of pending entries; for each: its ID*, instant, number of deliveries
  *         number of consumers; for each:
  *             name, instant seen; since STREAM_3 instant active
- *             number of its pending entries, and their IDs
- *         since STREAM_5: number of pending entries without a consumer, and their IDs
+ *             number of its pending entries, and their IDs*
+ *         since STREAM_5: number of pending entries without a consumer, and their IDs*
  *     since STREAM_4: the texts by which entries sent twice are detected (read_repeats) */
 #include <string.h>
 
@@ -27,9 +27,10 @@ enum {
     STREAM_5 = 27,
     ID_BYTES = 16,
     NAME_BYTES = 8, /* of a group's number */
-    /* The texts of a node's entries may take NODE_BYTES, and NODE_TIMES bytes for each byte of the
-     * node. In a node that a server wrote, the names take at most NODE_BYTES. The entries share
-     * them: in a forged node, a few bytes per entry could stand for a large name. */
+    /* The limit of a node's texts is NODE_BYTES, plus NODE_TIMES bytes for each byte of the node.
+     * Without it a small forged node could stand for any number of bytes: its entries share field
+     * names, so a few bytes per entry would repeat a large name. In a node that a server wrote, the
+     * names take at most NODE_BYTES. */
     NODE_BYTES = 1 << 20,
     NODE_TIMES = 256,
 };
@@ -192,8 +193,8 @@ static bool check_name(struct stream_reading *in, struct bytes name, uint64_t gr
     return rdb_unique(in->reader, buffer_bytes(both));
 }
 
-/* Reads the ID of a pending entry of the group that no consumer has taken. Returns NULL on
- * failure. */
+/* Reads an ID, and finds the group's pending entry with this ID. Marks the entry as owned, so that
+ * two consumers cannot own it. Returns NULL on failure. */
 static const struct rdb_pending *take_pending(struct stream_reading *in)
 {
     struct rdb_stream_id id = { 0, 0 };
@@ -251,8 +252,9 @@ static bool read_consumers(struct stream_reading *in)
 
 /* ---- groups ---- */
 
-/* Returns the number of entries added up to this ID, or RDB_READ_UNKNOWN if it is not certain.
- * Redis 7 computes the same for groups of older streams. */
+/* Computes the number of entries added up to this ID, which types before STREAM_2 do not store.
+ * Returns RDB_READ_UNKNOWN if the number is not certain. Redis 7 computes the same for such
+ * streams. */
 static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
 {
     uint64_t added = in->marks.added;
@@ -289,8 +291,13 @@ static bool read_groups(struct stream_reading *in)
     return true;
 }
 
-/* Layout: duration, greatest number of entries of a producer; number of producers; for each its
- * name, the number of its entries, and for each entry a text and its ID; two counters. */
+/* Reads the texts by which a stream detects entries that a producer sends twice. Layout:
+ *
+ *     two limits for each producer: seconds, greatest number of texts
+ *     number of producers; for each:
+ *         name
+ *         number of texts; for each: the text, the ID of its entry
+ *     two counters: texts added, repeats found */
 static bool read_repeats(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;

@@ -1,16 +1,16 @@
-/* stream_node: iterates over the entries of one node of a stream, and checks every count in it.
- * Depends on packing.h.
+/* stream_node: iterates over the entries of one node of a stream, and checks every count in the
+ * node.
  *
- * A node is a listpack with these items:
+ * A node is a listpack (packing.h) with these items:
  *
- *     live, deleted              numbers of entries
- *     n, name 1, ... name n, 0   names of fields that most entries share
- *     then each entry:
- *     flags                      DELETED, SAME_NAMES
- *     time, sequence             minus those of the node's ID
- *     n, name, value, ...        without SAME_NAMES
- *     value 1, ... value n       with SAME_NAMES
- *     count                      of the entry's items before this one */
+ *     live, deleted                numbers of entries
+ *     n, name 1, ... name n, 0     the field names that most entries share
+ *     then for each entry:
+ *       flags                      DELETED, SAME_NAMES
+ *       time, sequence             the differences from the node's ID
+ *       n, name, value, ...        without SAME_NAMES
+ *       value 1, ... value n       with SAME_NAMES
+ *       count                      of the entry's items before this one */
 #ifndef PROTO_RDB_STREAM_NODE_H
 #define PROTO_RDB_STREAM_NODE_H
 
@@ -36,11 +36,12 @@ struct rdb_node {
     const char *wrong; /* after RDB_BROKEN: what is damaged, or NULL if memory ran out */
 };
 
-/* Reuses the memory of the node. The IDs of live entries must be greater than `last`. */
+/* Begins a node; `node` may be zeroed or used before, and keeps its buffers. The IDs of live
+ * entries must be greater than `last`. */
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
                     struct bytes packed);
-/* Returns the next entry that is not deleted; it is valid until the next call. RDB_END means that
- * the whole node is correct. */
+/* Returns the next entry that is not deleted; it is valid until the next call. Only RDB_END means
+ * that the whole node is correct. */
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry);
 void rdb_node_drop(struct rdb_node *node);
 

@@ -2,15 +2,17 @@
  * hashes can share one list of names, a template.
  *
  * Layouts, by the type of the key:
- * 29  names, then a listpack: an integer without meaning, and a value for each name
- * 30  such a listpack, whose integer is the ID of a template
- * 31  names, then a string for each value
- * 32  the ID of a template, then a string for each value
- * Names are a byte and, if it is 0, a listpack, else (1) their number and a string for each.
- * A template is a record in front of the keys: its ID, the number of names, a string for each.
- * A payload of DUMP has no templates, so that 30 and 32 are damage there.
  *
- * Redis sorts the names. Here they only have to differ. */
+ *     29    names, then a listpack: an integer without meaning, and a value for each name
+ *     30    a listpack: the ID of a template, and a value for each name
+ *     31    names, then a string for each value
+ *     32    the ID of a template, then a string for each value
+ *
+ *     names     the byte 0 and a listpack; or the byte 1, their number, and a string for each
+ *     template  a record before the keys: its ID, the number of names, a string for each name
+ *
+ * A payload of DUMP contains no templates, so that types 30 and 32 are damage there. Redis sorts
+ * the names; this reader requires only that they differ. */
 #include <string.h>
 
 #include "proto/rdb/reader.h"
@@ -160,8 +162,9 @@ void rdb_templates_drop(struct rdb_reader *reader)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Checks the listpack to its end first, so that the visitor never sees a part of a damaged value.
- * owns_names says that the names precede the values. */
+/* Reads values in a listpack. `owns_names` is true if the key's names precede the listpack, false
+ * if its first item is the ID of a template. Checks the listpack to its end before the visitor sees
+ * its first value. */
 static bool read_packed_values(struct rdb_reader *reader, bool owns_names)
 {
     struct rdb_walk walk;

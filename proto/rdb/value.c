@@ -1,5 +1,5 @@
-/* value: reads the value of a key, whose type comes first. Unknown types, empty collections and
- * duplicate members are damage. */
+/* value: reads the value of a key, of which the caller has read the type. Unknown types, empty
+ * collections and duplicate members are damage. */
 #include "proto/rdb/reader.h"
 
 enum {
@@ -101,9 +101,9 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
            rdb_damaged(reader, "an invalid deadline of a field");
 }
 
-/* Reads a hash of Redis 7.4 or later whose fields may have deadlines. A deadline is stored as 0 for
- * none, otherwise as its distance from the earliest plus 1. If the type stores no earliest, the
- * deadline is stored unchanged, as if the earliest were 1. */
+/* Reads a hash of Redis 7.4 or later whose fields may have deadlines. A field stores 0 for no
+ * deadline, otherwise its deadline minus the earliest deadline plus 1. Types without an earliest
+ * deadline store the deadline itself; that is the same formula with an earliest deadline of 1. */
 static bool read_hash_with_expiry(struct rdb_reader *reader, const struct kind *kind)
 {
     uint64_t count, earliest, distance;
@@ -171,8 +171,9 @@ static bool read_quicklist(struct rdb_reader *reader, const struct kind *kind)
     return !empty || rdb_damaged(reader, "an empty collection");
 }
 
-/* Ordered by the numbers of Redis' rdb.h. rdb_read_value handles streams (15, 19, 21, 26, 27),
- * modules (6, 7), arrays (28) and hashes with templates (29 to 32). */
+/* How to read each type. The indexes are the numbers of Redis' rdb.h. rdb_read_value handles the
+ * types that are missing here: streams (15, 19, 21, 26, 27), modules (6, 7), arrays (28) and hashes
+ * with templates (29 to 32). */
 static const struct kind kinds[] = {
     [0] = { RDB_STRING, read_string, 0, 0, 0, 0 },
     [1] = { RDB_LIST, read_list, 0, 0, 0, 0 },

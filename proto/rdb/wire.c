@@ -1,12 +1,12 @@
 /* wire: reads the basic parts of the format from a source: numbers, lengths, strings, scores. A
- * string is its length and its bytes, or a number, or compressed:
+ * string is a length and its bytes, a number, or compressed. The first byte tells which:
  *
- *     first byte   what follows
- *     00llllll     nothing: length
- *     01llllll     1 byte: length
- *     80 81        4, 8 bytes, most significant first: length
- *     c0 c1 c2     number of 1, 2, 4 bytes, least significant first, as a string
- *     c3           the packed length, the length, and LZF's stream */
+ *     first byte     what follows
+ *     00llllll       nothing: l is the length
+ *     01llllll       1 byte of the length
+ *     80 81          4, 8 bytes, most significant first: the length
+ *     c0 c1 c2       a number of 1, 2, 4 bytes, least significant first: the text of its digits
+ *     c3             the packed length, the length, and LZF's stream */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -135,8 +135,9 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, stru
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     scratch->len = 0;
-    /* A small payload may unpack to very much, and the value keeps a copy of it. Before each
-     * mebibyte, check that there is room for it and for this string. */
+    /* A small payload may unpack to a very large one, of which the value keeps a copy. At each
+     * mebibyte that the payload has unpacked to, check that there is memory for another one and for
+     * this string, twice: here and in the copy. */
     uint64_t before = reader->unpacked;
     reader->unpacked += len;
     bool is_short =
