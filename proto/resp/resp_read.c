@@ -1,11 +1,12 @@
-/* resp_read: see resp_read.h.
+/* resp_read: the parser of requests. Three quirks of Redis' parser are kept, because clients can
+ * observe them:
  *
- * As in Redis, a header line ends at the first CR; the byte after it is skipped unchecked, like the
- * two bytes after an argument. A NUL hides the line end after it, because Redis searches with C
- * string functions: such a line never ends, and fails once it is too long.
- *
- * The length of a line is checked when its end is found, and not by the amount of input, so that
- * the result does not depend on how the input was split. */
+ *     - A header line ends at the first CR. The byte after the CR is skipped unchecked, and so are
+ *       the two bytes after an argument.
+ *     - A NUL in a line hides the line end after it, because Redis searches with C string
+ *       functions. Such a line never ends, and fails once it is too long.
+ *     - A line is too long by its own length, and not by the amount of input that has arrived, so
+ *       that the result does not depend on how the network splits the input. */
 #include "proto/resp/resp_read.h"
 
 #include <stdio.h>
@@ -84,8 +85,12 @@ static void add_arg(struct resp_reader *reader, size_t offset, size_t len)
     reader->args[reader->argc++] = (struct resp_slice){ offset, len };
 }
 
-/* Finds `end` in the line that begins at `parsed`, searching each byte only once. RESP_REQUEST sets
- * *found to its position; RESP_MALFORMED means that the line is too long. */
+/* Finds the byte `end` of the line that begins at `parsed`. Remembers in `scanned` how far it has
+ * searched, so that a line that arrives in pieces is searched once.
+ *
+ *     RESP_REQUEST      *found is the position of `end`
+ *     RESP_PARTIAL      not found yet
+ *     RESP_MALFORMED    the line is too long */
 static enum resp_status find_line_end(struct resp_reader *reader, const char *input, size_t len,
                                       size_t max_line, char end, size_t *found)
 {
@@ -106,8 +111,9 @@ static enum resp_status find_line_end(struct resp_reader *reader, const char *in
     return len - reader->parsed > max_line ? RESP_MALFORMED : RESP_PARTIAL;
 }
 
-/* Reads a header of the common form: a short length in a complete line. Returns the size of the
- * header including its type byte, or 0 if it has another form or is incomplete. */
+/* Reads a header of the common form, such as "$3\r\n": at most SHORT_DIGITS digits in a complete
+ * line. Returns the size of the header including its type byte, or 0 if the header has another form
+ * or is incomplete. */
 static inline size_t read_short_header(const char *header, size_t available, size_t *value)
 {
     unsigned digit = available < 4 ? 10 : (unsigned)(unsigned char)header[1] - '0';
@@ -179,9 +185,8 @@ static enum resp_status read_bulk_header(struct resp_reader *reader, const char 
 }
 
 /* Parses the most common kind of request in one pass: complete, with at most FIRST_ARGS arguments
- * of at most 99 bytes. Checks no limits: the caller must know that such a request is within them.
- * Returns false for any other request. The array of arguments may then contain other values, but
- * argc is still 0. */
+ * of at most 99 bytes. Checks no limits, so the caller must know that such a request is within
+ * them. Returns false for any other request; args may then be overwritten, but argc is still 0. */
 static bool read_at_once(struct resp_reader *reader, const char *input, size_t len)
 {
     const char *p = input, *end = input + len;
@@ -210,8 +215,8 @@ static bool read_at_once(struct resp_reader *reader, const char *input, size_t l
     return true;
 }
 
-/* Parses arguments while they are complete and have short headers; read_bulk_header handles the
- * others. */
+/* Parses arguments as long as each is complete and has a short header. Stops before the first other
+ * argument, whose header read_bulk_header reads. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
                             size_t max_bulk)
 {
@@ -309,8 +314,8 @@ static void split_plain(struct resp_reader *reader, const char *line, size_t len
     }
 }
 
-/* Splits an inline request that contains quotes. One buffer of the line's length suffices for all
- * arguments: unquoting never makes text longer. */
+/* Splits an inline request that contains quotes. All arguments share one buffer of the line's
+ * length, which is enough because unquoting never makes a text longer. */
 static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
 {
     reader->unquoted = mem_alloc(len);

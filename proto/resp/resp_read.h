@@ -1,6 +1,7 @@
-/* resp_read: a resumable parser of multibulk and inline requests, which accepts what Redis 7.0
- * accepts. Knows neither sockets nor commands. The struct keeps the state of a partial request, so
- * no byte is parsed twice: a request in many small pieces costs no more than a whole one.
+/* resp_read: a parser of multibulk and inline requests, which accepts what Redis 7.0 accepts. It
+ * knows neither sockets nor commands. The struct keeps the state of a partial request, so that
+ * parsing continues where it stopped: a request in many small pieces costs no more than a whole
+ * one.
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
  * are stored as offsets, because the buffer may grow and move between calls. */
@@ -48,9 +49,8 @@ struct resp_reader {
 void resp_reader_init(struct resp_reader *reader);
 void resp_reader_drop(struct resp_reader *reader);
 
-/* Parses input[0..len), which must begin with the bytes of earlier calls that returned
- * RESP_PARTIAL. After RESP_REQUEST the caller must remove `consumed` bytes from the front before
- * the next call. */
+/* Parses a request from input[0..len). After RESP_PARTIAL, call again with the same bytes and more
+ * after them. After RESP_REQUEST, remove `consumed` bytes from the front before the next call. */
 enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t len,
                            const struct resp_limits *limits);
 
@@ -62,8 +62,8 @@ static inline const char *resp_reader_arg(const struct resp_reader *reader, cons
     return base + reader->args[i].offset;
 }
 
-/* Returns the number of bytes that the argument being read still lacks, or 0 if unknown: it allows
- * a large argument's buffer to be allocated at once. */
+/* Returns how many bytes the argument being read still lacks, or 0 if unknown. With this number the
+ * caller can allocate the buffer of a large argument at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
 /* A large argument that the caller reads into its own block. */
@@ -72,10 +72,11 @@ struct resp_lifted {
     size_t offset; /* its start in the input */
     size_t len;
 };
-/* Removes the argument being read, which lacks `resp_reader_wants` bytes, from the parse: the
- * caller reads it into a block of its own. The caller must also cut the bytes of it that have
- * arrived from the input, so that the bytes after the argument follow at `offset`. In the complete
- * request the argument is empty. */
+/* Takes the argument being read out of the parse, so that the caller can read it into a block of
+ * its own: an argument of megabytes then never moves with the input buffer. The argument still
+ * lacks `resp_reader_wants` bytes. The caller must cut the bytes of the argument that have arrived
+ * from the input, so that the bytes after the argument follow at `offset`. In the complete request
+ * this argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
 
 #endif

@@ -1,6 +1,6 @@
-/* resp_reply: see resp_reply.h. Rejects what neither Redis nor resp_write sends: lines that do not
- * end in CR LF, streamed strings and aggregates, numbers with a plus sign. Tests thus notice errors
- * of the writer. */
+/* resp_reply: a strict parser of replies. It rejects what neither Redis nor resp_write sends (lines
+ * that do not end in CR LF, streamed strings and aggregates, numbers with a plus sign), so that
+ * tests notice errors of the writer. */
 #include "proto/resp/resp_reply.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
-/* resp_reply: the nodes of a reply, and a parser of RESP2 and RESP3 replies into nodes. Scripts and
- * the module receive replies as nodes (the sink of resp_write.h), and resp_write parses a reply
- * that was written as text before it goes to such a sink. Tests and tools parse the replies of a
- * server. Values are borrowed from the input. */
+/* resp_reply: the nodes of a reply, and a parser of RESP2 and RESP3 replies into nodes.
+ *
+ * Scripts and the module receive replies as nodes (the sink of resp_write.h). The parser serves
+ * tests, tools, and resp_splice: a reply that was written as text before it goes to a sink. Texts
+ * in nodes are borrowed from the input. */
 #ifndef PROTO_RESP_RESP_REPLY_H
 #define PROTO_RESP_RESP_REPLY_H
 
@@ -28,15 +29,19 @@ enum resp_reply_type {
 
 enum { NULL_OF_ARRAY = 1 };
 
-/* One node of a reply, in the order on the wire; an aggregate's children follow it. An attribute
- * and its children precede the node they belong to, and do not count as children of others. The
- * text of a verbatim string begins with its format: "txt:". */
+/* One node of a reply. Nodes are in the order of the wire, so an aggregate's children follow it.
+ * [1, [2, 3]] is the nodes
+ *
+ *     array of 2, integer 1, array of 2, integer 2, integer 3
+ *
+ * An attribute and its children precede the node that they describe, and do not count as children
+ * of others. The text of a verbatim string begins with its format, such as "txt:". */
 struct resp_node {
     enum resp_reply_type type;
     const char *text; /* status, error, bulk, double, verbatim, bignum: borrowed from the input */
     size_t len;
-    /* An integer; 0 or 1 for a bool; the number of children of an aggregate (a map: twice the
-     * pairs). For a null that is "*-1" in RESP2: NULL_OF_ARRAY. */
+    /* Depends on the type. Integer: its value. Bool: 0 or 1. Aggregate: the number of children, for
+     * a map twice the number of pairs. Null: NULL_OF_ARRAY if it is "*-1" in RESP2, otherwise 0. */
     int64_t number;
     double real; /* REPLY_DOUBLE */
 };
@@ -52,8 +57,8 @@ struct resp_reply {
 void resp_reply_init(struct resp_reply *reply);
 void resp_reply_drop(struct resp_reply *reply);
 
-/* Parses one reply at input[0..len), nested at most 128 deep. Each call starts again at byte 0: for
- * a large reply, wait until most of it has arrived. */
+/* Parses one reply at input[0..len), nested at most 128 deep. After REPLY_PARTIAL the next call
+ * starts again at byte 0, so for a large reply wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
-/* resp_write: see resp_write.h. Formats short replies in place at the end of the outbuf, and copies
- * only payloads. */
+/* resp_write: writes replies by the rules in resp_write.h. Short replies are formatted in place at
+ * the end of the outbuf; only payloads are copied. */
 #include "proto/resp/resp_write.h"
 
 #include <string.h>
@@ -31,8 +31,8 @@ static void put_number(struct resp_writer *w, enum resp_reply_type type, int64_t
 
 /* ---- to an outbuf ---- */
 
-/* A reply is cut off at the limit. The owner of the output checks the limit and closes the
- * connection. */
+/* Returns true if the writer must append nothing. Beyond the limit a reply is cut off in the
+ * middle, which is harmless: the owner of the output then closes the connection. */
 static bool is_silent(const struct resp_writer *w)
 {
     return w->mute || (w->limit != 0 && w->out->len > w->limit);
@@ -107,8 +107,9 @@ void resp_ok(struct resp_writer *w)
         append_ready(w, "+OK\r\n", 5);
 }
 
-/* Writes the text with control bytes replaced by spaces, and ends the line.
- * DIFFERS: Redis only replaces CR and LF and lets other control bytes pass. (doc/differs.md) */
+/* Ends a line with this text. Control bytes become spaces, because a CR or LF in the text would end
+ * the line early and let a client forge replies. DIFFERS: Redis only replaces CR and LF and lets
+ * other control bytes pass. (doc/differs.md) */
 static void append_cleaned(struct resp_writer *w, const char *line, size_t len)
 {
     while (len > 0) {
@@ -310,8 +311,8 @@ void resp_verbatim(struct resp_writer *w, const char *format, const char *text, 
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* Begins an aggregate. `children` is the number of values that follow, for a map keys and values;
- * `count` is the number on the wire. */
+/* Begins an aggregate. `count` is the number in the header on the wire. `children` is the number of
+ * values that follow; in a map each pair is two. */
 static void aggregate(struct resp_writer *w, enum resp_reply_type type, size_t children, char byte,
                       size_t count)
 {

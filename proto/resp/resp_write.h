@@ -1,6 +1,7 @@
-/* resp_write: writes replies by their meaning. This file alone distinguishes RESP2 from RESP3;
+/* resp_write: writes replies by their meaning. Only this file distinguishes RESP2 from RESP3;
  * commands need not. Every function appends to an outbuf or passes the reply to a sink, and none
- * fails. An aggregate announces its number of elements, which the caller must write next. */
+ * fails. A function that begins an aggregate announces the number of elements; the caller must then
+ * write exactly that many. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -12,8 +13,8 @@
 
 struct resp_node;
 
-/* Receives replies inside the server, node by node in wire order. A node's text is only valid
- * during the call. */
+/* Receives replies inside the server, node by node in the order of the wire. The text of a node is
+ * valid only during the call. */
 struct resp_sink {
     void (*put)(struct resp_sink *sink, const struct resp_node *node);
 };
@@ -26,8 +27,8 @@ struct resp_writer {
     size_t limit;           /* append nothing while `out` holds more bytes; 0 for no limit */
 };
 
-/* Can the client receive push messages between replies? True for RESP3; in RESP2, a subscriber can
- * run only a few commands. */
+/* Returns true if the client can receive push messages between replies. That is so in RESP3; in
+ * RESP2 a client must subscribe first, and then can run only a few commands. */
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
@@ -38,7 +39,8 @@ void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
-/* Appends as outbuf_append_shared does, without a copy; a sink receives the bytes at once. */
+/* Appends the bytes without a copy. release(owner) is called as outbuf_append_shared promises; with
+ * a sink, before this function returns. */
 void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
                       void (*release)(void *owner), void *owner);
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
@@ -58,7 +60,8 @@ void resp_array(struct resp_writer *w, size_t count);
 void resp_set(struct resp_writer *w, size_t count);  /* 2: an array */
 void resp_map(struct resp_writer *w, size_t pairs);  /* an array of twice as many in RESP2 */
 void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
-/* Pairs of values: flat in RESP2, an array of arrays in RESP3. Call resp_pair before each pair. */
+/* Begins `count` pairs of values: flat in RESP2, an array of arrays in RESP3. Call resp_pair before
+ * each pair. */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
@@ -67,9 +70,9 @@ void resp_pair(struct resp_writer *w);
 void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
-/* Returns a writer of the same version that appends to `part`, which must be empty: for elements
- * that are written before their number is known. If w's output may be lost when memory runs out, so
- * may the part. */
+/* Returns a writer of the same version that appends to `part`, which must be empty. Use it for
+ * elements whose number is known only after they are written; write the header to `w`, then call
+ * resp_splice. If w's output is `optional` (may be lost when memory runs out), so is the part. */
 struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
 /* Appends the contents of `part` and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *part);

@@ -9,9 +9,9 @@ int bytes_compare(struct bytes a, struct bytes b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Does c match the set after '[' at *at? Moves *at past the set. As in Redis, an unclosed set ends
- * with the pattern, "[a-]" is a range up to ']' in an unclosed set, the ends of a range may come in
- * either order, and bytes compare as signed. */
+/* Matches c against the set after the '[' at *at, and moves *at past the set. Four quirks are those
+ * of Redis: an unclosed set ends with the pattern; "[a-]" is unclosed and a range from 'a' to ']';
+ * the ends of a range may come in either order; bytes compare as signed. */
 static bool match_set(struct bytes pattern, size_t *at, char c)
 {
     size_t i = *at;
@@ -44,12 +44,13 @@ static bool match_one(struct bytes pattern, size_t *at, char c)
 
 bool bytes_match(struct bytes pattern, struct bytes text)
 {
-    /* Redis' matcher matches an empty text only with an empty pattern; its callers treat "*" as
-     * "everything" before they call it. */
+    /* An empty text matches only "" and "*". Redis' matcher rejects even "*" here, but its callers
+     * treat "*" as "everything" before they call it. */
     if (text.len == 0) return pattern.len == 0 || bytes_equal(pattern, LIT("*"));
 
-    /* Every element but a star matches exactly one byte, so retrying from the last star is enough:
-     * O(pattern * text). */
+    /* Retry only from the last star. That is enough because every other element matches exactly one
+     * byte: if the part before the last star matched earlier, it need not match elsewhere. This
+     * bounds the time to O(pattern * text). */
     size_t p = 0, t = 0, star = SIZE_MAX, resume = 0;
     while (t < text.len) {
         if (p < pattern.len && pattern.data[p] == '*') {

@@ -1,5 +1,5 @@
-/* bytes: a borrowed view of a byte string, which may contain NULs and does not end with one; order,
- * equality and glob patterns. */
+/* bytes: a borrowed view of a byte string, with its order, equality and glob patterns. The bytes
+ * may include NULs, and no NUL follows them. */
 #ifndef STORE_BASE_BYTES_H
 #define STORE_BASE_BYTES_H
 
@@ -37,12 +37,12 @@ static inline bool bytes_is_word(struct bytes text, const char *word)
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
-/* Compares as memcmp does, then puts the shorter one first, as Redis orders members. Returns < 0, 0
- * or > 0. */
+/* Compares as memcmp does; of two strings of which one begins with the other, the shorter is less.
+ * This is Redis' order of members. Returns < 0, 0 or > 0. */
 int bytes_compare(struct bytes a, struct bytes b);
 
-/* Matches glob patterns as Redis' KEYS does: * ? [a-c] [^x] \x. O(pattern * text): a pattern with
- * many stars does not backtrack exponentially. */
+/* Matches glob patterns as Redis' KEYS does: * ? [a-c] [^x] \x. Takes O(pattern * text) even for a
+ * pattern with many stars, which would make a recursive matcher exponential. */
 bool bytes_match(struct bytes pattern, struct bytes text);
 
 #endif

@@ -1,7 +1,8 @@
 /* encoding_limits: the sizes up to which OBJECT ENCODING reports Redis' compact encoding of a
- * collection. They change only the reported name: the layout in memory has limits of its own. The
- * exceptions are the sparse form of a HyperLogLog and the blocks of a stream. As in Redis, a new
- * limit applies to values that grow afterwards. */
+ * collection. These limits change only the reported name, because the layouts in memory have limits
+ * of their own. There are two exceptions: the sparse form of a HyperLogLog and the blocks of a
+ * stream really change at these limits. As in Redis, a new limit applies to values that grow
+ * afterwards. */
 #ifndef STORE_BASE_ENCODING_LIMITS_H
 #define STORE_BASE_ENCODING_LIMITS_H
 

@@ -1,5 +1,6 @@
-/* ensure: assertions with values in their messages, enabled in every build. Example:
- * ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count); */
+/* ensure: assertions that print values, and are enabled in every build. Example:
+ *
+ *     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count); */
 #ifndef STORE_BASE_ENSURE_H
 #define STORE_BASE_ENSURE_H
 

@@ -1,5 +1,9 @@
-/* histogram: see histogram.h. Bucket i < 64 counts values of exactly i. Above, each power of two
- * has 32 buckets: those of 2^k start at bucket 64 + 32 (k - 6) and are 2^(k - 5) wide. */
+/* histogram: the buckets are log-linear:
+ *
+ *     bucket                 values
+ *     i < 64                 exactly i
+ *     64 + 32 (k - 6) + j    2^(k - 5) values from 2^k + j 2^(k - 5) on; k from 6, j from 0 to 31
+ *     the last one           also everything beyond */
 #include "store/base/histogram.h"
 
 enum { EXACT = 64, EXACT_SHIFT = 6, SHARE = 32, SHARE_SHIFT = 5 };
@@ -82,8 +86,8 @@ struct histogram histogram_since(const struct histogram *histogram, const struct
 int64_t histogram_percentile(const struct histogram *histogram, double percent)
 {
     if (histogram->total == 0) return 0;
-    /* `percent` of the total, rounded up, at least 1. The factor cancels the rounding error of the
-     * product, so that 99.9% of 1000 is 999. */
+    /* `wanted` is `percent` of the total, rounded up, at least 1. The factor 1 - 1e-12 cancels the
+     * rounding error of the product, which would make 99.9% of 1000 one too many. */
     double share = (double)histogram->total * percent / 100 * (1 - 1e-12);
     uint64_t wanted = share > 0 ? (uint64_t)share : 0, seen = histogram->counts[0];
     if ((double)wanted < share) wanted++;

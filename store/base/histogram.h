@@ -1,7 +1,6 @@
 /* histogram: counts values, mostly spans of time: how late expired keys were removed, how long
- * commands took.
- *
- * Log-linear buckets as in HdrHistogram: exact below 64, else within 1/32. */
+ * commands took. Values are rounded to log-linear buckets, as in HdrHistogram: exact below 64, and
+ * within 1/32 from there to 2^32. */
 #ifndef STORE_BASE_HISTOGRAM_H
 #define STORE_BASE_HISTOGRAM_H
 
@@ -19,21 +18,22 @@ struct histogram {
 
 void histogram_add(struct histogram *histogram, int64_t value,
                    uint64_t count); /* < 0 counts as 0 */
-/* Returns the smallest value that is not below `percent` (50, 99, 99.9, ...) of all values, or 0 if
- * there are none. O(HISTOGRAM_BUCKETS) */
+/* Returns the smallest value that is not below `percent` (50, 99, 99.9, ...) of all values, rounded
+ * up to the end of its bucket but not above max. Returns 0 if the histogram is empty.
+ * O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
-/* Returns the values that were added after `before`, an earlier copy, or all values if the
- * histogram was reset meanwhile. The result's max is rounded up to the end of its bucket, but is
- * not above the histogram's. */
+/* Returns the values that were added after `before`, which is an earlier copy. Returns all values
+ * if the histogram was reset in between. The max of the result is the end of its highest bucket, or
+ * the histogram's own max if that is lower. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
-/* The smallest and the largest value in the bucket of this value. The last bucket ends at
- * INT64_MAX. */
+/* Return the smallest and the largest value that share a bucket with this value. The last bucket
+ * ends at INT64_MAX. */
 int64_t histogram_floor(int64_t value);
 int64_t histogram_ceiling(int64_t value);
-/* Counts the values below `value`, which must come from histogram_floor; _up_to also counts those
- * in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
+/* Return how many values are below `value`, which must come from histogram_floor; _up_to includes
+ * the values in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
 uint64_t histogram_below(const struct histogram *histogram, int64_t value);
 uint64_t histogram_up_to(const struct histogram *histogram, int64_t value);
 

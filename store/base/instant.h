@@ -1,10 +1,16 @@
 /* instant: milliseconds since 1970, deadlines, and the instants at which work falls due. Every
- * comparison of a deadline with now uses these functions, so that all agree to the millisecond.
- * `now` is always an argument: this library reads no clock.
+ * comparison of a deadline with now uses these functions, so that all code agrees to the
+ * millisecond. `now` is always an argument: this library reads no clock.
  *
  * A key or member is alive at its deadline and expired one millisecond later. A deadline (msec) and
- * the first instant at which there is work (struct due_at) are therefore different things. They are
- * different types too, and only functions of this header convert one to the other.
+ * the first instant at which there is work (struct due_at) therefore differ:
+ *
+ *     now               deadline - 1    deadline    deadline + 1
+ *     key or member     alive           alive       expired; due_at_expiry(deadline)
+ *     element           not due         due; due_at_instant(deadline)
+ *
+ * They are different types, so that the compiler finds a mix-up; only this header converts one to
+ * the other.
  *
  * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
  * no span between two of them overflows. Check an instant from outside (commands, journal,
@@ -52,16 +58,15 @@ static inline msec instant_next(msec now)
     return now + 1;
 }
 
-/* The first instant at which there is work, because a key or member has expired or an element is
- * due. */
+/* The first instant at which there is work: a key or member has expired, or an element is due. */
 struct due_at {
     msec at;
 };
 
 #define DUE_AT_NEVER ((struct due_at){ NEVER })
 
-/* Returns the first instant at which a key or member with this deadline has expired. This
- * conversion and its reverse are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
+/* Returns the first instant at which a key or member with this deadline has expired.
+ * due_at_deadline is the reverse. Both are exact from INT64_MIN to INSTANT_MAX, and for NEVER. */
 static inline struct due_at due_at_expiry(msec deadline)
 {
     return (struct due_at){ deadline == NEVER ? NEVER : deadline + 1 };
@@ -104,15 +109,16 @@ static inline bool instant_due(msec at, msec now)
     return at <= now;
 }
 
-/* Sets *at = now + ttl. Returns false if it overflows or passes INSTANT_MAX; a negative span may
- * lead to an instant before INSTANT_MIN. Use it for every span that a client sends. */
+/* Sets *at = now + ttl. Returns false if the sum overflows or is later than INSTANT_MAX; with a
+ * negative ttl the sum may be before INSTANT_MIN. Use this function for every span that a client
+ * sends. */
 static inline bool instant_after(msec now, msec ttl, msec *at)
 {
     return !__builtin_add_overflow(now, ttl, at) && *at <= INSTANT_MAX;
 }
 
-/* at + span, limited to INSTANT_MIN and INSTANT_MAX. For instants that the server computes and
- * therefore can't refuse. */
+/* Returns at + span, limited to INSTANT_MIN and INSTANT_MAX. For instants that the server computes:
+ * no client is there to receive an error. */
 static inline msec instant_moved(msec at, msec span)
 {
     msec to;

@@ -1,5 +1,5 @@
-/* number: see number.h. Leaves conversions that need correct rounding to libc. The program must not
- * set LC_NUMERIC, because libc's decimal separator must be a dot. */
+/* number: integers are converted here; doubles that need correct rounding are left to libc. The
+ * program must therefore not set LC_NUMERIC: libc's decimal separator must be a dot. */
 #include "store/base/number.h"
 
 #include <ctype.h>
@@ -56,10 +56,15 @@ static size_t count_digits(uint64_t value)
     return digits + (value >= powers[digits]);
 }
 
-/* Returns the digits of a value below 10^8 as eight numbers from 0 to 9, the first one in the
- * lowest byte. Works on all at once: splits the value into two numbers of four digits, those into
- * two of two, and those into digits. A product and a shift divide by 100 and by 10, exactly in
- * these ranges. */
+/* Returns the eight digits of a value below 10^8 as numbers from 0 to 9, the first digit in the
+ * lowest byte. Works on all digits at once: splits the value into two numbers of four digits, each
+ * of these into two of two digits, and each of those into digits. Divisions by 100 and by 10 are
+ * products and shifts, which are exact in these ranges. For 12345678, in lanes of 32, 16 and 8
+ * bits:
+ *
+ *     1234 | 5678        fours
+ *     12 | 34 | 56 | 78  twos
+ *     1 | 2 | ... | 8    digits */
 static inline uint64_t eight_digits(uint64_t value)
 {
     uint64_t fours = value / 10000 | (value % 10000) << 32;
@@ -153,10 +158,10 @@ size_t number_print_long_double(char *to, long double value)
     return len;
 }
 
-/* Parses the number that eight digits denote; returns false if one of the bytes is not a digit.
- * Works on all eight at once: parsing an instant of 13 digits takes about 166 instructions, digit
- * by digit about 183 (gcc -O2). Neighbours are added in pairs, then fours, then eights (Lemire,
- * "Quickly parsing eight digits", 2018). */
+/* Parses eight digits; returns false if one of the bytes is not a digit. Works on all digits at
+ * once: adds neighbours to numbers of two digits, these to numbers of four, and these to one of
+ * eight (Lemire, "Quickly parsing eight digits", 2018). This parses an instant of 13 digits in
+ * about 166 instructions instead of 183 (gcc -O2). */
 static inline bool parse_eight(const char *text, uint64_t *value)
 {
     const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0), zeros = UINT64_C(0x3030303030303030);
@@ -224,8 +229,9 @@ static const char *take_digits(const char *p, const char *end, uint64_t *number)
     return p;
 }
 
-/* Parses plain decimals such as -12.5; returns false for anything else. A quotient of two exactly
- * represented numbers is rounded only once, and so equals strtod's result (Clinger 1990). */
+/* Parses plain decimals such as -12.5 without strtod; returns false for any other text. The result
+ * equals strtod's, because both the digits and the power of ten are exactly representable, so that
+ * their quotient is rounded only once (Clinger 1990). */
 static bool parse_short_decimal(const char *text, size_t len, double *value)
 {
     static const double powers[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
@@ -246,9 +252,9 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* strtod needs a NUL after the text. Its conditions are Redis': the whole text, no NaN, no overflow
- * or underflow. DIFFERS: Redis accepts a double of any length, with digits that change nothing.
- * (doc/differs.md) */
+/* Copies the text, because strtod needs a NUL after it. Refuses what Redis refuses: text after the
+ * number, NaN, overflow and underflow. DIFFERS: Redis accepts a double of any length, with digits
+ * that change nothing. (doc/differs.md) */
 bool number_parse_double(const char *text, size_t len, double *value)
 {
     if (parse_short_decimal(text, len, value)) return true;

@@ -1,5 +1,5 @@
-/* number: converts integers and doubles to text and back, exactly as Redis 7.0 prints and accepts
- * them. */
+/* number: converts integers and doubles to text and back. Prints and accepts what Redis 7.0 does,
+ * except for the sign of a NaN and numbers of 5 KiB and more (doc/differs.md). */
 #ifndef STORE_BASE_NUMBER_H
 #define STORE_BASE_NUMBER_H
 
@@ -23,14 +23,14 @@ size_t number_print_double(char *to, double value);
 /* Prints as INCRBYFLOAT does (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
 size_t number_print_long_double(char *to, long double value);
 
-/* Parse as strictly as Redis' string2ll: no spaces, plus sign, leading zeros or trailing bytes.
- * Return false if the text is anything else, or the number does not fit. */
+/* Parse as strictly as Redis' string2ll: without spaces, plus sign, leading zeros or bytes after
+ * the number. Return false for any other text, and for a number that does not fit. */
 bool number_parse_int64(const char *text, size_t len, int64_t *value);
 bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
 
-/* Parses as Redis' getDoubleFromObject does: strtod over the whole text, no leading space, no NaN.
- * Accepts "inf", "+inf", "-inf", "infinity" and hex floats; treats overflow and underflow (ERANGE)
- * as Redis does. Refuses texts of 5 KiB and more. */
+/* Parses as Redis' getDoubleFromObject does: with strtod over the whole text, no leading space, no
+ * NaN. Accepts "inf", "+inf", "-inf", "infinity" and hex floats. Returns false for any other text,
+ * for overflow, for underflow to 0, and for texts of 5 KiB and more. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
 /* Parses as Redis' string2ld does, for INCRBYFLOAT. */

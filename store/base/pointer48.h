@@ -1,6 +1,7 @@
-/* pointer48: a pointer in six bytes, unaligned, so that arrays of them have no gaps. On the
- * supported machines user space ends below 2^47, so the two highest bytes are zero. Check pointers
- * from elsewhere with pointer48_fits(). */
+/* pointer48: stores a pointer in six bytes without alignment, so that arrays of pointers and other
+ * small fields have no gaps. This is possible because addresses of user space are below 2^48 on the
+ * supported machines, so that the two highest bytes are zero. Check pointers that others allocated
+ * with pointer48_fits(). */
 #ifndef STORE_BASE_POINTER48_H
 #define STORE_BASE_POINTER48_H
 
@@ -19,7 +20,8 @@ static inline bool pointer48_fits(const void *p)
     return (uint64_t)(uintptr_t)p >> POINTER48_BITS == 0;
 }
 
-/* Load and store copy 4 and 2 bytes, because bytes after the six must not be touched. */
+/* Load and store copy 4 and 2 bytes, and not 8, because the bytes after the six belong to the next
+ * field. */
 static inline void *pointer48_load(const struct pointer48 *from)
 {
     uint32_t low;

@@ -1,5 +1,6 @@
-/* prefetch: starts loading memory into the cache, without waiting. A compiler may remove calls of a
- * function that only prefetches, because it sees no effect; the empty asm prevents that. */
+/* prefetch: starts loading memory into the cache, without waiting for it. The empty asm keeps the
+ * call: a compiler may remove calls of a function that only prefetches, because it sees no effect
+ * in them. */
 #ifndef STORE_BASE_PREFETCH_H
 #define STORE_BASE_PREFETCH_H
 

@@ -1,5 +1,5 @@
-/* quoted: words with quotes, as in redis.conf and in inline requests (Redis' sdssplitargs): "..."
- * with \n \r \t \b \a \xHH, and '...' with \'. */
+/* quoted: splits off words with quotes, by the rules of redis.conf and inline requests
+ * (sdssplitargs of Redis). "..." may contain \n \r \t \b \a \xHH, and '...' may contain \'. */
 #ifndef STORE_BASE_QUOTED_H
 #define STORE_BASE_QUOTED_H
 
@@ -17,8 +17,8 @@ static inline bool quoted_ends_word(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Reads the word at *at and moves *at past it. Writes it without its quotes to *to, which has room
- * for the rest of the text, and moves *to past it. A quote may open in the middle of a word;
+/* Reads the word at *at and moves *at past it. Writes the word without quotes to *to and moves *to
+ * past it; *to must have room for the rest of the text. A quote may open in the middle of a word;
  * closing it ends the word. Returns false if a quote is not closed, or other text follows it. */
 bool quoted_take(const char **at, const char *end, char **to);
 

@@ -1,5 +1,6 @@
-/* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. Effects record
- * the result of a random choice, so that replay needs no random numbers. */
+/* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. Only live
+ * commands need them: an effect contains the result of a random choice, so that a replay repeats
+ * the choice without random numbers. */
 #ifndef STORE_BASE_RANDOM_H
 #define STORE_BASE_RANDOM_H
 
@@ -15,8 +16,8 @@ struct random {
 void random_fill(void *to, size_t len);
 
 void random_init(struct random *random);
-/* Returns the next number. `random` is a struct random, passed as void * so that the function can
- * be dict_random's `next`. */
+/* Returns the next number. The argument is a struct random; it is a void * so that this function
+ * can be passed to dict_random as `next`. */
 uint64_t random_next(void *random);
 
 #endif

@@ -1,6 +1,6 @@
-/* ring: doubly linked circular lists of rows of a table, linked by row number, first in, first out.
- * A row has RING_ROW bytes and begins with its link. A row is in at most one ring; zeroed rings are
- * empty. Every operation is O(1). */
+/* ring: queues of rows of a table, as circular doubly linked lists. Links are row numbers instead
+ * of pointers, so that the table may move. A row has RING_ROW bytes, begins with its link, and is
+ * in at most one ring. Zeroed rings are empty. Every operation is O(1). */
 #ifndef STORE_BASE_RING_H
 #define STORE_BASE_RING_H
 

@@ -1,5 +1,5 @@
-/* siphash: SipHash-1-3 with a 64-bit result, after Aumasson & Bernstein, "SipHash: a fast
- * short-input PRF" (2012). */
+/* siphash: SipHash-1-3 with results of 64 and 128 bits (Aumasson and Bernstein, "SipHash: a fast
+ * short-input PRF", 2012), and the memo of the last two hashes. */
 #include "store/base/siphash.h"
 
 #include <endian.h>
@@ -69,8 +69,8 @@ static inline uint64_t load_half(const uint8_t *p)
     return le32toh(half);
 }
 
-/* The last len % 8 bytes, and the length in the top byte. Uses two overlapping loads instead of one
- * load per byte. */
+/* Returns the last word: the last len % 8 bytes, and the length in the top byte. Two overlapping
+ * loads replace a load for each byte. */
 static inline uint64_t load_tail(const uint8_t *p, size_t len)
 {
     size_t rest = len % 8;
@@ -151,8 +151,8 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
 
 void siphash_remember(const void *data, size_t len, uint64_t hash_of_data)
 {
-    /* Moving a memo that was just written would wait until all stores before it are in the cache.
-     */
+    /* Overwrite the oldest memo instead of moving the newer one. A move would load what was just
+     * stored, and wait for that store. */
     memos[oldest_memo] = (struct memo){ data, len, hash_of_data };
     oldest_memo = (oldest_memo + 1) % MEMOS;
 }

@@ -1,5 +1,5 @@
-/* siphash: SipHash-1-3 (Aumasson & Bernstein 2012), the keyed hash function of all tables. The key
- * is process-wide: set it once, before the first table exists. */
+/* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of all hash tables.
+ * The process has one key: set it with siphash_seed before the first table exists. */
 #ifndef STORE_BASE_SIPHASH_H
 #define STORE_BASE_SIPHASH_H
 
@@ -12,21 +12,22 @@ uint64_t siphash(const void *data, size_t len);
 /* As siphash, but without the memo below, so that any thread may call it. */
 uint64_t siphash_anew(const void *data, size_t len);
 
-/* With an explicit key, for digests and tests. It uses 1-3 rounds: the reference vectors of
- * SipHash-2-4 do not apply. */
+/* As siphash_anew with an explicit key, for digests and tests. Like all functions here it uses 1-3
+ * rounds, so the reference vectors of SipHash-2-4 do not apply. */
 uint64_t siphash_keyed(const uint8_t key[16], const void *data, size_t len);
 
-/* As siphash_keyed, with a result of 128 bits, so that inputs do not collide even by chance. */
+/* As siphash_keyed, with a result of 128 bits: even a billion different inputs then collide only
+ * with negligible probability. */
 void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *low,
                  uint64_t *high);
 
-/* Remembers a hash for other code that is about to hash the same bytes. Until siphash_forget(),
- * siphash() of the same address and length returns this hash without reading the bytes. `hash` must
- * be siphash(data, len), and the bytes must not change until then. The last two hashes are
- * remembered: a key's and a member's.
+/* Remembers a hash, so that other code that is about to hash the same bytes need not compute it.
+ * Until siphash_forget(), siphash() of the same address and length returns this hash without
+ * reading the bytes, which must not change until then. `hash` must be siphash(data, len). The last
+ * two hashes are remembered: a key's and a member's.
  *
- * They are global, not part of the request, because dict.c, which hashes keys and members, knows
- * neither the call nor the transaction. Passing the hashes there would add a parameter to each of
+ * The memo is global, although it belongs to a request: dict.c, which hashes keys and members,
+ * knows neither the call nor the transaction. Passing hashes there would add a parameter to each of
  * about 50 functions that find a key or a member by name, to save two comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);

@@ -1,6 +1,6 @@
-/* calendar: see calendar.h. Clients choose texts and zones, so the memory must be bounded: when
- * there are many schedules, all of them are dropped; when the zones take much memory, zones and
- * schedules are. */
+/* calendar: the cache of schedules and zones. Clients choose texts and zones, so its memory must be
+ * bounded. When there are SCHEDULES_MAX schedules, all of them are dropped; when the zones take
+ * more than ZONE_BYTES_MAX, zones and schedules are dropped. Both are parsed again when needed. */
 #include "store/calendar/calendar.h"
 
 #include <stdio.h>
@@ -90,8 +90,9 @@ void calendar_set_reader(struct calendar *calendar, zone_reader *read)
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
-/* Names consist of parts between slashes. No part contains a dot, so no name leaves the folder, and
- * none is empty, so no file has two names. */
+/* Checks the name of a zone, which becomes a path below the folder of zones. A name consists of
+ * parts between slashes. No part contains a dot, so that no path leaves the folder, and no part is
+ * empty, so that no file has two names. */
 static bool is_zone_name(struct bytes name)
 {
     bool part_begins = true;

@@ -1,9 +1,11 @@
-/* calendar: finds schedules by their text and the name of their zone, and keeps what it has parsed.
+/* calendar: finds schedules by their text and the name of their zone, and keeps those that it has
+ * parsed.
  *
  * Folder store/calendar: schedules by the calendar (doc/calendar.md). cron parses the text and
  * matches local times; zone reads the offsets of a zone from the bytes of a TZif file, and footer
- * the rule at its end; civil computes dates; schedule combines them. All of these are pure.
- * calendar is the cache; a function of the caller reads files for it. Start with schedule.h.
+ * the rule at its end; civil computes dates; schedule combines them. All of these are pure
+ * functions of their arguments. calendar is the cache; the caller gives it a function that reads
+ * files. Start with schedule.h.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_CALENDAR_CALENDAR_H
@@ -20,8 +22,8 @@ enum {
     CALENDAR_FAULT_MAX = 200,
 };
 
-/* Appends the TZif file of a zone. The name was checked: it stays below the folder of zones.
- * Returns false if there is no such file. */
+/* Appends the TZif file of a zone to `file`. The calendar has checked that the name leads to a path
+ * below the folder of zones. Returns false if there is no such file. */
 typedef bool zone_reader(const char *name, struct buffer *file);
 
 #define ZONE_DEFAULT LIT("UTC")
@@ -34,9 +36,9 @@ void calendar_free(struct calendar *calendar);
 /* The default zone needs no file. Without a reader it is the only one. */
 void calendar_set_reader(struct calendar *calendar, zone_reader *read);
 
-/* Finds the schedule of this text in this zone; both are arguments of a client. Returns NULL, with
- * the reason in `fault`, if one of them is invalid. Borrowed until the next call. O(1) if it is
- * known; otherwise the text is parsed, and the zone perhaps read. */
+/* Finds the schedule of this text in this zone; both may come from a client. Returns NULL, with the
+ * reason in `fault`, if one of them is invalid. The schedule is borrowed until the next call. O(1)
+ * if it is in the cache; otherwise the text is parsed, and the file of the zone may be read. */
 const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
                                      struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
 /* Returns the name of its zone, a space, and its text; borrowed as the schedule is. */

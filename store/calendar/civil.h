@@ -1,5 +1,6 @@
-/* civil: converts days since 1970 to dates of the Gregorian calendar and back, for any year. After
- * Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
+/* civil: converts days since 1970 to dates of the Gregorian calendar and back, for years before
+ * 1970 too. The algorithms are those of Howard Hinnant, "chrono-Compatible Low-Level Date
+ * Algorithms". */
 #ifndef STORE_CALENDAR_CIVIL_H
 #define STORE_CALENDAR_CIVIL_H
 

@@ -5,8 +5,9 @@
 
 #include "store/calendar/civil.h"
 
-/* A date that occurs at all occurs within 40 years: the rarest is 29 February on a given day of the
- * week, if a year without a leap day such as 2100 lies between. */
+/* Any date that exists at all exists within 40 years. The rarest one is 29 February on a given day
+ * of the week: it recurs after 28 years, or after 40 if a year without a leap day, such as 2100,
+ * lies between. */
 enum { SEARCH_YEARS = 41 };
 
 /* ---- parsing --------------------------------------------------------------------------------- */
@@ -36,8 +37,8 @@ struct values {
     bool has_last;
 };
 
-/* Sets the fault to "field: 'text' reason". Replaces unprintable bytes of the text, because it
- * comes from a client. */
+/* Writes "field: 'text' reason" to `fault` and returns false. The text comes from a client, so
+ * unprintable bytes are replaced. */
 static bool refuse(char *fault, const struct field *field, struct bytes text, const char *reason)
 {
     enum { SHOWN = 24 };
@@ -261,8 +262,8 @@ static bool next_day(const struct cron *cron, int64_t *day)
     return false;
 }
 
-/* Moves *value to the first bit from *value on. If there is none, moves it to the first bit of all
- * and returns false. */
+/* Moves *value to the first bit that is set at or after *value. If there is none, wraps around to
+ * the lowest bit and returns false. */
 static bool next_bit(uint64_t bits, int *value)
 {
     uint64_t from = *value > 63 ? 0 : bits >> *value << *value;
@@ -270,8 +271,8 @@ static bool next_bit(uint64_t bits, int *value)
     return from != 0;
 }
 
-/* Moves *second to the first matching second of the day from *second on. If there is none, moves it
- * to the first matching second of a day and returns false. */
+/* Moves *second_of_day to the first matching second at or after it. If there is none on this day,
+ * moves it to the first matching second of any day and returns false. */
 static bool next_second(const struct cron *cron, int64_t *second_of_day)
 {
     int hour = (int)(*second_of_day / SECONDS_PER_HOUR), second = (int)(*second_of_day % 60);

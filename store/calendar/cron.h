@@ -1,12 +1,12 @@
-/* cron: the text of a schedule, as in a crontab, and the local times that match it. Knows neither
- * zones nor instants: a local time is the number of seconds since 1970-01-01 00:00 on a clock that
- * is never changed.
+/* cron: parses the text of a schedule, as in a crontab, and finds the local times that match it.
+ * Knows neither zones nor instants: a local time is the number of seconds since 1970-01-01 00:00 on
+ * a clock that is never changed.
  *
- *     [second] minute hour day-of-month month day-of-week, or @yearly @monthly @weekly @daily
- *     @hourly
+ *     [second] minute hour day-of-month month day-of-week
+ *     @yearly @annually @monthly @weekly @daily @midnight @hourly
  *
- * As in Vixie's cron, a day matches if either its day of the month or its day of the week does,
- * unless one of these fields begins with '*': then both must match. */
+ * As in Vixie's cron, a day matches if its day of the month or its day of the week matches. But if
+ * one of these two fields begins with '*', both must match. */
 #ifndef STORE_CALENDAR_CRON_H
 #define STORE_CALENDAR_CRON_H
 
@@ -34,9 +34,9 @@ struct cron {
 /* Returns false, and the reason in `fault`, if the text is no schedule or no date ever matches. */
 bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]);
 
-/* Returns the first local time after `local` that matches, or LOCAL_NEVER beyond the year of an
- * int64_t. Jumps from field to field and examines at most 41 years of months, which takes about a
- * microsecond. */
+/* Returns the first local time after `local` that matches, or LOCAL_NEVER if there is none within
+ * 41 years, which cron_parse rules out. Skips whole months, days and hours that do not match, so
+ * that a call takes about a microsecond. */
 int64_t cron_next_local(const struct cron *cron, int64_t local);
 
 #endif

@@ -1,4 +1,4 @@
-/* footer: the rule at the end of a TZif file: a TZ string of POSIX, such as
+/* footer: parses the rule at the end of a TZif file, a TZ string of POSIX such as
  * "CET-1CEST,M3.5.0,M10.5.0/3". As in RFC 9636, hours may be from -167 to 167. */
 #ifndef STORE_CALENDAR_FOOTER_H
 #define STORE_CALENDAR_FOOTER_H

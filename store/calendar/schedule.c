@@ -15,9 +15,11 @@ static int64_t next_fixed(const struct cron *cron, const struct zone *zone, int6
     return local == LOCAL_NEVER ? SECOND_NEVER : zone_first_at(zone, local);
 }
 
-/* Goes through the spans with the next matching local time. Computes that time again only where the
- * local time at the beginning of the next span is before the one from which it was computed, or
- * after the matching one. */
+/* Returns the first instant after `after` whose local time matches, for schedules that follow
+ * elapsed time. Goes through the spans of constant offset; in each, the next matching local time
+ * `local` is the answer if it lies within the span. At the border to the next span the clock jumps,
+ * and `local` is computed again only if that can change it: if the clock jumps back to before the
+ * time from which `local` was computed, or forward past `local`. */
 static int64_t next_elapsed(const struct cron *cron, const struct zone *zone, int64_t after)
 {
     size_t i = zone_span_at(zone, after);

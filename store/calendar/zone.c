@@ -1,16 +1,16 @@
-/* zone: see zone.h.
+/* zone: parses TZif files. A file of version 2 or later contains the data twice, first with
+ * instants of 4 bytes, then with instants of 8 bytes, and ends with a footer. The first copy is
+ * skipped. Each copy is
  *
- * A TZif file of version 2 or later contains the data twice, with instants of 4 and of 8 bytes, and
- * a footer. The first part is skipped.
+ *     44 bytes     header: "TZif", the version, 15 unused bytes, six counts
+ *     n * 8        instants of the transitions (n * 4 in the first copy)
+ *     n            the type of each transition: an index
+ *     types * 6    offset from UTC (4), is it daylight saving time (1), index of its name (1)
+ *     chars        names
+ *     leaps * 12   leap seconds (* 8 in the first copy)
+ *     ...          two flags for each type
  *
- *     44 bytes    header: "TZif", the version, 15 unused bytes, six counts
- *     n * 8       instants of the transitions (n * 4 in the first part)
- *     n           the type of each: an index
- *     types * 6   offset from UTC (4), is it daylight saving time (1), index of its name (1)
- *     chars       names
- *     leaps * 12  leap seconds (* 8 in the first part)
- *     ...         two flags of types
- *     footer      a newline, a TZ string or nothing, a newline */
+ * and the footer is a newline, a TZ string or nothing, and a newline. */
 #include "store/calendar/zone.h"
 
 #include "store/calendar/civil.h"
@@ -243,8 +243,8 @@ size_t zone_span_at(const struct zone *zone, int64_t at)
 
 int64_t zone_first_at(const struct zone *zone, int64_t local)
 {
-    /* Find the first span at whose end a clock has shown the time. The spans can be bisected,
-     * because `shown` never falls from a span to the next. */
+    /* Find the first span by whose end a clock has shown the time. A binary search works, because
+     * `shown` never falls from a span to the next. */
     size_t low = 0, high = zone->count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

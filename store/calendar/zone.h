@@ -1,10 +1,11 @@
-/* zone: the offsets of one time zone from UTC, read from the bytes of a TZif file (RFC 9636). The
- * caller reads the file.
+/* zone: the offsets of one time zone from UTC, parsed from the bytes of a TZif file (RFC 9636),
+ * which the caller has read.
  *
- * A zone is a list of spans of time, each with its offset, so every search is in one list. The file
- * lists transitions up to some year, and its footer has a rule for all later ones. The rule is
- * expanded into spans of about 500 years: the 400 after which dates and weekdays repeat, and those
- * that a search looks ahead. Later instants are moved back by whole cycles of 400 years. */
+ * A zone is a list of spans of time with a constant offset, so every search is a binary search. The
+ * file lists transitions up to some year, and its footer has a rule for all later ones. The parser
+ * expands the rule into spans of about 500 years: the 400 after which dates and weekdays repeat,
+ * and the ZONE_YEARS_AHEAD that a search looks ahead. A later instant is moved back by whole cycles
+ * of 400 years (zone_fold). */
 #ifndef STORE_CALENDAR_ZONE_H
 #define STORE_CALENDAR_ZONE_H
 
@@ -18,7 +19,7 @@
 struct span {
     int64_t from; /* the first instant; INT64_MIN for the first span */
     /* The latest local time that any clock of an earlier span has shown. Where clocks are set back,
-     * it is later than the local time at `from`. */
+     * that is later than the local time at `from`. */
     int64_t shown;
     int64_t offset; /* local time less UTC */
 };
@@ -45,8 +46,8 @@ int64_t zone_fold(const struct zone *zone, int64_t *at);
 size_t zone_span_at(const struct zone *zone, int64_t at);
 /* Returns the first instant at which a clock shows this local time or a later one. O(log n) */
 int64_t zone_first_at(const struct zone *zone, int64_t local);
-/* Returns the latest local time that a clock has shown until this instant. That is the local time
- * at the instant, unless clocks were set back shortly before. O(log n) */
+/* Returns the latest local time that a clock has shown up to this instant. This is the local time
+ * at the instant, unless clocks were set back shortly before. */
 int64_t zone_latest_shown(const struct zone *zone, int64_t at);
 
 #endif
