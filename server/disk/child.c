@@ -1,5 +1,5 @@
-/* child: see child.h. The child writes its result to a shared page; the exit status shows whether
- * it ended normally. */
+/* child: see child.h. The child writes its outcome to a page that it shares with the parent; the
+ * exit status only shows whether it ended normally. */
 #include "server/disk/child.h"
 
 #include <errno.h>
@@ -137,8 +137,9 @@ int child_begin(struct child *child, const struct child_work *work)
         return 0;
     }
 
-    /* In the child: keep one descriptor, as number 3, and close the parent's connections and ports.
-     * End when the parent ends. Lower the priority, because serving clients comes first. */
+    /* From here on in the child. Keep one descriptor, as number 3, and close all others: the
+     * parent's connections and ports must not stay open because of the child. Die with the parent.
+     * Lower the priority, because serving clients comes first. */
     unsigned first = 3;
     if (work->fd >= 0) dup2(work->fd, (int)first++);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

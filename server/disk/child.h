@@ -1,5 +1,5 @@
 /* child: a forked process that writes the data as of the fork, while the parent continues. Depends
- * on the clock. The caller decides what to write and where. */
+ * on the clock. The caller decides what the child writes, and to which file. */
 #ifndef SERVER_DISK_CHILD_H
 #define SERVER_DISK_CHILD_H
 
@@ -14,8 +14,8 @@ struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
 struct child_work {
-    /* Runs in the child, which ends afterwards. Calls report(report_ctx, keys) now and then. `fd`
-     * is the number in the child of the descriptor below. Returns 0 or an errno. */
+    /* Runs in the child, which exits when it returns. Calls report(report_ctx, keys) now and then.
+     * `fd` is the number that the descriptor `fd` below has in the child. Returns 0 or an errno. */
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;

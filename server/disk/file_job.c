@@ -1,5 +1,5 @@
-/* file_job: see file_job.h. Each function runs in a thread of its own; joining it makes its writes
- * visible. */
+/* file_job: see file_job.h. Each function runs in a new thread, because steps are rare; joining the
+ * thread makes the function's writes visible. */
 #include "server/disk/file_job.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-/* Bytes that must be free before a thread is started: jemalloc 5.3 crashes if it finds no memory
- * for the cache of a new thread. */
+/* Bytes that must be free before a thread is started: jemalloc 5.3 crashes if it can't allocate the
+ * cache of a new thread. */
 enum { THREAD_NEEDS = 64 * 1024 };
 
 struct file_job {

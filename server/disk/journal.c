@@ -1,4 +1,5 @@
-/* journal: see journal.h. A buffer of records, the current segment and a thread that syncs it.
+/* journal: see journal.h. A buffer of records, the current segment and a thread that syncs the
+ * segment.
  *
  *     NEEDS_BASE --journal_open--> WRITES
  *
@@ -11,25 +12,27 @@
  *                                           RESTARTS --journal_restart_begin--> RESTARTS
  *                                           RESTARTS --journal_restart_cancel--> NEEDS_BASE
  *
- * What holds in each, at the end of a turn:
+ * What holds in each state, at the end of a turn:
  *
  *     WRITES        complete records are in the file, except for late ones, which the next flushes
- *                   write; a sync of them may be due or running
+ *                   write; a sync of the file may be due or running
  *     CANNOT_WRITE  complete records stay in memory; each 100 ms a flush tries again
- *     RETIRES       the segment is new and empty; records stay in memory until the one before it is
- *                   synced, because files with a gap between them would not load
+ *     RETIRES       the segment is new and empty; records stay in memory until the segment before
+ *                   it is synced, because files with a gap between them would not load
  *     SETTLES       the file is written, and synced or being synced; later records stay in memory
  *     NEEDS_BASE    there is no file, or nothing more is written to it; flushes drop the records
- *     RESTARTS      the same, but records stay in memory for the next segment
+ *     RESTARTS      as NEEDS_BASE, but records stay in memory for the next segment
  *
- * A big record is summed and written in slices, one in each flush. The records after it wait for
- * their checksums and for the write, but count as complete. Records that waited for a base are
+ * A big record is summed and written in slices, one slice in each flush. The records after it wait
+ * for their checksums and for the write, but count as complete. Records that waited for a base are
  * written in slices, too; each flush adds the new records to its slice.
  *
- * Invariants: position == `written` + the bytes of complete records in `waiting`, except while a
- * base is needed: then the rest is in the base, or in `waiting` from `restart_from` on. synced <=
- * written. The file contains bytes beyond `length` only while `uncut`: `partial` bytes of
- * `waiting`, or garbage. */
+ * Invariants:
+ *
+ *     position == `written` + the bytes of complete records in `waiting`, except while a base is
+ *                 needed: then the difference is in the base, or in `waiting` from `restart_from`
+ * on synced <= written the file is longer than `length` only while `uncut`: by `partial` bytes of
+ * `waiting`, or by garbage */
 #include "server/disk/journal.h"
 
 #include <errno.h>
@@ -85,8 +88,8 @@ struct journal {
     uint64_t begun;     /* write-back was requested up to this offset */
     size_t partial;     /* bytes of `waiting` that are written, while the rest is not */
     size_t late;        /* complete bytes that the last flush did not write */
-    size_t fresh;       /* bytes that came behind unsummed ones since the last flush: of each record
-                           FRESH_MAX at most */
+    size_t fresh;       /* bytes that were added behind unsummed ones since the last flush, counting
+                         * FRESH_MAX of each record at most */
     bool uncut;
     uint32_t id;               /* the ID of the segment, in its marks */
     bool tells_id;             /* the next record must contain the ID */
@@ -309,8 +312,8 @@ static struct iovec next_unsummed(struct journal *journal, size_t most)
     return piece;
 }
 
-/* Sums at most `most` bytes of the first record's text, and after the last of them its checksum
- * line. Returns the number of bytes. */
+/* Sums at most `most` bytes of the first unsummed record; after its last byte, fills in its
+ * checksum line. Returns the number of bytes summed, the line included. */
 static size_t sum_first(struct journal *journal, size_t most)
 {
     struct unsummed *unsummed = &journal->unsummed;
@@ -349,8 +352,8 @@ static int cut_back(struct journal *journal)
     return error;
 }
 
-/* Fills in the next pieces, of at most *left bytes; returns their number. Subtracts their bytes
- * from *left. */
+/* Fills in the next pieces to write, at most *left bytes, and subtracts their length from *left.
+ * Returns the number of pieces. */
 static int next_pieces(const struct journal *journal, struct outbuf_cursor *from, size_t *left,
                        struct iovec *pieces)
 {
@@ -426,8 +429,8 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     return error;
 }
 
-/* Orders blocks ahead, because a write that must allocate blocks waits while a sync allocates
- * others. */
+/* Orders blocks ahead of the end of the file: a write that must allocate blocks itself waits while
+ * a sync allocates others. */
 static void allocate_ahead(struct journal *journal)
 {
     uint64_t end = journal->length + journal->partial, ahead = end;
@@ -438,8 +441,9 @@ static void allocate_ahead(struct journal *journal)
     syncer_allocate(journal->syncer, journal->fd, end, ahead);
 }
 
-/* Has the kernel begin to write full pages to the medium long before the sync of each second, which
- * then finds little to do (journal.h). The last page is not full, and would be written twice. */
+/* Makes the kernel write full pages to the medium long before the sync of each second, which then
+ * has little left to do (journal.h). The last page is not full: it is left out, because it would be
+ * written twice. */
 static void begin_write_back(struct journal *journal)
 {
     uint64_t end = (journal->length + journal->partial) / PAGE * PAGE;
@@ -492,14 +496,14 @@ int64_t journal_flush(struct journal *journal, int64_t now)
 {
     bool retries = journal->phase == CANNOT_WRITE && now - journal->tried_at >= RETRY_USEC;
     if (journal->whole_len > 0 && (journal->phase == WRITES || retries)) {
-        /* Write all new bytes in addition to a slice of the late ones; otherwise a fast writer
-         * would stay ahead for ever. */
+        /* Write all new bytes in addition to a slice of the late ones: with a slice alone, a client
+         * that writes faster than one slice per turn would keep the journal late for ever. */
         size_t most = journal->late == 0
                           ? NO_LIMIT
                           : SLICE + (journal->whole_len - journal->partial - journal->late);
-        /* Sum and write a part of a big record now. Also write as much as has come behind it, so
-         * that clients that do not wait for replies can't be faster for ever; and more if more is
-         * waiting: 2 MiB of 512 MiB, 32 MiB of 2 GiB. */
+        /* Sum and write a part of a big record now. Also write as much as was added behind it since
+         * the last flush, so that clients that do not wait for replies can't stay ahead for ever;
+         * and more if much is waiting: 2 MiB of 512 MiB, 32 MiB of 2 GiB. */
         size_t bytes = journal->whole_len - journal->partial;
         if (has_unsummed(journal)) most = SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
         if (write_some(journal, now, most) == 0) {

@@ -2,19 +2,19 @@
  * Depends on disk.h and a syncer thread. record.h defines the layout of a segment. The caller
  * passes the text of each record and the time.
  *
- * Positions count the bytes of complete records ever appended, across files. A session remembers
- * the position after its last write, and holds its replies until journal_safe_position() reaches
- * it.
+ * Positions count the bytes of all complete records ever appended, across files. A session
+ * remembers the position after its last write, and its replies are held until
+ * journal_safe_position() reaches that position.
  *
  * When a write fails, the file is cut back to its last complete record, the bytes stay in memory,
  * and journal_flush tries again every 100 ms.
  *
- * When a sync fails, nobody knows which bytes since the last good sync are on the medium. The
+ * When a sync fails, nobody knows which bytes since the last good sync are on the medium: the
  * kernel may have marked the pages clean, so that a second sync succeeds although bytes were lost.
  * Keeping all bytes in memory until they are synced would cost memory all the time for a rare case.
  * Instead, the journal is restarted from the data in memory: it needs a base with all data, and a
- * new segment, and writes nothing until then. The old segment is left unchanged, since it may be
- * complete.
+ * new segment, and writes nothing until it has both. The old segment is left unchanged, since it
+ * may be complete.
  *
  * Records note how far syncs have come, and the first record of a segment notes where the segment
  * before it ends (segment_mark.h). A start can thus distinguish damage from the torn end that a
@@ -25,17 +25,17 @@
  * every writer wait for every sync: 10 ms and more. Without the delay nearly all writes end within
  * a millisecond (measured on ext4).
  *
- * ext4 makes a write wait for a sync if both must find blocks for the same file, which takes
- * longest while large files are removed. The thread that syncs therefore allocates blocks ahead of
- * the segment's end: as many as the segment uses, at least 1 MiB and at most 32 MiB. Unused blocks
- * are freed when a segment is closed, and by journal_open after a crash.
+ * ext4 makes a write wait for a sync if both must find blocks for the same file, and longest while
+ * large files are removed. The thread that syncs therefore allocates blocks ahead of the segment's
+ * end: as many as the segment uses, at least 1 MiB and at most 32 MiB. Unused blocks are freed when
+ * a segment is closed, and by journal_open after a crash.
  *
- * With JOURNAL_SYNC_EVERY_SECOND, the thread also has the kernel begin to write back each 2 MiB
- * once they are written. The sync of a second in which 40 MB were written would otherwise submit
- * all of their pages at once. The thread and the kernel's workers need 6 to 8 ms of CPU time for
- * that, and if they share the main thread's core, requests wait: for 4 ms at a time. In pieces it
- * takes a tenth more CPU time, but less than a millisecond at a time. The main thread's own writes
- * do not wait for a sync: at most 0.05 ms (measured on ext4). */
+ * With JOURNAL_SYNC_EVERY_SECOND, the thread also makes the kernel write back each 2 MiB once they
+ * are written. Otherwise the sync of a second in which 40 MB were written would submit all of their
+ * pages at once. That takes 6 to 8 ms of CPU time, and if it is the time of the main thread's core,
+ * requests wait, for 4 ms at a time. Writing back in pieces takes a tenth more CPU time, but less
+ * than a millisecond at a time, and the main thread's own writes wait at most 0.05 ms for a sync
+ * (measured on ext4). */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 
@@ -56,9 +56,9 @@ enum journal_state {
     JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
 };
 
-/* Creates a segment with only its header and syncs the file; the manifest syncs its name. Replaces
- * a journal of that name. Returns 0, or an errno and creates no file; EEXIST if something else has
- * that name. */
+/* Creates a segment that consists only of its header, and syncs the file; the caller lists and
+ * syncs its name through the manifest. Replaces a journal of that name. Returns 0, or an errno and
+ * leaves no new file: EEXIST if the name denotes a file that is no journal. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
@@ -66,57 +66,58 @@ struct journal_end journal_begun(void); /* the end of such a segment */
 struct journal *journal_new(enum journal_sync_mode mode);
 void journal_free(struct journal *journal); /* without writing anything */
 
-/* Sets the first segment: cuts the file at `end` and continues there, or with NULL begins a segment
- * that was just created. `id` is the ID that the manifest lists; the next record contains it,
- * unless an earlier one does. Takes ownership of `fd`, unless it fails with an errno. */
+/* Sets the first segment, which is at `fd`. With `end`, cuts the file there and continues it; with
+ * NULL, the segment was just created. `id` is the ID that the manifest lists: the next record
+ * states it, unless an earlier record of the segment does. Takes ownership of `fd`, or fails with
+ * an errno. */
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
-/* Notes which end this segment continues. That end must be synced; a length of 0 means none. The
+/* Notes which end this segment continues: the end must be synced, and a length of 0 means none. The
  * first record of the segment states it, so the call has no effect once the segment contains a
  * record. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
-/* Call before journal_close, so that it does not wait for the medium: writes all complete records,
- * and has the thread sync them. Later records stay in memory until journal_resume; journal_close
- * drops them. Returns true while the thread still works: call again after the next
- * journal_sync_done. Returns false once everything is synced or has failed. */
+/* Call before journal_close, so that closing does not wait for the medium: writes all complete
+ * records, and makes the thread sync them. Later records stay in memory until journal_resume, or
+ * are dropped by journal_close. Returns true while the thread still works: call again after the
+ * next journal_sync_done. Returns false once everything is synced or has failed. */
 bool journal_settle(struct journal *journal, int64_t now);
 bool journal_settles(
     const struct journal *journal);           /* do records stay in memory for that reason? */
 void journal_resume(struct journal *journal); /* the next flush writes them */
 
-/* Writes and syncs everything, waits for it, and closes the file. Returns 0, or the errno if some
- * bytes are not on the medium. */
+/* Writes and syncs everything, waits for the sync, and closes the file. Returns 0, or an errno if
+ * some bytes are not on the medium. */
 int journal_close(struct journal *journal);
 
-/* Append the text of a record here; journal_end_record completes it, or does nothing without
- * text. */
+/* Returns the buffer to which the caller appends the text of a record. journal_end_record completes
+ * the record, and has no effect if there is no text. */
 struct outbuf *journal_buffer(struct journal *journal);
 size_t journal_text(const struct journal *journal); /* bytes of the record that is not complete */
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
- * record of more than 1 MiB, and the records after it, are written in parts, one in each call.
- * `now` is monotonic, in microseconds. Returns the microseconds after which it must be called
- * again, even if there is no turn; or -1. */
+/* Call at the end of each turn: writes all complete records, and requests a sync if one is due. If
+ * a record is longer than 1 MiB, it and the records after it are written in parts, one part in each
+ * call. `now` is monotonic, in microseconds. Returns the number of microseconds after which the
+ * next call is needed even without a turn, or -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
-/* Requests a sync of the written bytes, unless one was requested; call before other slow disk
- * operations. */
+/* Requests a sync of the written bytes, unless one was requested already. Call before other slow
+ * disk operations. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
-/* Returns a descriptor to watch; when it is readable, call journal_sync_done; `now` as for
+/* Returns a descriptor to watch: when it is readable, call journal_sync_done. `now` is as for
  * journal_flush. */
 int journal_sync_fd(const struct journal *journal);
 void journal_sync_done(struct journal *journal, int64_t now);
 
 uint64_t journal_position(const struct journal *journal);
 uint64_t journal_synced(const struct journal *journal);
-/* Changes up to this position may be acknowledged: they are written or, with JOURNAL_SYNC_ALWAYS,
- * synced. */
+/* Returns the position up to which changes may be acknowledged: they are written or, with
+ * JOURNAL_SYNC_ALWAYS, synced. */
 uint64_t journal_safe_position(const struct journal *journal);
 
-/* In any mode: holds acknowledgements of later changes until the records so far are synced. `from`
- * is the position before the first record for which this matters. The next flush requests the
- * sync. */
+/* Makes acknowledgements of later changes wait until the records so far are synced, in any mode.
+ * `from` is the position before the first record for which this matters. The next flush requests
+ * the sync. */
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
@@ -125,26 +126,28 @@ bool journal_is_restarting(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
-/* Directs records to a new segment, just created and listed in the manifest with this ID. First
- * writes waiting records to the old segment and has the thread sync it under any policy, because
- * files with a gap between them would not load. Nothing is written to the new segment until that
- * sync has ended. Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being
- * synced or a big record is being written; or the errno of the write. */
+/* Directs later records to a new segment, which was just created and is listed in the manifest with
+ * this ID. Records that wait are first written to the old segment, and the thread syncs it under
+ * any policy; nothing is written to the new segment until that sync has ended, because files with a
+ * gap between them would not load.
+ *
+ * Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced or a big
+ * record is being written; or the errno of the write. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
-/* In JOURNAL_NEEDS_BASE: call when a base is begun, between records. Drops unwritten records,
- * because the base will contain all changes so far, and keeps later ones in memory for the new
+/* Call in JOURNAL_NEEDS_BASE when a base is begun, between records. Unwritten records are dropped,
+ * because the base will contain all changes so far. Later records are kept in memory for the new
  * segment, which will have this ID. */
 void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Call when the base has failed: the next flush drops the records that were kept. */
 void journal_restart_cancel(struct journal *journal);
-/* Call when the manifest lists the new base and the new segment: enters JOURNAL_OK. Returns 0 and
- * takes ownership of `fd`, or EBUSY: then try again after the next journal_sync_done. */
+/* Call when the manifest lists the new base and the new segment: returns to JOURNAL_OK. Returns 0
+ * and takes ownership of `fd`, or EBUSY: then try again after the next journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
 /* Enters JOURNAL_NEEDS_BASE from any state, because the data will be replaced. */
 void journal_need_base(struct journal *journal);
-/* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk a base may be smaller than the
- * files it replaces. No effect in another state. */
+/* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk, a base may be smaller than
+ * the files that it replaces, and so end the lack of space. No effect in another state. */
 void journal_give_up_segment(struct journal *journal);
 
 /* Asserts the invariants of its state. */

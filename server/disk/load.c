@@ -78,8 +78,9 @@ static bool load_base(struct load *load, const char *path)
     return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
 }
 
-/* Cuts off a torn end in the file itself: later records may go to another file, and this one must
- * then end with a complete record. First saves the bytes in another file, unless there are none. */
+/* Cuts the torn end off the file itself: later records may go to another file, and this file must
+ * then end with a complete record. The bytes to cut are first saved in another file, unless there
+ * are none. */
 static bool cut_torn_end(struct load *load, const char *path, uint64_t length, uint64_t size)
 {
     char kept[DISK_PATH_MAX];
@@ -248,8 +249,8 @@ static bool load_file(struct load *load, const char *path, bool is_last)
     enum file_kind kind = file_kind(path);
     switch (kind) {
     case FILE_SNAPSHOT: good = load_base(load, path); break;
-    /* An empty file is an AOF of Redis without commands, or a segment of ours whose first line
-     * never reached the disk. */
+    /* An empty file is either an AOF of Redis without commands, or a segment of ours whose first
+     * line never reached the disk. */
     case FILE_EMPTY: good = load->imports || load_segment(load, path, is_last); break;
     case FILE_JOURNAL: good = load_segment(load, path, is_last); break;
     case FILE_OTHER_JOURNAL: good = fail_other_journal(load, path); break;
@@ -348,8 +349,8 @@ static bool find_base_before(struct load *load, const struct manifest *manifest,
                      conf_print_instant(first, from));
 }
 
-/* Counts the base at this index and the segments that continue it. Since the instant may lie before
- * the last of them, this is the most that may be loaded. */
+/* Adds the base at this index and all segments that continue it to the total of the progress. This
+ * is the most that may be loaded: the instant may lie before the end of these segments. */
 static void count_point(struct load *load, const struct manifest *manifest, size_t at)
 {
     const struct manifest_file *file = manifest_in_order(manifest, at);
@@ -358,8 +359,8 @@ static void count_point(struct load *load, const struct manifest *manifest, size
         if (!is_base(file)) count_file(load, manifest, file);
 }
 
-/* Loads the base before the instant, and the segments that continue it up to the first record that
- * was made later. */
+/* Loads the last base before the instant, then the segments that continue it, up to the first
+ * record that was made later. */
 static bool load_point(struct load *load, const struct manifest *manifest)
 {
     char to[CONF_INSTANT_MAX], from[CONF_INSTANT_MAX], made[CONF_INSTANT_MAX], path[DISK_PATH_MAX];
@@ -417,8 +418,8 @@ static bool load_point(struct load *load, const struct manifest *manifest)
     return true;
 }
 
-/* Loads the files of Redis that the option import names. Changes none of them, so that going back
- * to Redis stays possible. */
+/* Loads the files of Redis that the option import names. Changes none of these files, so that a
+ * return to Redis stays possible. */
 static bool load_import(struct load *load)
 {
     char path[DISK_PATH_MAX], reason[MANIFEST_WHY_MAX];
@@ -469,8 +470,8 @@ static bool skip_import(struct load *load)
     return true;
 }
 
-/* Lets the server change restored data (persist_wiring.restored). Call before a journal begins with
- * it, so that no crash leaves the data as it was in the files. */
+/* Lets the server change restored data (persist_wiring.restored). Called before a journal begins
+ * with this data, so that no crash can bring back the data as it was in the files. */
 static bool end_restore(struct load *load)
 {
     const struct persist_wiring *w = load->w;
@@ -478,8 +479,8 @@ static bool end_restore(struct load *load)
     return true;
 }
 
-/* Was the journal started without data and never written to? It then counts as no data, so that an
- * import is still possible. */
+/* Was the journal started without data and never written to? Such a journal counts as no data, so
+ * that an import is still possible. */
 static bool is_blank_journal(const struct load *load)
 {
     const struct manifest *manifest = load->manifest;
@@ -493,8 +494,8 @@ static bool is_blank_journal(const struct load *load)
            stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* Warns, if the journal is off and there is no snapshot, that the folder has a journal: the user
- * may expect its data. */
+/* Warns that the folder contains a journal although the journal is off and there is no snapshot:
+ * the user may expect the journal's data. */
 static void warn_of_journal(struct load *load)
 {
     char why[MANIFEST_WHY_MAX];

@@ -1,6 +1,6 @@
 /* load: decides which files hold the data, and loads them: the journal, a snapshot, or files of
- * Redis to import. Depends on the formats, data_folder and the store. Opens no journal. The only
- * change that it makes to files is to cut off a journal's torn end. */
+ * Redis to import. Depends on the formats, data_folder and the store. Does not open the journal for
+ * writing: the only change that it makes to files is to cut off a journal's torn end. */
 #ifndef SERVER_DISK_LOAD_H
 #define SERVER_DISK_LOAD_H
 

@@ -16,8 +16,8 @@ struct payload {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Packs an effect of the walk, for the key "". Leaves out the retention of a stream, which comes
- * from the policy of its key. */
+/* Packs an effect of the walk, for the key "". Leaves out the retention of a stream: that belongs
+ * to the policy of the key, and the key that RESTORE creates may match another. */
 static void put_effect(void *ctx, struct effect *effect)
 {
     if (effect->kind == EFFECT_STREAM_RETAIN) return;
@@ -104,8 +104,8 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     struct rebuilding *in = ctx;
     const struct effect_row *row = &effect_rows[effect->kind];
     if (!row->in_payload || effect->key.len > 0) return false;
-    /* Later tokens must be greater, so a token near TOKEN_MAX would leave none for ever. Servers
-     * grant far smaller ones (store/tokens.h). */
+    /* Refuse a token near TOKEN_MAX: later tokens of the key must be greater, and soon none would
+     * be left. Servers grant far smaller tokens (store/tokens.h). */
     int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
     if (!effect_times_ok(effect) || token > TOKEN_MAX / 2) return false;
     if (!in->begun) in->object = object_new(row->type);

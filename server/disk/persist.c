@@ -1,5 +1,5 @@
-/* persist: see persist.h. The journal of each turn, starting and stopping, and turning the journal
- * on and off. The saver writes snapshots and bases. */
+/* persist: see persist.h. Writes the journal of each turn, starts and stops with the files, and
+ * turns the journal on and off. saver writes snapshots and bases. */
 #include "server/disk/persist.h"
 
 #include <errno.h>
@@ -22,12 +22,13 @@
 #include "store/mem/mem.h"
 
 enum {
-    /* While the disk can't be written to, only expiry changes data. If the journal then holds more
-     * than this many bytes in memory, it drops them and needs a base. */
+    /* While the disk can't be written, clients' writes are refused, and only expiry changes data.
+     * Once the journal holds more than this many bytes of these changes in memory, it drops them
+     * and needs a base. */
     WAITING_MAX = 32 << 20,
-    /* A record with this much text ends with its transaction, others end with the turn. Short
-     * transactions thus share a checksum, computed while their text is still in the processor's
-     * first cache. */
+    /* A record ends with the transaction that brings its text to this size, or else with the turn.
+     * Short transactions thus share a checksum, which is computed while their text is still in the
+     * processor's first cache. */
     RECORD_BYTES = 4096,
 };
 
@@ -68,8 +69,8 @@ struct persist {
 
 /* ---- what the saver tells -------------------------------------------------------------------- */
 
-/* Makes the next record name its database and its position in full. Call if it begins another file,
- * or follows records that were dropped. */
+/* Makes the next record state its database, its position and its instant in full. Call if that
+ * record begins another file or follows records that were dropped. */
 static void restart_text(struct persist *persist)
 {
     effect_writer_restart(&persist->writer);
@@ -210,8 +211,8 @@ void persist_effect(struct persist *persist, const struct effect *effect)
     effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
 }
 
-/* Returns the position after the last transaction. It lies between the positions at the beginning
- * and at the end of the open record. */
+/* Returns the position after the last transaction, which lies inside the open record if there is
+ * one. */
 static uint64_t position_of(const struct persist *persist)
 {
     return persist->before + journal_position(persist->journal) + persist->committed;
@@ -276,8 +277,8 @@ uint64_t persist_position(const struct persist *persist)
     return persist->listens ? position_of(persist) : 0;
 }
 
-/* Under `always`, positions are not safe while the journal's first base is being written: a journal
- * can't be loaded without its base. */
+/* With appendfsync always, positions are not safe while the journal's first base is being written,
+ * because a journal can't be loaded without its base. */
 uint64_t persist_safe_position(const struct persist *persist)
 {
     if (persist == NULL) return UINT64_MAX;
@@ -319,7 +320,7 @@ bool persist_has_synced(const struct persist *persist, uint64_t position)
 static void update_write_error(struct persist *persist)
 {
     static char text[160];
-    /* The error that prevents changes from being stored. While the first base is being written
+    /* Find the error that prevents changes from being stored. While the first base is being written
      * there is none. */
     int error = persist->base_error;
     if (persist->opened) {
@@ -369,8 +370,8 @@ static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
     loop_timer_set(persist->flush_again, at > now ? at - now : 0);
 }
 
-/* Resumes writing the journal if nobody turns it off after it has settled, because the client that
- * wanted that has gone, or its request has failed. */
+/* Resumes writing a journal that has settled but that nobody turns off: the client that asked for
+ * that has gone, or its request has failed. */
 static void resume_journal(struct persist *persist)
 {
     enum { TURNS = 2 };
@@ -526,8 +527,8 @@ bool persist_configure(struct persist *persist)
     return true;
 }
 
-/* Also forgets a journal in the old folder that was turned off: it is not continued in the new one.
- */
+/* Also drops the manifest of the old folder: if the journal was turned off there, it must not be
+ * continued in the new folder. */
 int persist_move(struct persist *persist, const char *folder)
 {
     if (persist->listens || persist->report.loading || saver_is_busy(persist->saver)) return EBUSY;
@@ -550,9 +551,9 @@ int persist_move(struct persist *persist, const char *folder)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* Syncs the files that were loaded. After a kill of the process, perhaps only the kernel's memory
- * has the end of a segment, or the name of the manifest. A loss of power could then lose these, and
- * leave later records, which were synced. */
+/* Syncs the files that were loaded. If the process was killed before, the end of a segment or the
+ * name of the manifest may exist only in the kernel's memory. A loss of power could then lose these
+ * but keep later, synced records, and so leave a gap. */
 static int sync_loaded_files(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
@@ -725,8 +726,8 @@ bool persist_stop(struct persist *persist, char *why, size_t size)
     int error = 0;
     if (persist->report.loading) return true;
     persist_mark_position(persist, 1);
-    /* Records since the data was replaced, or the journal was turned on, wait in memory for the
-     * base, which a child may be writing. */
+    /* Records since the data was replaced, or since the journal was turned on, wait in memory for a
+     * base, which a child may be writing. They can only be saved by writing a base now. */
     bool lacks_base = persist->listens && journal_state(persist->journal) == JOURNAL_NEEDS_BASE;
     if (persist->journal != NULL) {
         journal_resume(persist->journal);

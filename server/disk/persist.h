@@ -1,10 +1,11 @@
-/* persist: durability: keeps the journal, bases and snapshots, and loads them at the start. Depends
- * on the store's effects, files and the loop.
+/* persist: durability: maintains the journal, bases and snapshots, and loads them at the start.
+ * Depends on the store's effects, files and the loop.
  *
  * The effects of whole transactions become a record of the journal. Records are written at the end
  * of the turn, before the replies that acknowledge them are sent: a session remembers the position
- * after its last change, and holds its replies until persist_safe_position() reaches it. While the
- * disk is full or failing, commands that change data are refused and all others are served.
+ * after its last change, and its replies are held until persist_safe_position() reaches that
+ * position. While the disk is full or failing, commands that change data are refused and all others
+ * are served.
  *
  * A base is the whole store in a snapshot file, written by a forked child while the parent
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
@@ -25,11 +26,11 @@ struct persist;
 struct persist *persist_new(const struct persist_wiring *wiring); /* NULL with errno */
 void persist_free(struct persist *persist);
 
-/* Loads the data files, or imports, and opens the journal. On failure, returns false with the
- * reason and advice in `why`. */
+/* Loads the data files, or imports files of Redis, and opens the journal. On failure returns false
+ * with the reason and advice in `why`. */
 bool persist_start(struct persist *persist, char *why, size_t size);
-/* Writes and syncs the journal before the end. On failure, returns false with the reason in
- * `why`. */
+/* Call at the end of the server: writes and syncs the journal. On failure returns false with the
+ * reason in `why`. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
 /* Returns the position in a replication stream that the loaded data has, or NULL if unknown. */
@@ -41,62 +42,62 @@ bool persist_listens(const struct persist *persist); /* the journal is on */
 void persist_effect(struct persist *persist, const struct effect *effect);
 /* Call at the end of the transaction. Returns the position after it. */
 uint64_t persist_commit(struct persist *persist);
-/* Call before a transaction with turns inside (persist_turn_inside). Ends the record of the
- * transactions so far, because a record can't be ended and written in the middle of a
- * transaction. */
+/* Call before a transaction during which turns may run (persist_turn_inside). Ends the record of
+ * the earlier transactions, so that those turns can write it: no record can be ended while a
+ * transaction is open. */
 void persist_end_record(struct persist *persist);
-/* Writes the position in the stream into a record of its own if it is at least this many bytes
- * further than in the last record: PING or PUBLISH can move the stream on without a change of data.
- * No effect while a transaction is open. */
+/* Writes the position in the replication stream into a record of its own if it is at least this
+ * many bytes further than in the last record. PING or PUBLISH can move the stream on without a
+ * change of data. No effect while a transaction is open. */
 void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
-/* Call instead while a transaction is open, in a turn inside a request: writes the records of
- * earlier transactions and starts no task. */
+/* Call instead of persist_turn in a turn inside a request, while its transaction is open: writes
+ * the records of earlier transactions and starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
-/* Is the thread that creates and removes files at work, so that persist_configure and persist_move
- * would wait for it? */
+/* Would persist_configure and persist_move wait, because the thread that creates and removes files
+ * is at work? */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure with this appendonly. Returns true if persist_configure would wait
- * for the disk: to create a new journal's first file, or to sync the end of the journal that is
- * turned off. Then call it again after files_done. During that sync later changes stay in memory,
- * and their replies wait. They are written if persist_configure does not follow within two
- * turns. */
+/* Call before persist_configure, with the new value of appendonly. Returns true if
+ * persist_configure would wait for the disk: to create a new journal's first file, or to sync the
+ * end of the journal that is turned off. Then call again after files_done. During that sync later
+ * changes stay in memory, and their replies wait. These changes are written if persist_configure
+ * does not follow within two turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options. Returns false if the journal could not be started. */
 bool persist_configure(struct persist *persist);
 
-/* Changes to another folder, which becomes the working directory of the process. Returns 0, or an
- * errno after changing nothing: EBUSY with a journal, or while files are being loaded or
+/* Changes the folder of the data, which becomes the working directory of the process. Returns 0, or
+ * an errno and changes nothing: EBUSY if the journal is on, or while files are being loaded or
  * written. */
 int persist_move(struct persist *persist, const char *folder);
 
 /* Returns the reason for refusing writes, as an error text; NULL while they are accepted. */
 const char *persist_refusal(const struct persist *persist);
-/* Returns the position after the last change; the journal is written or synced up to the safe
- * position. */
+/* persist_position returns the position after the last change. Up to persist_safe_position, changes
+ * may be acknowledged: the journal is written or, with appendfsync always, synced. */
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
 /* Call when a full copy from a master has replaced the data: the journal drops unwritten records
- * and restarts with a base of the new data. Until that is complete, a start would load the old
+ * and restarts with a base of the new data. A start before that base is complete would load the old
  * data. */
 void persist_replaced(struct persist *persist);
-/* Are base and journal synced up to this position? False without a journal, and while the first
+/* Are base and journal synced up to this position? False if the journal is off, and while the first
  * base of new data is being written. */
 bool persist_has_synced(const struct persist *persist, uint64_t position);
 
 /* ---- on demand ---- */
 
 enum persist_outcome persist_save(struct persist *persist); /* at once, blocking; O(n) */
-/* Like persist_save, but cancels a child that is writing a snapshot. No effect while data is being
- * loaded. */
+/* Saves as persist_save does, but first cancels a child that is writing a snapshot. No effect while
+ * data is being loaded. */
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
-/* For DEBUG: saves (unless `as_is`), then replaces the contents of the store with those of the
- * files. */
+/* For DEBUG: replaces the contents of the store with those of the files. Saves before that, unless
+ * `as_is`. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
 
 /* ---- for INFO ---- */

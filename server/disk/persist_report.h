@@ -1,5 +1,6 @@
-/* persist_report: the outcomes of a request to save or rewrite, and the figures of persistence, for
- * INFO, the metrics port, the status line and others. saver fills its part of them. */
+/* persist_report: the outcomes of a request to save or rewrite, and the figures of persistence for
+ * INFO, the metrics port and the status line. saver fills in its own figures, persist the
+ * others. */
 #ifndef SERVER_DISK_PERSIST_REPORT_H
 #define SERVER_DISK_PERSIST_REPORT_H
 
@@ -40,8 +41,8 @@ struct persist_report {
     int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
     uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
-    /* Files that bases replaced and that are kept. reachable_since: the first instant that a start
-     * with `until` can reach, or -1. */
+    /* Files that a base has replaced but that are kept. reachable_since is the first instant that a
+     * start with `until` can reach, or -1. */
     uint64_t kept_files, kept_bytes;
     msec reachable_since;
     uint64_t journal_waiting, late_syncs;

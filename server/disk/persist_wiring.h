@@ -18,17 +18,17 @@ struct persist_wiring {
     struct store *store;
     /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
-    /* Called often while a snapshot or base is written without a child, which blocks the loop; must
+    /* Called often while a snapshot or base is written without a child, which blocks the loop. Must
      * not run a turn. May be NULL. */
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);
-    /* The position of the data in a replication stream after all transactions so far, or NULL if
-     * unknown. */
+    /* Returns the position of the data in a replication stream after all transactions so far, or
+     * NULL if unknown. */
     const struct stream_position *(*stream_position)(void *ctx);
     /* Called when a start has loaded a snapshot or an import instead of the journal, before a
-     * journal begins with that data. Returns true if it changed the data, which then has no
-     * position in a stream. May be NULL. */
+     * journal begins with that data. Returns true if the callee changed the data, whose position in
+     * a stream is then dropped. May be NULL. */
     bool (*restored)(void *ctx);
     /* Called when persist_has_to_wait or persist_prepare may return something else. May be NULL. */
     void (*files_done)(void *ctx);

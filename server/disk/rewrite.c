@@ -282,16 +282,16 @@ static void forget_next(struct rewrite *rewrite)
     rewrite->next.id = 0;
 }
 
-/* Switches the journal to the new segment and enters BASE; stays in ROTATE while the journal is
+/* Switches the journal to the new segment and enters BASE. Stays in ROTATE while the journal is
  * busy. */
 static void rotate(struct rewrite *rewrite)
 {
     struct journal *journal = rewrite->journal;
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
-    /* Only the current and the new segment are listed, because the base has replaced all earlier
-     * ones. The current segment must therefore name no predecessor: the next start could not check
-     * the end of that. */
+    /* If only the current and the new segment are listed, a base has replaced all earlier segments.
+     * The current segment must then name no predecessor, because the next start could not check
+     * that segment's end. */
     if (manifest_segments(&rewrite->manifest) == 2)
         journal_follow(journal, &(struct journal_end){ 0 });
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);
@@ -324,8 +324,8 @@ void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *out
     begin_step(rewrite, REWRITE_LIST, list_base);
 }
 
-/* Gives the journal its new segment after RESTART, then enters SWEEP. Stays in LISTED while the
- * segment before is being synced. */
+/* After RESTART, gives the journal its new segment; then enters SWEEP. Stays in LISTED while the
+ * previous segment is being synced. */
 static void end_rewrite(struct rewrite *rewrite)
 {
     if (rewrite->restarts) {

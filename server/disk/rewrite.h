@@ -78,23 +78,23 @@ struct rewrite_wiring {
     int (*fork)(void *ctx, const char *path);
     /* Ends the open record, so that the journal can switch between records. */
     void (*end_record)(void *ctx);
-    /* The journal has switched, or will: the next record begins another file. `length` is that of
-     * the segment before it, now one of the journal's earlier files; 0 if there is none. */
+    /* The journal writes its next record to another file, now or soon. `length` is that of the
+     * segment before it, which becomes one of the journal's earlier files; 0 if there is none. */
     void (*next_file)(void *ctx, uint64_t length);
     /* An attempt has failed at this step. */
     void (*failed)(void *ctx, const char *step, int error);
     /* Base and segment are in use. */
     void (*done)(void *ctx, const struct base_size *size);
-    /* The first instant that must stay reachable through files that a base has replaced. If it is
-     * NEVER, these files are removed. */
+    /* Returns the first instant that must stay reachable through files that a base has replaced;
+     * NEVER if such files are to be removed. */
     msec (*keep_from)(void *ctx);
     /* The thread has ended a step. */
     void (*step_done)(void *ctx);
     void *ctx;
 };
 
-/* Begins with a manifest without files for this folder and name. Returns NULL with errno on
- * failure. */
+/* Creates a rewrite for this folder and name, in IDLE, with an empty manifest. Returns NULL with
+ * errno on failure. */
 struct rewrite *rewrite_new(const struct rewrite_wiring *wiring, const char *dir, const char *name);
 void rewrite_free(struct rewrite *rewrite); /* waits for the thread */
 
@@ -113,18 +113,18 @@ struct manifest *rewrite_manifest(struct rewrite *rewrite);
 
 /* ---- a rewrite ---- */
 
-/* Begins if the state is IDLE; returns false in another state. If the journal needs a base, or
- * can't be written, the base replaces all of it. Borrows the journal until the rewrite ends. */
+/* Begins a rewrite, or returns false unless the state is IDLE. If the journal needs a base or can't
+ * be written, the base replaces all of it. Borrows the journal until the rewrite ends. */
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* Begins to remove files that are no longer kept. Returns false unless the state is IDLE. */
 bool rewrite_begin_sweep(struct rewrite *rewrite);
-/* Call in BASE when the child has ended: lists its base, or ends the rewrite if the child failed.
- */
+/* Call in BASE when the child has ended: lists the child's base, or ends the rewrite if the child
+ * failed. */
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */
 void rewrite_continue(struct rewrite *rewrite);
-/* Call when the journal was closed, or its data replaced. Returns true if the caller must cancel
- * the child. */
+/* Call when the journal was closed, or its data was replaced: ends the rewrite. Returns true if the
+ * caller must cancel the child. */
 bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */
@@ -135,15 +135,15 @@ void rewrite_begin_try(struct rewrite *rewrite);
 int rewrite_end_try(struct rewrite *rewrite);
 void rewrite_begin_note(struct rewrite *rewrite); /* waits for the step before */
 
-/* For a base that is written without a child: `write` writes it. `blank` says that there are no
- * keys, and so no data, which the manifest records. */
+/* A base that is written without a child, by `write`. `blank` says that the store has no keys; the
+ * manifest records this. */
 struct rewrite_now {
     int (*write)(void *ctx, const char *path, struct base_size *size);
     void *ctx;
     bool blank;
 };
-/* Writes a base and creates an empty segment at once, lists both, and opens the journal with them.
- * Returns 0 or an errno. */
+/* Writes a base, creates an empty segment, lists both, and opens the journal with them, all before
+ * returning. Returns 0 or an errno. */
 int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
                       const struct rewrite_now *now);
 /* As rewrite_first_now, but opens no journal: for one that was closed without a base. */

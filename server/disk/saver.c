@@ -1,11 +1,13 @@
-/* saver: see saver.h. A snapshot and a rewrite are each wanted or not, and run one at a time:
+/* saver: see saver.h. A snapshot and a rewrite are wanted independently of each other, but only one
+ * of them runs at a time. The states of each:
  *
  *     NOT_WANTED   --- BGSAVE, save points, BGREWRITEAOF, growth --> WANTED_NOW
  *     WANTED_NOW   --- the turn's end, while no task runs ---------> NOT_WANTED, and it runs
  *     NOT_WANTED   --- it failed ----------------------------------> WANTED_AGAIN
  *     WANTED_AGAIN --- the delay is over, or there is space -------> WANTED_NOW
  *
- * A journal without a base also causes a rewrite (waits_for_base), unless one is wanted again. */
+ * A journal without a base also starts a rewrite (waits_for_base), unless the rewrite is in
+ * WANTED_AGAIN. */
 #include "server/disk/saver.h"
 
 #include <errno.h>
@@ -47,7 +49,7 @@ enum task {
 
 enum want { NOT_WANTED, WANTED_AGAIN, WANTED_NOW };
 
-/* When failed tasks are tried again, both at the same time: after a delay or, if the disk was full,
+/* When failed tasks are tried again. One instant for both: after a delay or, if the disk was full,
  * as soon as there is more space. */
 struct retry {
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
@@ -94,8 +96,8 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Returns the free space of the data folder, or 0 on an error: then only the delay decides when to
- * retry. */
+/* Returns the free space of the data folder. Returns 0 on an error: the delay alone then decides
+ * when to retry. */
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
@@ -157,8 +159,8 @@ static bool retry_is_due(struct saver *saver)
     int64_t now = clock_mono_usec();
     if (now >= retry->at_usec) return true;
     if (!retry->full || now < retry->check_usec) return false;
-    /* Require an eighth more space: other programs change the free space a little all the time, and
-     * an attempt at a large base is expensive. */
+    /* Require an eighth more space than after the failure: other programs change the free space a
+     * little all the time, and an attempt at a large base is expensive. */
     uint64_t space = free_bytes();
     if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
     retry->check_usec = now + RETRY_USEC;
@@ -275,7 +277,7 @@ static bool is_rewriting(const struct saver *saver)
     return rewrite_runs(saver->rewrite) || saver->task == TASK_VOID;
 }
 
-/* Schedules the snapshot: it starts at the end of the turn, so that it never contains half of a
+/* Schedules the snapshot. It starts at the end of the turn, so that it never contains a part of a
  * transaction. */
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
 {
@@ -420,8 +422,8 @@ void saver_drop_rewrite(struct saver *saver)
     saver->rewrite_want = NOT_WANTED;
 }
 
-/* Schedules the rewrite: it starts at the end of the turn, because the command may be part of a
- * transaction, which is one record. */
+/* Schedules the rewrite. It starts at the end of the turn: the command may be part of a
+ * transaction, whose effects form one record, and a rewrite begins between records. */
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on)
 {
     if (is_rewriting(saver)) return PERSIST_REWRITING;

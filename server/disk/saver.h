@@ -1,7 +1,9 @@
-/* saver: writes the whole store to a file: snapshots, and bases for the rewrite of the journal,
- * which it drives. It writes one file at a time, in a forked child or at once, and tries again
- * after a failure. Depends on child, rewrite and format/base. Knows what was saved and when, but
- * neither records nor positions of the journal, which belongs to the caller (persist.c). */
+/* saver: writes the whole store to a file, which is a snapshot or the base of a rewrite of the
+ * journal, and drives that rewrite. Writes one file at a time, in a forked child or blocking the
+ * loop, and tries again after a failure. Depends on child, rewrite and format/base.
+ *
+ * Knows what was saved and when, but neither records nor positions of the journal, which belongs to
+ * the caller (persist.c). */
 #ifndef SERVER_DISK_SAVER_H
 #define SERVER_DISK_SAVER_H
 
@@ -38,12 +40,12 @@ void saver_loaded(struct saver *saver);
 
 /* ---- every turn; `journal` is NULL if it is off ---- */
 
-/* Call at the end of each turn, between records. Starts what is scheduled, due to be tried again,
- * or needed by the journal, and continues the rewrite. */
+/* Call at the end of each turn, between records. Starts a file that is scheduled, due to be tried
+ * again, or needed by the journal, and continues the rewrite. */
 void saver_turn(struct saver *saver, struct journal *journal);
-/* Call about once a second: logs progress, removes kept files that are no longer needed, and
- * schedules a snapshot if a save point asks for one, and a rewrite if the journal has grown
- * enough. */
+/* Call about once a second: logs progress and removes kept files that are no longer needed.
+ * Schedules a snapshot if a save point asks for one, and a rewrite if `has_grown` says that the
+ * journal has grown enough. */
 void saver_second(struct saver *saver, bool has_grown);
 /* Was the store flushed since the last snapshot that saver_save_flushed considered? */
 bool saver_sees_flush(const struct saver *saver);

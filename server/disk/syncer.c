@@ -1,5 +1,6 @@
-/* syncer: see syncer.h. One thread, one mutex, at most one order of each kind, and a report. Fields
- * after `lock` are accessed with the mutex held; the sync itself runs without it. */
+/* syncer: see syncer.h. One thread, one mutex, at most one waiting order of each kind, and one
+ * report. Fields after `lock` are accessed with the mutex held; the disk operations themselves run
+ * without it. */
 #include "server/disk/syncer.h"
 
 #include <errno.h>
@@ -63,8 +64,8 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* Runs the sync that waits, and reports it. After an error runs none: it might succeed although
- * bytes were lost. */
+/* Runs the sync that waits, and reports its result. Runs none after an error: a second sync might
+ * succeed although bytes were lost. */
 static void run_sync(struct syncer *syncer)
 {
     struct order order = syncer->sync;

@@ -2,10 +2,10 @@
  * that the loop never waits for the medium. Depends on disk.h and pthreads. The caller defines what
  * positions count.
  *
- * The thread does one thing at a time. While it is busy, an order waits, and a later order of the
- * same kind replaces or extends it, because a sync covers everything written before it begins. The
- * thread neither allocates nor frees memory, and blocks all signals. Call all functions from the
- * loop's thread. */
+ * The thread carries out one order at a time. While it is busy, one order of each kind can wait,
+ * and a later order of the same kind replaces or extends it: a sync covers everything written
+ * before it begins. The thread neither allocates nor frees memory, and blocks all signals. Call all
+ * functions from the loop's thread. */
 #ifndef SERVER_DISK_SYNCER_H
 #define SERVER_DISK_SYNCER_H
 
@@ -15,8 +15,8 @@
 struct syncer;
 
 struct syncer *syncer_new(void); /* NULL with errno */
-/* Ends the thread after its current order, and after retiring a file if that was requested; drops
- * all other orders. The last report can still be taken. */
+/* Ends the thread after its current order and, if a file was retired, after that. Drops all other
+ * orders. The last report can still be taken. */
 void syncer_stop(struct syncer *syncer);
 void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 
@@ -25,19 +25,19 @@ int syncer_fd(const struct syncer *syncer); /* readable while there is a report 
 /* Requests a sync of everything that `fd` holds now, up to `position`. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
-/* Requests blocks for `len` bytes at `from`, to be allocated before any sync that waits. Reports
+/* Requests that `len` bytes of blocks be allocated at `from`, before any sync that waits. Reports
  * neither success nor failure. */
 void syncer_allocate(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
-/* Requests that the kernel begins to write back `len` bytes at `from`, which is behind an earlier
- * request that still waits; that one is extended. A sync replaces the request. Reports neither
- * success nor failure. */
+/* Requests that the kernel begin to write back `len` bytes at `from`. Extends an earlier request
+ * that still waits, and must therefore lie behind it in the file; a sync replaces the request.
+ * Reports neither success nor failure. */
 void syncer_write_back(struct syncer *syncer, int fd, uint64_t from, uint64_t len);
 
-/* Hands over a file: drops the orders that wait; the thread reports the file once, then closes it.
- * With SYNCER_SYNC_AND_CLOSE it syncs the file first; otherwise it no longer reports the results of
- * its syncs. Returns false, without any effect, until the report of an earlier retirement was
- * taken. */
+/* Hands over a file, to be closed by the thread, and drops the orders that wait. With
+ * SYNCER_SYNC_AND_CLOSE the thread syncs the file first; otherwise it reports no more results of
+ * that file's syncs. `retired` is reported once. Returns false, without any effect, until the
+ * report of an earlier retirement was taken. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
 bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
 

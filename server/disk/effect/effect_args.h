@@ -1,5 +1,5 @@
-/* effect_args: passes the commands of effect_text.h on as argument vectors instead of RESP. The
- * functions are in effect_text.c. */
+/* effect_args: passes the commands of effect_text.h on as argument vectors instead of RESP, for
+ * effect_pack and the module. The functions are in effect_text.c. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_ARGS_H
 #define SERVER_DISK_EFFECT_EFFECT_ARGS_H
 
@@ -18,8 +18,8 @@ struct effect_run {
 
 /* All effects must be in one database. */
 struct effect_args {
-    /* Receives argument `index` of the current command, where 0 is its name, or replaces it.
-     * Returns the text to use, which must stay valid until `end`. */
+    /* Called with each argument of a command: `index` 0 is the name. A later call with the same
+     * index replaces that argument. Returns the text to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
     /* Receives a number, as `keep` receives a text. If NULL, `keep` receives its text. */
     void (*number)(void *ctx, size_t index, int64_t number);

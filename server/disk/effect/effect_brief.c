@@ -42,9 +42,9 @@ static const struct row {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Most changes in a journal pass through here, so this avoids calls and branches: the parts before
- * the number are written as one word, and short texts are copied and compared in two overlapping
- * pieces. */
+/* Most changes in a journal are written by these functions, so they avoid calls and branches: the
+ * parts before the number are written as one word, and short texts are copied and compared in two
+ * overlapping pieces. */
 
 static inline uint64_t first_bytes(const char *text, size_t len)
 {
@@ -167,8 +167,8 @@ static inline uint64_t read_u64(const char *from)
     return le64toh(bytes);
 }
 
-/* Reads the parts before the texts. *size becomes the size of the whole effect; if the effect is
- * incomplete or malformed, it is set as by request_read. */
+/* Reads the parts before the texts. Sets *size to the size of the whole effect or, if the effect is
+ * incomplete or malformed, as request_read does. */
 static inline enum request_status read_head(const char *data, size_t len, struct head *head,
                                             size_t *size)
 {

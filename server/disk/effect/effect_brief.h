@@ -45,7 +45,7 @@ enum {
     EFFECT_BRIEF_HEAD = 32,        /* bytes, at most, without the texts */
 };
 
-/* Is there a brief form for this effect? It must not be used if the texts have more than
+/* Can this effect be written in brief form? The caller must also check that its texts have at most
  * EFFECT_BRIEF_TEXTS_MAX bytes in total. */
 static inline bool effect_brief_has(const struct effect *effect)
 {
@@ -64,10 +64,10 @@ static inline bool effect_brief_has(const struct effect *effect)
 }
 
 /* Writes the brief form of the effect, which must have one, to `to` and returns its length. `to`
- * needs room for the effect's texts and EFFECT_BRIEF_HEAD further bytes.
+ * needs space for the effect's texts and EFFECT_BRIEF_HEAD further bytes.
  *
- * *last is the key of the brief effect before this one in the record, without data if there is
- * none. Afterwards it is the key of this effect, and points into the written bytes. */
+ * *last is the key of the brief effect before this one in the record; its data is NULL if there is
+ * none. On return *last is the key of this effect, and points into the written bytes. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)
@@ -76,8 +76,8 @@ static inline bool effect_brief_begins(char first)
 }
 
 /* Parses the effect at `data`, whose first byte passes effect_brief_begins. Returns REQUEST_WHOLE
- * and *size, or fails as request_read does. The effect borrows from `data`; its database is left
- * unchanged. *last as for effect_brief_print. */
+ * and sets *size, or fails as request_read does. The effect borrows from `data`; its database is
+ * left unchanged. *last is used as in effect_brief_print. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);
 /* Measures the effect without reading it. */

@@ -69,8 +69,8 @@ static void pack_number(struct effect_packer *packer, struct packed_word *word, 
     *word = (struct packed_word){ .type = PACKED_NUMBER, .number = number };
 }
 
-/* Returns the word of the previous command at this index. From EFFECT_PACK_SAME on, where words
- * can't refer to the previous command, returns one that equals no other. */
+/* Returns the word of the previous command at this index. From EFFECT_PACK_SAME on, words can't
+ * refer to the previous command: returns a word that equals no other. */
 static struct packed_word *previous_word(struct effect_packer *packer, size_t index)
 {
     if (index < EFFECT_PACK_SAME) return &packer->words[index];
@@ -118,8 +118,8 @@ void effect_packer_init(struct effect_packer *packer, struct buffer *out)
 
 void effect_packer_put(struct effect_packer *packer, const struct effect *effect)
 {
-    /* Each effect is a command of its own: a run would not be shorter, and its first word and its
-     * count are known only at its end. */
+    /* Each effect becomes a command of its own. A run would not be shorter, and could only be
+     * written at its end, when its name and its count are known. */
     effect_args_put(&packer->args, effect);
     effect_args_end(&packer->args);
 }

@@ -1,7 +1,7 @@
-/* effect_read: the reader of effect_text.h: turns a command back into effects. Finds the form with
- * the command's name in the table of effect kinds (store/txn/effect_row.h), and reads the words
- * that this form lists. Refuses unknown names, missing or additional words and invalid values,
- * because the writer never writes them: they are damage. */
+/* effect_read: the reader of effect_text.h: converts a command to effects. Looks up the command's
+ * name in the table of effect kinds (store/txn/effect_row.h), and reads the words that the form
+ * found there lists. Unknown names, missing or additional words and invalid values are damage,
+ * because the writer never writes them: all are refused. */
 #include <string.h>
 
 #include "server/disk/effect/effect_text.h"
@@ -54,8 +54,8 @@ void effect_reader_init(struct effect_reader *reader)
     *reader = (struct effect_reader){ 0 };
     for (unsigned i = 0; i < FORMS; i++) {
         const struct effect_form *form = form_at(i);
-        /* Forms with the same name but different subcommands are adjacent; only the first one has a
-         * slot. */
+        /* Forms with the same name but different subcommands are adjacent. Only the first of them
+         * is in the hash table; find_subcommand finds the others. */
         bool is_first = i < 2 || !bytes_equal(form_at(i - 2)->name, form->name);
         if (form->name.len == 0 || !is_first) continue;
         add_name(reader, form->name, i);
@@ -95,8 +95,8 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
         return false;
     do {
         if (!take_words(cursor, &form->element, effect)) return false;
-        /* Refuse a member name that is too long for a collection: adding it would abort the
-         * process. */
+        /* Refuse a member whose name is too long for a collection: adding such a member would abort
+         * the process. */
         if (effect->a.len > INT32_MAX && effect_names_member(effect)) return false;
         if (!visit(ctx, effect)) return false;
         count++;
@@ -104,7 +104,7 @@ static bool take_elements(struct cursor *cursor, const struct effect_form *form,
     return counted < 0 ? form->counts.len == 0 : counted == count;
 }
 
-/* If the form begins with a literal, which is a subcommand, finds the form of the same name whose
+/* If the form begins with a literal, which is a subcommand, finds the form with the same name whose
  * subcommand is the next word. Returns false if there is no such form. */
 static bool find_subcommand(const struct cursor *cursor, unsigned *index)
 {
@@ -128,8 +128,8 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
     if (!take_words(cursor, &form->head, &effect)) return false;
     if (form->tail.count > 0) {
-        /* Take the words after the elements first, because the effect of each element includes
-         * them. */
+        /* Read the words after the elements first, because they belong to the effect of every
+         * element. */
         if (cursor->end - cursor->next < form->tail.count) return false;
         struct cursor tail = { .next = cursor->end - form->tail.count, .end = cursor->end };
         cursor->end = tail.next;

@@ -1,7 +1,7 @@
-/* effect_text: the writers of effect_text.h. Every change for the journal and the replicas passes
- * through here. Words are therefore written straight to their destination: the text of the run,
- * bytes reserved in the output, or an argument vector. Words too large to reserve are appended
- * piece by piece, and big blobs are not copied. */
+/* effect_text: the writers of effect_text.h. Every change for the journal and the replicas is
+ * written here, so words are written directly to their destination: the text of the run, bytes
+ * reserved in the output, or an argument vector. Words too large to reserve are appended piece by
+ * piece, and big blobs are not copied. */
 #include "server/disk/effect/effect_text.h"
 
 #include "server/disk/effect/effect_brief.h"
@@ -97,8 +97,8 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     }
 }
 
-/* A fast path for the most frequent command, SET: it takes about 95 instructions, or 210 with a
- * deadline, where writing word by word takes 530 and more. */
+/* A fast path for the most frequent command: SET takes about 95 instructions here, or 210 with a
+ * deadline. Written word by word it would take at least 530. */
 #define SET_FOREVER LIT("*3\r\n$3\r\nSET\r\n")
 #define SET_UNTIL   LIT("*5\r\n$3\r\nSET\r\n")
 #define DEADLINE    LIT("$4\r\nPXAT\r\n")
@@ -135,8 +135,8 @@ static bool fits_database(const struct effect_writer *writer, const struct effec
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* Returns the length of an element's texts. In a form without a head, the element includes the key.
- */
+/* Returns the length of an element's texts. In a form without a head, the key is part of the
+ * element. */
 static size_t element_len(const struct effect_form *form, const struct effect *effect)
 {
     return (form->head.count > 0 ? 0 : effect->key.len) + effect->a.len + effect->b.len;
@@ -178,8 +178,9 @@ bool effect_text_is_redis(const struct effect *effect)
     return !effect_form_of(effect)->own;
 }
 
-/* Points the texts of the first effect to its written head, in which each word is "$length", a line
- * end, the text, a line end. */
+/* Makes the texts of the first effect point into its written head, because the caller's texts may
+ * be gone when the next effect is compared. Each word of the head is "$length\r\n", the text,
+ * "\r\n". */
 static void keep_texts(struct effect *first, const struct words *head, const char *written)
 {
     for (size_t i = 0; i < head->count; i++) {
@@ -193,8 +194,8 @@ static void keep_texts(struct effect *first, const struct words *head, const cha
     }
 }
 
-/* Begins a run by writing the command of its first effect to the output, as if no other followed:
- * most runs consist of one effect. Returns false if the command is too large for that. */
+/* Begins a run by writing the command of its first effect to the output as if no effect followed,
+ * because most runs consist of one effect. Returns false if the command is too large for that. */
 static bool begin_alone(struct effect_writer *writer, const struct effect_form *form,
                         const struct effect *effect)
 {
@@ -272,8 +273,8 @@ static void put_gathered(struct effect_writer *writer)
     pen_done(&pen, start);
 }
 
-/* Writes the run that was gathered. Apart from effect_writer_end, which mostly has no run to end
- * and then saves no registers. */
+/* Writes the run. A function of its own, so that effect_writer_end, which usually finds no run to
+ * end, does not save registers for this. */
 static void end_run(struct effect_writer *writer)
 {
     if (writer->is_gathered) put_gathered(writer);
@@ -317,7 +318,7 @@ static inline bool write_brief(struct effect_writer *writer, const struct effect
     return true;
 }
 
-/* The general case of effect_writer_put: begins a run or continues one. Not inlined, so that
+/* The general case of effect_writer_put: begins or continues a run. Not inlined, so that
  * effect_writer_put saves fewer registers. */
 __attribute__((noinline)) static void put_other(struct effect_writer *writer,
                                                 const struct effect *effect)

@@ -1,17 +1,21 @@
 /* effect_text: converts effects to commands and back, for the journal, snapshots, DUMP, replicas
  * and the module. Depends on RESP and on the table of effect kinds (store/txn/effect_row.h), which
- * defines their commands; record.h and snapshot_file.h define the files.
+ * defines the commands; record.h and snapshot_file.h define the files.
  *
- * On disk a command is a RESP array of bulk strings. Times are absolute, so a replay at any later
- * time produces the same data. Effects are commands because replicas, tools and people can read
- * commands. There are two exceptions, which are shorter and faster: journals write the most
- * frequent effects in a binary form (effect_brief.h), and bases and copies have the entries of
- * streams as packed blocks, each the argument of a command.
+ * On disk a command is a RESP array of bulk strings, because replicas, tools and people can read
+ * commands. Times are absolute, so a replay at any later time produces the same data. Numbers are
+ * decimal, and scores read back exactly. SELECT precedes a command for another database. There are
+ * two exceptions, which are shorter and faster: journals write the most frequent effects in a
+ * binary form (effect_brief.h), and bases and copies contain the entries of streams as packed
+ * blocks, each the argument of a command.
  *
- * Up to EFFECT_RUN_MAX consecutive effects that differ only in the words of their element (same
- * kind, key, database and deadline) become one command that repeats these words in order. This
- * makes the journal smaller and its replay faster. Numbers are decimal, and scores read back
- * exactly. SELECT precedes a command for another database. */
+ * Up to EFFECT_RUN_MAX consecutive effects become one command if they have the same kind, key,
+ * database and deadline. The command repeats the words of each element in order. Three fields of a
+ * hash, for example:
+ *
+ *     HSET k f1 v1 f2 v2 f3 v3
+ *
+ * This makes the journal smaller and its replay faster. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
 #define SERVER_DISK_EFFECT_EFFECT_TEXT_H
 
@@ -35,8 +39,8 @@ struct effect_layout {
     const char *start, *head, *head_end, *elements, *elements_end, *end;
 };
 
-/* Writes to `out`, which it does not own. Collects a run until an effect does not continue it or
- * the record ends. */
+/* Writes commands to `out`, which belongs to the caller. Collects effects into a run until an
+ * effect can't be added to it or the record ends. */
 struct effect_writer {
     struct outbuf *out;
     int64_t db;        /* the database that a reader has selected here, or -1 if unknown */
@@ -58,21 +62,22 @@ struct effect_writer {
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
 /* Writes an effect, or adds it to the current run. Copies everything. Ignores EFFECT_NONE. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
-/* Ends the run: call it at the end of a record, and before anyone else appends to `out` or consumes
- * it. Otherwise a further effect would take back the run's command. */
+/* Ends the run, so that later effects begin a new command. Call at the end of a record, and before
+ * anyone else appends to `out` or consumes its bytes: until then the next effect may remove the
+ * last command from `out` to extend it. */
 void effect_writer_end(struct effect_writer *writer);
-/* As effect_writer_end, when another record follows: that one must contain its keys again. Only for
- * a writer with brief effects. */
+/* Ends the run and the record: brief effects of the next record state their keys again. Only for a
+ * writer with brief effects. */
 void effect_writer_end_record(struct effect_writer *writer);
-/* A shortcut that writes the command of an effect to `to` and returns its length. Returns 0 and
+/* A shortcut for a single effect: writes its command to `to` and returns the length. Returns 0 and
  * writes nothing if the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could
  * be part of a run. */
 size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
-/* Call after effect_writer_end when the next command begins another file: writes a SELECT before
- * it. */
+/* Call after effect_writer_end when the next command begins another file, which must begin with a
+ * SELECT. */
 void effect_writer_restart(struct effect_writer *writer);
 
 struct effect_reader {
@@ -83,12 +88,12 @@ struct effect_reader {
 
 void effect_reader_init(struct effect_reader *reader);
 
-/* Is this the name of a command whose effects borrow only from argv, as all do except those of
- * policies and libraries? False for a name that is no command. */
+/* Do the effects of this command borrow only from argv? True for all commands but those of policies
+ * and libraries; false for a name that is no command. */
 bool effect_text_is_plain(struct effect_reader *reader, struct bytes name);
-/* Parses one command and passes its effects to the visitor (none for SELECT); they borrow from
- * argv. Returns false if the visitor does, or if the writer would not write this command; some
- * effects may have been visited by then. */
+/* Parses one command and passes its effects, which borrow from argv, to `visit`. SELECT has no
+ * effects and sets the reader's database. Returns false if `visit` does, or if the command is not
+ * one that effect_writer writes; some effects may have been visited by then. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
 

@@ -1,5 +1,5 @@
-/* effect_words: writes and reads the words of effects, as store/txn/effect_row.h describes them.
- * For the files of this folder; effect_brief.c only copies texts with it. */
+/* effect_words: writes and reads the words of a command as store/txn/effect_row.h describes them.
+ * For the files of this folder only; effect_brief.c uses just the functions that copy texts. */
 #ifndef SERVER_DISK_EFFECT_EFFECT_WORDS_H
 #define SERVER_DISK_EFFECT_EFFECT_WORDS_H
 
@@ -23,9 +23,9 @@ enum {
 
 struct effect_args;
 
-/* The destination of words. RESP goes to `to` if that is not NULL, which must have enough room,
- * otherwise to the end of `out`; arguments go to `args`. If all three are NULL, words are only
- * counted. */
+/* Where words are written. RESP goes to `to` if that is not NULL (the caller provides enough
+ * space), otherwise to the end of `out`; arguments go to `args`. If all three are NULL, words are
+ * only counted. */
 struct pen {
     char *to;
     struct outbuf *out;
@@ -33,8 +33,8 @@ struct pen {
     size_t words, bytes; /* number of words, and the sum of their lengths */
 };
 
-/* Copies a text, which is mostly short: two overlapping copies of constant size are cheaper than a
- * call of memcpy. */
+/* Copies a text. Most texts are short, and for them two overlapping copies of constant size are
+ * cheaper than a call of memcpy. */
 static inline char *copy_short(char *to, const char *from, size_t len)
 {
     if (len > 64) {
@@ -67,8 +67,8 @@ static inline char *end_line(char *to)
     return to + 2;
 }
 
-/* Prints the header of an array or a string, such as "$5" and a line end. Needs room for HEADER_MAX
- * bytes. Most values have one or two digits. */
+/* Prints the header of an array or a string, such as "$5\r\n", and returns its end. `to` needs
+ * space for HEADER_MAX bytes. Most values have one or two digits, which are written as one word. */
 static inline char *print_resp_header(char *to, char type, size_t value)
 {
     *to++ = type;
@@ -120,8 +120,9 @@ static inline struct bytes literal_of(const struct word *word)
     return bytes_of(word->text, word->len);
 }
 
-/* A number of ten or more digits, such as an instant, is printed in place: its header has a known
- * length. */
+/* Prints a number as a bulk string. The digits are printed first, behind the space of a header such
+ * as "$13\r\n", which is that of an instant. A number of fewer than ten digits has a header that is
+ * a byte shorter, so its digits are moved. */
 static inline char *print_int64(char *to, int64_t number)
 {
     enum { HEADER = 5, SHORT = 10 };

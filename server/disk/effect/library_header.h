@@ -1,6 +1,6 @@
-/* library_header: parses the first line of a function library, "#!lua name=mylib", into the engine
- * and the library's name, with the rules and errors of Redis 7.0. Depends on proto/resp, whose
- * inline requests have the same quoting, but on no script language. */
+/* library_header: parses the first line of a function library, such as "#!lua name=mylib", into the
+ * names of engine and library, with the rules and errors of Redis 7.0. Depends on proto/resp, whose
+ * inline requests use the same quoting; knows no script language. */
 #ifndef SERVER_DISK_EFFECT_LIBRARY_HEADER_H
 #define SERVER_DISK_EFFECT_LIBRARY_HEADER_H
 

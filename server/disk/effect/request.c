@@ -47,8 +47,8 @@ static inline enum request_status read_count(struct cursor *cursor, char type, u
     return REQUEST_WHOLE;
 }
 
-/* Reads one argument. If it is incomplete but its length is known, moves the cursor to its end, so
- * that the caller learns how many bytes are needed. */
+/* Reads one argument. If the argument is incomplete but its length is known, moves the cursor to
+ * where the argument will end, so that the caller learns how many bytes are needed. */
 static inline enum request_status read_argument(struct cursor *cursor, struct bytes *argument)
 {
     uint64_t len;

@@ -1,11 +1,12 @@
-/* request: splits the next command of a file, or of a master's stream, into its arguments.
+/* request: splits the next command of a file, or of a master's stream, into its arguments. Accepts
+ * only what servers write there, a RESP array of bulk strings, and returns where damage begins or
+ * how many bytes the command needs.
  *
- * Why not proto/resp/resp_read.h, the parser of clients' requests? It accepts everything that Redis
- * accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes in place
- * of the CRLF after an argument. In a file or stream all of these are damage. This parser therefore
- * accepts only what servers write there, a RESP array of bulk strings, and returns where the damage
- * begins or how many bytes the command needs. tests/unit/server/agreement_test.c checks that both
- * parse such commands alike. */
+ * Why not proto/resp/resp_read.h, the parser of clients' requests? That parser accepts everything
+ * that Redis accepts: inline requests, a count of 0 or less, any byte in place of LF, any two bytes
+ * in place of the CRLF after an argument. In a file or stream all of these are damage.
+ * tests/unit/server/agreement_test.c checks that both parsers read the same arguments from
+ * well-formed commands. */
 #ifndef SERVER_DISK_EFFECT_REQUEST_H
 #define SERVER_DISK_EFFECT_REQUEST_H
 
@@ -15,8 +16,8 @@
 
 #include "store/base/bytes.h"
 
-/* More arguments than Redis reads from its own files. A client may send more than those, and each
- * name and value of a stream's entry is an argument. */
+/* More arguments than Redis reads from its own files: a client may send an XADD that is longer than
+ * those, and each name and value of its entry is an argument of the effect's command. */
 enum { REQUEST_ARGS_MAX = 1 << 30 };
 
 struct request {
@@ -46,8 +47,8 @@ struct request_progress {
     size_t at;     /* bytes measured */
     uint64_t left; /* number of arguments after these bytes */
 };
-/* As request_measure, for data that has grown since the last call: looks only at the new bytes.
- * After any result but REQUEST_PARTIAL, the progress is zeroed. */
+/* Does what request_measure does, for data that has grown since the last call: looks only at the
+ * new bytes. Zeroes the progress before any result but REQUEST_PARTIAL. */
 enum request_status request_measure_on(struct request_progress *progress, const char *data,
                                        size_t len, size_t *size);
 

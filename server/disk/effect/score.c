@@ -1,6 +1,7 @@
-/* score: see score.h. A number with at most 9 decimals is printed with these; others are printed
- * with 17 digits, which are always enough (Steele and White, 1990). Both use exact integer
- * arithmetic. store/base/number prints very large and very small numbers. */
+/* score: see score.h. A number with at most 9 decimals is printed with these decimals. Any other is
+ * printed with 17 significant digits, which always read back as the same double (Steele and White,
+ * "How to Print Floating-Point Numbers Accurately", 1990). Both use exact integer arithmetic.
+ * store/base/number prints very large and very small numbers. */
 #include "server/disk/effect/score.h"
 
 #include <math.h>
@@ -69,8 +70,8 @@ static size_t print_fixed(char *to, uint64_t digits, unsigned decimals)
     return len + count;
 }
 
-/* Returns value * 10^decimals, rounded: value is m * 2^e, so this is m * 5^decimals shifted by
- * e + decimals. */
+/* Returns value * 10^decimals, rounded. With value = m * 2^e, this is m * 5^decimals, shifted left
+ * by e + decimals. */
 static uint64_t scaled(double value, unsigned decimals)
 {
     uint64_t bits, five = 1;
@@ -87,8 +88,9 @@ static uint64_t scaled(double value, unsigned decimals)
 }
 
 /* Prints a number that has at most 9 decimals; returns false for others. Finds the decimals by
- * trial. A quotient of two exactly represented integers is rounded only once, as by strtod
- * (Clinger, 1990): if it equals the value, the text reads back as the value. */
+ * trial. Why one division proves the result: the quotient of two exactly represented integers is
+ * rounded once, just as strtod rounds (Clinger, "How to Read Floating Point Numbers Accurately",
+ * 1990), so if it equals the value, the text reads back as the value. */
 static bool print_few_decimals(char *to, double value, size_t *len)
 {
     for (unsigned decimals = 3; decimals <= 9; decimals += 3) {

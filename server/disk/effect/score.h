@@ -1,5 +1,5 @@
-/* score: prints doubles as short text that reads back exactly, and parses it. Faster than libc for
- * usual scores; any strtod can read the text. */
+/* score: prints doubles as short text that reads back exactly, and parses such text. Faster than
+ * libc for usual scores; any strtod can read the text. */
 #ifndef SERVER_DISK_EFFECT_SCORE_H
 #define SERVER_DISK_EFFECT_SCORE_H
 

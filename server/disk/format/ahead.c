@@ -1,11 +1,11 @@
-/* ahead: see ahead.h. Parts are numbered from 0. Those from `released` to `filled` belong to the
- * main thread, all others to the reading thread. The blocks of a copy are numbered, too: those from
- * `taken` to `given` belong to the reading thread, all others to the main thread. All four numbers
- * only grow.
+/* ahead: see ahead.h. Who owns what is decided by four numbers, which only grow:
  *
- * The main thread waits if there is no part; the reading thread waits if there is no room, or no
- * block of a copy. They never wait for each other at the same time: when the reading thread lacks a
- * block, the main thread does not wait, because it has to give one. */
+ *     parts             from `released` to `filled`: the main thread; all others: the reading
+ * thread blocks of a copy  from `taken` to `given`: the reading thread; all others: the main thread
+ *
+ * The main thread waits if there is no part; the reading thread waits if a text is too small or in
+ * use, or if it lacks a block of a copy. They can't deadlock: when the reading thread lacks a
+ * block, ahead_try returns instead of waiting, so that the main thread can give one. */
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>
@@ -111,8 +111,9 @@ static void pass_part(struct ahead *ahead)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Appends a block to the current text if that contains only the beginning of a command, otherwise
- * to the next text, after such a beginning. Returns NULL if it must stop. */
+/* Adds a block to a text that can be parsed: to the current text if that contains only the
+ * beginning of a command; otherwise to the next one, into which the unparsed rest of the current
+ * text is copied first. Returns NULL if the thread must stop. */
 static struct text *take_block(struct ahead *ahead, const char *data, size_t len)
 {
     struct text *text = &ahead->texts[ahead->current];
@@ -302,8 +303,8 @@ static void drop(struct ahead *ahead)
     mem_free(ahead);
 }
 
-/* Allocates all that the thread will use; for a journal or a copy (file is NULL), also a block.
- * Returns NULL if memory lacks room for this and for `more` bytes. */
+/* Allocates everything that the thread will use, including a block for a journal or a copy (file is
+ * NULL). Returns NULL unless memory has space for this and for `more` bytes. */
 static struct ahead *prepare(struct snapshot_reader *file, size_t more)
 {
     if (!mem_has_room(PARTS * sizeof(struct ahead_part) + (TEXTS + 1) * TEXT + THREAD_NEEDS + more))

@@ -1,17 +1,19 @@
-/* ahead: a thread that reads a snapshot's blocks or a journal's records, and checks, unpacks and
- * parses them, up to four texts ahead of the main thread, which applies their effects to the
- * store. With two cores a start takes about as long as the main thread's part, a little more than
- * half of all the work. The blocks of a full copy arrive from a master: the main thread receives
- * them, because its loop serves clients meanwhile, and hands them to the thread. Depends on
- * snapshot_file.h and parsed.h.
+/* ahead: a thread that prepares a load for the main thread. It reads the blocks of a snapshot or
+ * the records of a journal, checks, unpacks and parses them; the main thread applies their effects
+ * to the store. With two cores a start then takes about as long as the main thread's part, a little
+ * more than half of all the work. Depends on snapshot_file.h and parsed.h.
  *
- * The parts form a ring. Each points into a text, which is used again when the parts before have
- * been released. The thread never calls mem, which is single-threaded: everything is allocated
- * before it starts, and when a command is longer than a text, it asks the main thread for more
- * room.
+ * The blocks of a full copy arrive from a master: the main thread receives them, because its loop
+ * serves clients meanwhile, and hands them to the thread.
  *
- * Of a journal the thread takes only good records. At anything else it ends, and leaves the main
- * thread to read and judge what follows (replay_records.c). */
+ * The results form a ring of parts. Each part points into a text, and the thread is up to four
+ * texts ahead. A text is used again once the parts that point into it have been released. The
+ * thread never calls mem, which is single-threaded: everything is allocated before the thread
+ * starts, and if a command is longer than a text, the thread asks the main thread to enlarge the
+ * text.
+ *
+ * Of a journal the thread accepts only good records. At anything else it stops, and the main thread
+ * reads and judges what follows (replay_records.c). */
 #ifndef SERVER_DISK_FORMAT_AHEAD_H
 #define SERVER_DISK_FORMAT_AHEAD_H
 
@@ -26,11 +28,12 @@
 typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 struct ahead_part {
-    /* SNAPSHOT_BYTES: the batch is valid, and another part follows. SNAPSHOT_END: the file ends
-     * here, or the thread stopped (of a journal). SNAPSHOT_FAULT: `fault` says what is wrong. */
+    /* SNAPSHOT_BYTES: the batch is valid, and another part follows. SNAPSHOT_END: the last part;
+     * the file ends here or, for a journal, the thread has stopped. SNAPSHOT_FAULT: `fault` says
+     * what is wrong. */
     enum snapshot_got got;
-    /* Offsets of the block that the part was read from; of a copy, only `end`. At SNAPSHOT_END, the
-     * end of the file. */
+    /* Offsets of the block that the part was read from; for a copy, only `end` is set. With
+     * SNAPSHOT_END, `end` is the end of the file. */
     uint64_t begin, end;
     bool is_incomplete; /* at SNAPSHOT_END: the last command has no end */
     struct snapshot_fault fault;
@@ -39,8 +42,8 @@ struct ahead_part {
 
 struct ahead;
 
-/* From now on the thread uses the file. Returns NULL if no thread could be started, or memory is
- * short. */
+/* Starts a thread that reads a snapshot. The thread uses `file` until ahead_stop. Returns NULL if
+ * no thread could be started or memory is short, as the other two do. */
 struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start);
 /* Reads a journal of this size from an offset on, up to a record that was made after `until`. */
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
@@ -58,12 +61,12 @@ enum ahead_got {
     AHEAD_LACKS_BLOCK, /* all blocks are parsed, so give another one */
     AHEAD_NOT_YET,
 };
-/* As ahead_next, but waits at most until this instant of CLOCK_MONOTONIC: for a copy, whose
- * receiver has other work. */
+/* Does what ahead_next does, but waits no longer than until this instant of CLOCK_MONOTONIC. For a
+ * copy, whose receiver has other work. */
 enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
-/* Returns room for the next block of a copy, including the block's header (block.h). NULL while all
- * rooms are in use: take a part first. */
+/* Returns space for the next block of a copy, including the block's header (block.h). NULL while
+ * all blocks are in use: release a part first. */
 char *ahead_block(struct ahead *ahead);
 /* Gives the thread the block that is there now. `end` is its end in the copy. */
 void ahead_give(struct ahead *ahead, uint64_t end);

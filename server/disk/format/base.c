@@ -99,8 +99,8 @@ static bool load_parts(struct ahead *ahead, struct replay *replay, struct base_l
     }
 }
 
-/* Loads without a thread. `carry` receives the bytes that are not applied yet, the beginning of a
- * command. */
+/* Loads without a thread. `carry` holds the beginning of a command whose end is in the next
+ * block. */
 static bool load_blocks(struct snapshot_reader *file, struct replay *replay, struct buffer *carry,
                         struct base_load *load)
 {

@@ -1,7 +1,10 @@
 /* base: writes the contents of a store into a snapshot file, and reads them. Depends on the store's
- * walk, the effects' text and snapshot_file. If the data has a position in a replication stream,
- * the text begins with its mark (stream_position.h). Marks of sizes (size_mark.h) let the reader
- * allocate tables at their final size. */
+ * walk, the effects' text and snapshot_file.
+ *
+ * The text of the file consists of commands, with two kinds of marks between them. If the data has
+ * a position in a replication stream, the text begins with a mark of that position
+ * (stream_position.h). Marks of sizes (size_mark.h) let the reader allocate tables at their final
+ * size. */
 #ifndef SERVER_DISK_FORMAT_BASE_H
 #define SERVER_DISK_FORMAT_BASE_H
 
@@ -33,8 +36,8 @@ struct base_load {
     char why[256];               /* the error, with the offset */
 };
 
-/* Loads a file into a store, or only checks it if the store is NULL. On failure, returns false with
- * the error in `why`; the store then keeps the data that precedes the error. O(n) */
+/* Loads a file into a store, or only checks the file if the store is NULL. On failure returns false
+ * with the error in `why`; the store then contains the data that precedes the error. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
 
 #endif

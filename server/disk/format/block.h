@@ -19,8 +19,8 @@ struct block_packer {
 
 /* Takes bytes until the block is full; returns how many it took. */
 size_t block_fill(struct block_packer *packer, const char *data, size_t len);
-/* Packs these bytes into packer->block, begins the next block, and returns the packed length. A
- * block without bytes ends the stream. */
+/* Packs the bytes taken so far into packer->block, begins the next block, and returns the packed
+ * length. If no bytes were taken, writes the block that ends the stream. */
 size_t block_pack(struct block_packer *packer);
 
 struct block_sizes {
@@ -31,8 +31,8 @@ struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
 bool block_sizes_ok(const struct block_sizes *sizes);
 /* Checks the checksum of a block, its header and stored bytes, and continues *sum. */
 bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
-/* Returns the raw bytes: either the stored ones, or unpacked into `scratch`. NULL if they are not
- * valid LZ4. */
+/* Returns the raw bytes of a block: the stored bytes themselves, or those unpacked into `scratch`.
+ * Returns NULL if the stored bytes are not valid LZ4. */
 const char *block_unpack(const char *block, const struct block_sizes *sizes,
                          char scratch[BLOCK_RAW]);
 

@@ -130,8 +130,8 @@ static bool load_block(struct reading *reading, bool *last)
 
 /* ---- loading with a thread ------------------------------------------------------------------- */
 
-/* Receives blocks as long as their bytes have arrived and the thread has room for them. With
- * `waits`, first waits for some. */
+/* Receives blocks while their bytes have arrived and the thread has space for them. With `waits`,
+ * waits for the first bytes. */
 static bool give_blocks(struct reading *reading, struct ahead *ahead, bool waits)
 {
     const struct copy_source *source = reading->source;
@@ -175,8 +175,8 @@ static bool load_ahead(struct reading *reading, struct ahead *ahead)
 {
     const struct copy_source *source = reading->source;
     for (bool waits = false, received = true;;) {
-        /* If the source fails, the blocks before are loaded first, so that an error in them is the
-         * one that is reported, as without a thread. */
+        /* If the source fails, the blocks received before are still loaded: an error in them must
+         * be the one that is reported, as without a thread. */
         if (received) received = give_blocks(reading, ahead, waits);
         const struct ahead_part *part;
         enum ahead_got got = ahead_try(ahead, source->mono_usec() + WAIT_USEC, &part);

@@ -1,14 +1,14 @@
 /* copy: the contents of a store as a stream of blocks (block.h), for a replica of this server. The
  * blocks are those of a base (base.h): commands, compressed, with checksums, and an empty block at
- * the end. The header counts neither keys nor bytes, because neither is known in advance. Its
- * integers are little-endian:
+ * the end. Unlike a snapshot's, the header counts neither keys nor bytes, which are not known in
+ * advance. Its integers are little-endian:
  *
  *     offset  bytes  content
  *     0       12     "EXPIRED-COPY"
  *     12      4      version, 1
  *     16      4      the database that the stream after the copy has selected
  *
- * The checksums of the blocks continue that of the header.
+ * The checksums of the blocks continue the checksum of the header.
  *
  * To change the layout, use a new version. A reader refuses a version that it does not know. */
 #ifndef SERVER_DISK_FORMAT_COPY_H
@@ -29,7 +29,7 @@ struct copy_sink {
     void *ctx;
 };
 
-/* Writes the copy. `stream_db` is the database that the header contains. Returns false if `write`
+/* Writes the copy. `stream_db` is the database that the header names. Returns false if `write`
  * failed. O(n) */
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
@@ -39,13 +39,14 @@ struct copy_source {
     bool (*ready)(void *ctx);     /* does `read` return without waiting? Needed with a thread */
     int64_t (*mono_usec)(void);   /* the time of CLOCK_MONOTONIC. Needed with a thread */
     thread_starter *start_thread; /* starts the thread that reads ahead; NULL: without one */
-    /* Called after each few KiB of commands, or a single longer one, and at least each half a
-     * millisecond while the thread has nothing to apply yet. May be NULL. */
+    /* Called to let the caller do other work: after each few KiB of commands, or a single longer
+     * one, and at least every half a millisecond while the thread has nothing ready to apply. May
+     * be NULL. */
     void (*between)(void *ctx);
     void *ctx;
 };
 
-/* Loads a copy into an empty store, up to its last block. On failure, returns false with the
+/* Loads a copy into an empty store, up to the copy's last block. On failure returns false with the
  * reason, printable, in `why`. O(n) */
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size);

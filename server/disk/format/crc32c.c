@@ -2,9 +2,9 @@
  * processes eight bytes at a time, with a look-up in one of eight tables for each byte ("slicing by
  * 8", Kounavis and Berry 2005).
  *
- * The compiler computes the tables. The checksum is linear: the entry of a byte is the XOR of one
- * value for each of its bits that are set. The value of a bit with n bits after it is STEP_n, the
- * polynomial after n further steps of the shift register. */
+ * The compiler computes the tables, from the fact that a CRC is linear: the entry of a byte is the
+ * XOR of one value for each bit that is set in it. For a bit with n bits after it, that value is
+ * STEP_n, the polynomial after n further steps of the shift register. */
 #include "server/disk/format/crc32c.h"
 
 #include <string.h>

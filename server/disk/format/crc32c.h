@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues the checksum `sum` with these bytes; start with 0. Uses the processor's instruction if
- * there is one. */
+/* Continues the checksum `sum` with these bytes; start with 0. Uses the processor's CRC instruction
+ * if there is one. */
 uint32_t crc32c(uint32_t sum, const void *data, size_t len);
 
 /* Computes crc32c with tables, on any processor. */

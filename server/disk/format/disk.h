@@ -1,10 +1,11 @@
-/* disk: the few file operations that durability needs. Depends on system calls only.
+/* disk: the few file operations that durability needs. Depends on system calls only. May be called
+ * from any thread.
  *
- * Each function but disk_close returns 0 or an errno, which the caller must check. Nothing else
- * under server/disk/ writes, syncs, cuts, renames or removes files: here, tests can make every such
- * operation fail. Files are changed by open, pwritev, fdatasync (for files), fsync (for
- * directories), ftruncate, fallocate, sync_file_range, rename, unlink and mkdir. May be called from
- * any thread. */
+ * All writing, syncing, cutting, renaming and removing of files under server/disk/ is done here, so
+ * that tests can make each of these operations fail. Each function but disk_close returns 0 or an
+ * errno, which the caller must check. The system calls that change files are open, pwritev,
+ * fdatasync (for files), fsync (for directories), ftruncate, fallocate, sync_file_range, rename,
+ * unlink and mkdir. */
 #ifndef SERVER_DISK_FORMAT_DISK_H
 #define SERVER_DISK_FORMAT_DISK_H
 
@@ -19,46 +20,47 @@ int disk_create(const char *path, int *fd);
 int disk_open(const char *path, int *fd); /* to read and write */
 int disk_open_to_read(const char *path, int *fd);
 
-/* Writes everything from offset `at` on, across interruptions and short writes. *written is the
- * number of bytes written, even after an error. Modifies `iov`. */
+/* Writes all bytes at offset `at`, repeating the call after interruptions and short writes.
+ * *written is the number of bytes written, even after an error. Modifies `iov`. */
 int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written);
 int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
 
-/* Saves the bytes from offset `at` on in a new file beside `path`, named PATH.cut-AT or, if that
- * exists, PATH.cut-AT.N, and syncs the file and its name. `kept` receives the name. */
+/* Copies the bytes from offset `at` on to a new file beside `path`, named PATH.cut-AT or, if that
+ * exists, PATH.cut-AT.N, and syncs the new file and its name. `kept` receives the name. */
 int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX]);
 
 /* Reads up to `len` bytes at an offset; fewer only at the file's end. */
 int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 
 /* Waits until the file's bytes and length are on the medium. After an error never trust a second
- * call: Linux may have marked the pages clean, and the call then succeeds although bytes are
- * lost. */
+ * call: Linux may have marked the failed pages clean, and the second call then succeeds although
+ * bytes are lost. */
 int disk_sync(int fd);
 int disk_sync_dir(const char *path);
 int disk_sync_parent(const char *path); /* syncs the folder that contains the path */
 int disk_cut(int fd, uint64_t length);
-/* Allocates blocks for later writes without changing the length. Fails with ENOSPC unless 16 times
- * as much is free, and with EOPNOTSUPP where it is not supported. The error may be ignored. */
+/* Allocates blocks for later writes without changing the file's length. Fails with ENOSPC unless 16
+ * times as much is free, and with EOPNOTSUPP where the file system can't do this. The error may be
+ * ignored. */
 int disk_allocate(int fd, uint64_t from, uint64_t len);
 int disk_free_allocated(int fd); /* frees blocks after the file's end; the error may be ignored */
-/* Has the kernel begin to write these bytes to the medium, so that a later sync finds less to do.
- * Promises nothing: only disk_sync does, and it also returns the errors of these writes. The error
- * may be ignored. */
+/* Makes the kernel begin to write these bytes to the medium, so that a later sync has less to do.
+ * Guarantees nothing: only disk_sync does, and disk_sync also returns the errors of these writes.
+ * The error may be ignored. */
 int disk_write_back(int fd, uint64_t from, uint64_t len);
 
 /* Measures the space that this process can use on the file system that contains the path. */
 int disk_free_bytes(const char *path, uint64_t *bytes);
 
-/* Creates a file with these bytes and syncs it; removes it again after an error. Its name is not
- * synced. */
+/* Creates a file with these bytes and syncs it, but not its name; removes the file again after an
+ * error. */
 int disk_write_file(const char *path, const void *data, size_t len);
-/* Renames at once for all processes. After a crash before disk_sync_parent(to), the name may denote
- * either file. */
+/* Renames a file. Processes see the new name at once. After a crash before disk_sync_parent(to),
+ * the name `to` may denote the old or the new file. */
 int disk_rename(const char *from, const char *to);
 
 /* Locks the folder until `fd` is closed, or fails with EWOULDBLOCK if another process holds the
- * lock. Uses flock(2), which needs no file and ends with the process. */
+ * lock. Uses flock(2), which needs no file of its own and is released when the process ends. */
 int disk_lock_dir(const char *path, int *fd);
 
 int disk_remove(const char *path); /* 0 even if it does not exist */
@@ -70,8 +72,8 @@ void disk_close(int fd); /* ignores errors: important bytes were synced before *
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
 /* For tests: a hook that is called before each system call of enum disk_call. If the hook returns
- * an errno, the call fails with it instead of being made. The hook may lower a write's `len`. NULL
- * for no hook. */
+ * an errno, the system call is not made and fails with that errno. The hook may lower `len` of a
+ * write to make the write short. NULL for no hook. */
 enum disk_call {
     DISK_OPEN,
     DISK_WRITE,

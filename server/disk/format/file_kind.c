@@ -1,5 +1,4 @@
-/* file_kind: see file_kind.h. Compares the first bytes of the file with the magic of each format.
- */
+/* file_kind: see file_kind.h. Compares the first bytes of a file with the magic of each format. */
 #include "server/disk/format/file_kind.h"
 
 #include <ctype.h>

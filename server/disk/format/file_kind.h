@@ -1,6 +1,6 @@
-/* file_kind: recognizes a file by its first bytes, and decides whether it may be replaced. All code
- * under server/disk/ calls it before it replaces or removes a file, so that files of other
- * programs are kept. */
+/* file_kind: recognizes a file by its first bytes, and decides whether the file may be replaced.
+ * All code under server/disk/ asks it before replacing or removing a file, so that no file of
+ * another program is lost. */
 #ifndef SERVER_DISK_FORMAT_FILE_KIND_H
 #define SERVER_DISK_FORMAT_FILE_KIND_H
 
@@ -34,8 +34,8 @@ enum {
     FILE_HEAD = 32,    /* bytes that are enough to recognize any kind */
     FILE_RDB_HEAD = 6, /* enough to recognize an RDB */
 };
-/* Returns the kind of a file that begins with these bytes: the whole file, if `len` is below
- * FILE_HEAD. */
+/* Returns the kind of a file that begins with these bytes. If `len` is below FILE_HEAD, the bytes
+ * are the whole file. */
 enum file_kind file_kind_of_head(const char *head, size_t len);
 /* Returns the kind as messages name it: "an RDB file of Redis". */
 const char *file_kind_text(enum file_kind kind);
@@ -45,8 +45,8 @@ const char *file_kind_text(enum file_kind kind);
 #define FILE_SET_OURS                                                                              \
     (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
      FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))
-/* Returns 0 if the file is missing, or of one of these kinds; else EEXIST, or the errno of reading
- * it. */
+/* May the file be replaced? Returns 0 if it is missing or of one of these kinds, EEXIST if it is of
+ * another kind, or the errno of reading it. */
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);

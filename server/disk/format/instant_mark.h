@@ -5,12 +5,13 @@
  *     #@1796000000123    the changes of this record were made at this instant (instant.h)
  *     #@+5               the same, 5 ms after the instant of the mark before
  *
- * Each line ends with \r\n. A record without a mark is of the same instant as the record before it,
- * so further records of a millisecond cost nothing. The first mark of a segment has the first form,
- * and so does the first one after a start or after the clock was set back. Records before a
- * segment's first mark come from versions that wrote no marks. If such a version appends to a
- * segment, its records seem to be of the last mark's instant. Readers that know nothing of marks
- * skip them. */
+ * Each line ends with \r\n. A record without a mark was made at the same instant as the record
+ * before it, so further records of a millisecond cost nothing. A mark has the first form if it is
+ * the first of its segment, the first after a start, or the first after the clock was set back.
+ *
+ * Versions that know no marks skip them and write none. Records of such a version may begin a
+ * segment: their instant is unknown. If they follow a mark, they seem to be of that mark's
+ * instant. */
 #ifndef SERVER_DISK_FORMAT_INSTANT_MARK_H
 #define SERVER_DISK_FORMAT_INSTANT_MARK_H
 
@@ -27,8 +28,8 @@ struct instant_marks {
     msec last;
 };
 
-/* Prints the mark of a record of this instant, without a NUL. Returns its length, or 0 if no mark
- * is needed. */
+/* Prints the mark of a record of this instant, without a NUL. Returns its length, or 0 if the
+ * record needs no mark. */
 size_t instant_marks_print(struct instant_marks *marks, msec at, char to[INSTANT_MARK_MAX]);
 /* Reads a line that begins with #, including its line end. Returns false if it is no mark. */
 bool instant_marks_read(struct instant_marks *marks, const char *line, size_t len);

@@ -1,5 +1,5 @@
-/* manifest: see manifest.h. Loads, changes and saves the list of files; manifest_text.c keeps the
- * list and its text. */
+/* manifest: see manifest.h. Loads, changes and saves the list of files; manifest_text.c holds the
+ * functions for the list and its text. */
 #include "server/disk/format/manifest.h"
 
 #include <dirent.h>
@@ -74,17 +74,17 @@ static bool is_long(const char *path)
     return stat(path, &what) == 0 && what.st_size > (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* Does a file that the manifest does not list contain records? Such a file must stay: it may be the
- * only copy of data, if the manifest was restored or edited. Segments of this server's own
- * unfinished changes contain no records yet. */
+/* Does a file that the manifest does not list contain records? Then it must stay: if the manifest
+ * was restored or edited, the file may be the only copy of data. A segment that an unfinished
+ * change of this server left behind contains no records. */
 static bool has_records(const char *path)
 {
     enum file_kind kind = is_long(path) ? file_kind(path) : FILE_EMPTY;
     return kind == FILE_JOURNAL || kind == FILE_OTHER_JOURNAL;
 }
 
-/* Returns a number that no file of this type has. Numbers of history count for both types, because
- * it may have been either. */
+/* Returns a number that no file of this type has. A file of history may have been of either type,
+ * so its number counts for both. */
 static uint64_t next_seq(const struct manifest *manifest, enum manifest_type type)
 {
     uint64_t last = 0;
@@ -153,8 +153,8 @@ static enum file_kind kind_of_file(const struct manifest *manifest, const char *
     return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
 }
 
-/* A manifest without our lines (of an earlier version, or edited) is ours if its base is ours or,
- * without a base, if one of its segments is. */
+/* Is the manifest ours? A manifest of an earlier version, or an edited one, may lack our lines: it
+ * is ours if its base is or, without a base, if one of its segments is. */
 static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
 {
     if (file_kind_of_head(text, len) == FILE_MANIFEST || manifest_has_sum(text, len)) return true;
@@ -185,8 +185,8 @@ static int own_path(const struct manifest *manifest, const char *before, const c
     return len < DISK_PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
-/* Decides what a folder without a manifest means. Files with data are an error there: the user
- * should know before new data is added. */
+/* Decides what a folder without a manifest means. Files with data make it an error: the user should
+ * know of them before new data is added. */
 static enum manifest_found check_without_manifest(const struct manifest *manifest,
                                                   char why[MANIFEST_WHY_MAX])
 {
@@ -267,8 +267,8 @@ int manifest_sync_again(struct manifest *manifest)
     return error;
 }
 
-/* Saves `next` and makes it the current list; after an error the old one stays. Frees the other
- * list. */
+/* Saves `next` on disk and then makes it the current list. After an error before the rename, the
+ * current list stays, and `next` is freed. */
 static int save_manifest(struct manifest *manifest, struct manifest *next)
 {
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
@@ -454,8 +454,8 @@ static bool is_own_name(const struct manifest *manifest, const char *name)
            (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0));
 }
 
-/* Removes the file if it is ours; otherwise leaves it and returns 0. An empty file contains no data
- * to lose. */
+/* Removes the file if it is ours; leaves any other file and returns 0. An empty file with one of
+ * our names is removed, too: it contains no data to lose. */
 static int remove_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
@@ -492,7 +492,7 @@ static msec made_at(const struct manifest *manifest, const struct manifest_file 
 
 /* Returns the index of the first file of history that is still needed: the last base that was made
  * no later than the first instant to reach or, if there is none, the oldest base that still exists.
- * Returns the number of files if none is needed. */
+ * Returns the number of files if no history is needed. */
 static size_t first_needed(const struct manifest *manifest)
 {
     const struct manifest_file *base = manifest_base(manifest);
@@ -510,8 +510,9 @@ static size_t first_needed(const struct manifest *manifest)
     return first;
 }
 
-/* Deletes the files of history first, and then their lines. The manifest thus always lists the
- * files that are left to delete, and kept files can be deleted on a full disk. */
+/* Deletes files of history before removing their lines from the manifest. The manifest thus always
+ * lists the files that are left to delete, and files can be deleted on a full disk, where the
+ * manifest can't be saved. */
 static int remove_history(struct manifest *manifest)
 {
     struct manifest next = without_files(manifest);

@@ -78,7 +78,7 @@ struct manifest_kept {
     size_t files;
     uint64_t bytes;
     msec since; /* when the first base that is left was made, which may be the current one; or -1 */
-    msec next;  /* when the second one was made: files before that base serve only earlier
+    msec next;  /* when the base after that one was made: files before it serve only earlier
                  * instants */
 };
 
@@ -98,8 +98,8 @@ void manifest_drop(struct manifest *manifest);
 enum { MANIFEST_WHY_MAX = 512 };
 enum manifest_found {
     MANIFEST_LOADED,
-    MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for reading
-                       */
+    MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for
+                       * reading */
     MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
     MANIFEST_BAD,     /* `why` contains the error and its location */
 };
@@ -108,14 +108,15 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */
 uint64_t manifest_last_segment(const struct manifest *manifest);            /* its seq, or 0 */
 size_t manifest_segments(const struct manifest *manifest);                  /* their number */
-/* Returns the n-th file in the order of the data, from 0 on: kept history, the base, its segments.
- * NULL if there are fewer. */
+/* Returns the n-th file, from 0 on, in the order of the data: kept history, then the base, then its
+ * segments. NULL if there are fewer files. */
 const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n);
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
-/* Is the file at this path the base that was listed? True for files other than bases, and if the
- * header is missing or damaged, which its reader reports. */
+/* Is the file at this path the base that the manifest lists, and not one of another backup?
+ * Compares the checksums of the headers. Also true for files other than bases, and if the header is
+ * missing or damaged, because the reader of the file reports that. */
 bool manifest_is_listed_base(const struct manifest_file *file, const char *path);
 
 /* Stores the path of the next base, and its number. Returns 0 or an errno. */
@@ -126,15 +127,15 @@ typedef int manifest_create(const char *path, int *fd);
 int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
                           int *fd);
 
-/* Creates the folder if it is missing. While there is no manifest, marks the files in it as left by
- * an unfinished first start, so that no start mistakes them for data. */
+/* Creates the folder if it is missing. While there is no manifest, marks the files in the folder as
+ * left by an unfinished first start, so that no start mistakes them for data. */
 int manifest_make_folder(const struct manifest *manifest);
 /* Repeats a failed sync of the folder. Call before relying on a change. */
 int manifest_sync_again(struct manifest *manifest);
 
-/* Returns the index of the first file that a crash may have torn: the last segment with records, or
- * the first segment if none has any, because a new segment receives records only once the one
- * before it is synced. Without segments, the number of files. */
+/* Returns the index of the first file that a crash may have torn, or the number of files if there
+ * are no segments. A new segment receives records only once the segment before it is synced, so
+ * this is the last segment with records or, if none contains any, the first segment. */
 size_t manifest_first_torn(const struct manifest *manifest);
 
 /* Call when all segments are synced and closed: records their lengths. */
@@ -144,7 +145,7 @@ int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t 
 
 /* Adds a segment with this ID at the end of the data. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id);
-/* Replaces the data with this base and the segments from `segment` on. Adds `segment` with this ID
+/* Replaces the data with this base and the segments from `segment` on, which is added with this ID
  * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 /* As manifest_put_base, for a base that does not continue the segments so far. */
@@ -152,11 +153,13 @@ int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment
 /* As manifest_put_base, for a start that found no data; a comment in the manifest records that. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
-/* Deletes history, except kept files that are needed to reach keep_from, and what a crash has left:
- * temporary files, and bases and segments with our names that the manifest does not list, unless
- * they are segments with records. Never deletes files that are not ours. Do not call while a base
- * is being written or a new segment is not yet added. Continues after errors; returns 0 or the
- * first errno. */
+/* Deletes files that are no longer needed: history, except kept files without which keep_from can't
+ * be reached, and the remains of a crash. These are temporary files, and files with our names that
+ * the manifest does not list: bases, and segments without records. Never deletes files that are not
+ * ours.
+ *
+ * Do not call while a base is being written or a new segment is not yet added. Continues after
+ * errors; returns 0 or the first errno. */
 int manifest_sweep(struct manifest *manifest);
 
 #endif

@@ -1,5 +1,5 @@
-/* manifest_state: what manifest.c uses of manifest_text.c: the list of files in a manifest, and its
- * text. */
+/* manifest_state: the functions of manifest_text.c that manifest.c calls: they change the list of
+ * files, and convert it to the manifest's text and back. */
 #ifndef SERVER_DISK_FORMAT_MANIFEST_STATE_H
 #define SERVER_DISK_FORMAT_MANIFEST_STATE_H
 
@@ -12,8 +12,8 @@ void manifest_copy_file(struct manifest *manifest, const struct manifest_file *f
 bool manifest_lists_file(const struct manifest *manifest, const char *name);
 void manifest_drop_files(struct manifest *manifest); /* empties the list */
 
-/* Adds the files of the text to an empty list. On failure, returns false with the error and its
- * line in `why`; the list then keeps the files before that line. */
+/* Adds the files of the text to an empty list. On failure returns false with the error and its line
+ * in `why`; the list then contains the files before that line. */
 bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX]);
 /* Does the text end with a checksum, as ours does? */

@@ -1,5 +1,5 @@
-/* manifest_text: the list of files in a manifest, and its text in the layout of manifest.h. Knows
- * no folder and reads no file. */
+/* manifest_text: the functions of manifest_state.h: the list of files in a manifest, and its text
+ * in the layout of manifest.h. Uses no folder and reads no file. */
 #include "server/disk/format/manifest_state.h"
 
 #include <inttypes.h>
@@ -216,8 +216,8 @@ bool manifest_has_sum(const char *text, size_t len)
     return len >= line && memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) == 0;
 }
 
-/* Checks the last line, which in our manifests has the checksum of the lines before it. Manifests
- * of Redis, and those written by hand, have no such line. */
+/* Checks the last line, which in our manifests contains the checksum of the lines before it.
+ * Manifests of Redis, and manifests written by hand, lack this line. */
 static bool check_sum(struct reading *reading, const char *text, size_t len)
 {
     size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
@@ -236,15 +236,15 @@ static bool check_sum(struct reading *reading, const char *text, size_t len)
                          "its first line and its checksum");
 }
 
-/* Returns what the next segment's line names as the file that it continues: the header of a base,
- * or the ID of a segment. 0 if unknown. */
+/* Returns the mark by which the line of the next segment names this file: the checksum of a base's
+ * header, or the ID of a segment. 0 if unknown. */
 static uint32_t mark_of(const struct manifest_file *file)
 {
     return file->type == MANIFEST_BASE ? file->header : file->id;
 }
 
-/* Does each segment continue the file listed before it? Otherwise a segment that was left out would
- * be missing without a trace. */
+/* Checks that each segment continues the file listed before it. Without this check, a segment whose
+ * line was left out would be missing without a trace. */
 static bool check_order(struct reading *reading)
 {
     const struct manifest *manifest = reading->manifest;

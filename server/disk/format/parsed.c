@@ -1,5 +1,5 @@
 /* parsed: see parsed.h. A command whose effects do not fit into the rest of a batch is left for the
- * next one; if an empty batch is too small for it, it stays text. */
+ * next batch. If even an empty batch is too small for it, it becomes a piece of text. */
 #include "server/disk/format/parsed.h"
 
 #include <string.h>
@@ -80,8 +80,8 @@ static void begin_batch(struct parser *parser, struct parsed_batch *batch)
 
 enum put { PUT, PUT_PARTIAL, PUT_FULL };
 
-/* Puts the brief effect at `data` into the batch; never returns PUT_FULL, because the batch has an
- * item left. */
+/* Puts the brief effect at `data` into the batch. The caller ensures that the batch has a free
+ * item, so the result is never PUT_FULL. */
 static enum request_status put_brief(struct parser *parser, const char *data, size_t len,
                                      size_t *size)
 {
@@ -138,8 +138,8 @@ size_t parser_fill(struct parser *parser, const char *data, size_t len, struct p
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Puts the commands of the record at `data` into the batch, and finds the line that ends the
- * record: *len becomes the line's offset. */
+/* Puts the commands of the record at `data` into the batch. Sets *len to the offset of the line
+ * that ends the record, and *sum to the checksum in that line. */
 static bool put_record(struct parser *parser, struct instant_marks *instants, const char *data,
                        size_t *len, uint32_t *sum, enum parsed_end *why)
 {

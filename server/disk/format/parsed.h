@@ -1,6 +1,6 @@
 /* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
- * effect_text.h. It allocates nothing and uses no globals, so a thread can parse ahead of the main
- * thread, which applies the effects (ahead.h). */
+ * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
+ * main thread, which applies the effects (ahead.h). */
 #ifndef SERVER_DISK_FORMAT_PARSED_H
 #define SERVER_DISK_FORMAT_PARSED_H
 
@@ -13,9 +13,11 @@
 
 enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
 
-/* An effect, or a piece of text that replay must parse itself: a line that begins with #; a command
- * whose effects need memory outside the batch; or the rest of the text, if it begins with a command
- * that can't be parsed. */
+/* An effect, or a piece of text that replay must parse itself, because a batch can't hold its
+ * effects:
+ * - a line that begins with #;
+ * - a command whose effects need memory outside the batch;
+ * - the rest of the text, if it begins with a command that can't be parsed. */
 struct parsed {
     struct effect effect; /* for a piece of text, only the database in which it begins is set */
     struct bytes text;    /* the piece of text, or the name of the effect's command */
@@ -61,7 +63,8 @@ struct parser {
 void parser_init(struct parser *parser);
 
 /* Replaces the contents of the batch with the complete commands at the beginning of data. Returns
- * the number of bytes parsed. With *is_full, another batch may find more complete commands. */
+ * the number of bytes parsed. *is_full says that the batch is full: complete commands may be
+ * left. */
 size_t parser_fill(struct parser *parser, const char *data, size_t len, struct parsed_batch *batch,
                    bool *is_full);
 
@@ -71,8 +74,9 @@ enum parsed_end {
     PARSED_STOP,    /* the next record is damaged, made after `until`, or too large for a batch */
 };
 
-/* Parses a journal's records, and accepts only whole ones with correct checksums. *place describes
- * the start of the data and is moved to the end of what was parsed. */
+/* Parses a journal's records up to the first one that is incomplete, damaged or made after `until`;
+ * *why says what ended the batch. Accepts only whole records with correct checksums. *place
+ * describes the start of the data and is moved to the end of what was parsed. */
 size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
                            const char *data, size_t len, struct parsed_batch *batch,
                            enum parsed_end *why);

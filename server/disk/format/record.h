@@ -48,16 +48,16 @@ static inline void record_print_sum(char *to, uint32_t sum)
     /* A nibble above 9 plus 6 sets bit 4 of its byte: these become letters. */
     uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
     digits += 0x3030303030303030 + letters * ('a' - '0' - 10);
-    /* Write two overlapping words, the first one last: the checksum reads eight bytes at once, and
-     * so finds it complete. */
+    /* Write two overlapping words, the first one last: the checksum then reads the first eight
+     * bytes at once, and the processor can forward them from that one store. */
     uint64_t last = htobe64(digits << 16 | '\r' << 8 | '\n');
     uint64_t first = htobe64((uint64_t)'#' << 56 | digits >> 8);
     memcpy(to + RECORD_SUM_LINE - sizeof(last), &last, sizeof(last));
     memcpy(to, &first, sizeof(first));
 }
 
-/* Parses the digits in a line of RECORD_SUM_LINE bytes, whatever its first byte is. Returns false
- * if the line is something else. */
+/* Parses the digits of a checksum line, RECORD_SUM_LINE bytes, whatever its first byte is. Returns
+ * false if the line has another form. */
 static inline bool record_parse_digits(const char *line, uint32_t *sum)
 {
     if (line[1 + RECORD_SUM_DIGITS] != '\r' || line[2 + RECORD_SUM_DIGITS] != '\n') return false;

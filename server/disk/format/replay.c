@@ -70,8 +70,8 @@ static bool apply_one(struct replay *replay, const struct effect *effect, struct
     return false;
 }
 
-/* Prefetches the keys and members of up to REPLAY_WINDOW effects together: each look-up in a large
- * table waits for memory, and a load consists of little else. */
+/* Prefetches the keys and members of up to REPLAY_WINDOW effects together, because a load consists
+ * of little else than waits for memory in look-ups in large tables. */
 static void look_ahead(struct replay *replay, const struct parsed *window, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -114,15 +114,15 @@ static bool apply_waiting(struct replay *replay)
     return good;
 }
 
-/* Does the effect borrow words that the next command overwrites? Then it can't wait in the window.
- */
+/* Does the effect borrow words that the next command overwrites? Then it can't wait in the window
+ * with others. */
 static bool is_short_lived(const struct effect *effect)
 {
     return effect->texts != NULL || effect->policy != NULL || effect->kind == EFFECT_LIBRARY_SET;
 }
 
-/* Applies the first effect of a collection whose size was announced, then allocates room for all of
- * its members. */
+/* Applies the first effect of a collection whose size was announced, then allocates the
+ * collection's table for all of its members. */
 static bool begin_collection(struct replay *replay, const struct effect *effect, struct bytes name)
 {
     size_t members = replay->members;
@@ -167,8 +167,8 @@ static bool read_effects(struct replay *replay)
     return false;
 }
 
-/* Reads an effect in brief form, and takes it if it is whole. *good becomes false if it does not
- * fit the data. */
+/* Reads an effect in brief form, and passes it to take_effect if it is whole. Sets *good to false
+ * if the effect does not fit the data. */
 static enum request_status read_brief(struct replay *replay, const char *data, size_t len,
                                       size_t *size, bool *good)
 {
@@ -196,8 +196,8 @@ static bool expect_size(struct replay *replay, const struct store_size *size)
     return true;
 }
 
-/* Takes a line that begins with #. Returns false for a mark that does not fit the manifest or the
- * segment before. */
+/* Reads a line that begins with #. Returns false for a mark that does not agree with the manifest
+ * or with the segment before. */
 static bool read_comment(struct replay *replay, const char *line, size_t len)
 {
     const struct journal_end *there = &replay->before;
@@ -303,8 +303,8 @@ static bool apply_text(struct replay *replay, const struct parsed *item)
     return false;
 }
 
-/* Applies item i. Unless it was prefetched, first prefetches it and the next ones, even those of
- * other records. */
+/* Applies item i. If it was not prefetched yet, first prefetches it together with the next items,
+ * including those of later records. */
 static bool apply_item(struct replay *replay, const struct parsed_batch *batch, unsigned i)
 {
     const struct parsed *item = &batch->items[i];

@@ -1,8 +1,8 @@
-/* replay: applies commands to a store, from a stream or from a journal file, record by record, and
- * reports where an error is; the caller decides what to do about it. Depends on effect_text.h,
+/* replay: applies commands to a store, from a stream or, record by record, from a journal file.
+ * Reports where an error is; the caller decides what to do about it. Depends on effect_text.h,
  * record.h and the store's transactions.
  *
- * Effects are applied FROM_REPLAY: without lazy expiry and without notifications. */
+ * Effects are applied with origin FROM_REPLAY: without lazy expiry and without notifications. */
 #ifndef SERVER_DISK_FORMAT_REPLAY_H
 #define SERVER_DISK_FORMAT_REPLAY_H
 
@@ -24,10 +24,10 @@
 enum { REPLAY_ERROR_MAX = 192, REPLAY_NAME_MAX = 32, REPLAY_WINDOW = PREFETCHES_MAX };
 
 struct replay_progress {
-    void (*report)(void *ctx, uint64_t done); /* after each MiB or more, with the number of bytes
-                                               * `done` */
-    void (*inside)(void *ctx, uint64_t done); /* while a record is applied, inside its transaction;
-                                                 may be NULL */
+    void (*report)(void *ctx, uint64_t done); /* called after each MiB or more; `done` bytes were
+                                               * read */
+    void (*inside)(void *ctx, uint64_t done); /* called while a record is applied, inside its
+                                               * transaction; may be NULL */
     void *ctx;
 };
 
@@ -44,8 +44,8 @@ struct replay {
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
     uint64_t ahead_from;          /* read smaller files without the thread; at first 1 MiB */
-    /* Tables are allocated ahead for at most this many elements. It starts at a million: allocating
-     * for these takes 10 ms, for which the clients of a replica that loads a copy wait. */
+    /* Tables are allocated ahead for at most this many elements. Starts at a million: allocating
+     * for these takes 10 ms, and while a replica loads a copy, its clients wait for that. */
     uint64_t expects_most;
 
     /* private */
@@ -56,8 +56,8 @@ struct replay {
     struct request request;
     const struct replay_progress *progress; /* to report while a record is applied; may be NULL */
     bool reads_brief;                       /* the file may have effects in brief form */
-    struct bytes last_key;                  /* of the last brief effect in the record; without data
-                                             * if there was none */
+    struct bytes last_key;                  /* key of the last brief effect in the record; its data
+                                             * is NULL if there was none */
     struct bytes name;                      /* name of the command being read */
     uint64_t record_at;                     /* offset of the current record in the file */
     bool marked;                            /* the record has the mark of a position */
@@ -72,25 +72,25 @@ struct replay {
     struct bytes args[REPLAY_WINDOW][2]; /* for the prefetches: the key, and perhaps a member */
 };
 
-/* Prepares to apply commands to this store, which may contain data. If it is NULL, commands are
- * only checked. `now` becomes the access time of keys. */
+/* Prepares to apply commands to this store, which may contain data, or only to check them if the
+ * store is NULL. `now` becomes the access time of keys. */
 void replay_init(struct replay *replay, struct store *store, msec now);
 void replay_drop(struct replay *replay);
 /* Call at the beginning of each file: selects database 0. */
 void replay_restart(struct replay *replay);
 
-/* Applies the complete commands at the beginning of data: *consumed bytes. Pass the rest, the
- * beginning of another command, again with the bytes after it. Skips lines that begin with #.
- * Returns false if the command at *consumed is malformed or does not fit the data; the commands
- * before it were applied. */
+/* Applies the complete commands at the beginning of data and sets *consumed to their length. Skips
+ * lines that begin with #. The rest is the beginning of another command: pass it again with the
+ * bytes that follow it. Returns false if the command at *consumed is malformed or does not fit the
+ * data; the commands before it were applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
-/* Appends the data to `carry`, applies the complete commands in it and removes them, so that at
+/* Appends the data to `carry`, then applies and removes the complete commands in it, so that at
  * most the beginning of a command is left. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
-/* Applies the items [from, to) of a batch as replay_feed applies text. The parsed text must still
- * be there. Call it for the items of a batch in order. */
+/* Applies the items [from, to) of a batch as replay_feed applies text. The text from which the
+ * batch was parsed must still be valid. Call for the items of a batch in order. */
 bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsigned from,
                    unsigned to, uint64_t commands);
 
@@ -136,8 +136,8 @@ struct replay_file {
     char reason[REPLAY_ERROR_MAX];
 };
 
-/* Replays the regular file fd from its beginning. progress may be NULL. Allocates a buffer of 1
- * MiB, or of twice the largest record, and 6 MiB more to read ahead in a thread. */
+/* Replays the regular file fd from its beginning. `progress` may be NULL. Allocates a buffer of 1
+ * MiB, or of twice the largest record if that is more, and 6 MiB more to read ahead in a thread. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);
 

@@ -1,6 +1,6 @@
-/* replay_records: reads a journal file record by record, and decides whether a bad end is torn or
- * damaged. One buffer holds each record until its checksum is checked, unless a thread that reads
- * ahead has read the record. */
+/* replay_records: the reader of a journal file for replay.h. Reads record by record and decides
+ * whether a bad end is torn or damaged. A record stays in one buffer until its checksum has been
+ * checked. Records that a thread reads ahead (ahead.h) do not need the buffer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,13 +27,14 @@ struct reading {
     char *buffer;
     size_t cap;
     size_t start, end; /* the bytes in the buffer, from the file's `good` on */
-    /* Where the text of the current record may end if its checksum line is damaged: before a #
-     * line, or one like it, and where a command is malformed. Bytes from the record's start,
-     * rising. */
+    /* Where the text of the current record may end if its checksum line is damaged: before a line
+     * that is or resembles a # line, and where a command is malformed. Offsets from the start of
+     * the record, ascending. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    uint64_t unfinished_to;        /* if the file ends within a command of the bad record: the
-                                    * offset that the command can't reach beyond. Otherwise 0 */
+    uint64_t unfinished_to;        /* 0, or the offset that the last command of the file can't reach
+                                    * beyond, if the file ends within it and the command belongs to
+                                    * the bad record */
     struct instant_marks instants; /* marks up to `good`; `next` includes the current record */
     struct instant_marks next;
     uint64_t reported;
@@ -92,8 +93,8 @@ static void report_segment_progress(struct reading *in)
 
 enum fill { FILLED, AT_END, FAILED };
 
-/* Reads until `wanted` bytes follow the start. Never allocates more bytes than the file contains,
- * so an absurd length costs no memory. */
+/* Reads until `wanted` bytes follow the start. An absurd length costs no memory, because the buffer
+ * never grows beyond the length of the file. */
 static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 {
     if (in->file->good + wanted > in->file->size) return AT_END;
@@ -120,13 +121,13 @@ struct seed {
     uint32_t sum;
 };
 
-/* A search of the bytes after the last good record. Each checksum line is a candidate: if it ended
- * a record, the checksum of the next record continues from it. Lines in values can look like one,
- * so the last few candidates are kept.
+/* A search for a good record in the bytes after the last good one. Each checksum line is a
+ * candidate: if it ended a record, the checksum of the next record continues from it. Lines in
+ * values can look like checksum lines, so the last few candidates are kept.
  *
- * The checksum line of the bad record may be damaged itself, and is not a candidate then. But if
- * the text of the record is whole, it determines what the line was. Each possible end of the bad
- * record is therefore a seed: the checksum behind the line that belongs there. */
+ * If the checksum line of the bad record is itself damaged, it is no candidate. But a whole text of
+ * that record determines what the line must have been. Each possible end of the bad record is
+ * therefore a seed: the checksum behind the line that belongs there. */
 struct search {
     struct seed seeds[ENDS_MAX];
     unsigned seed_count;
@@ -153,8 +154,8 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* If a line with this checksum ends a good record here, returns where that record begins; otherwise
- * returns 0. */
+/* Does a line with this checksum end a good record here? Returns the offset at which that record
+ * begins, or 0. */
 static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
@@ -178,8 +179,8 @@ static void take_candidate(struct search *search, uint32_t sum)
     search->ends[next] = end;
 }
 
-/* Searches data for checksum lines and adds it to the sums; it follows the bytes summed so far.
- * Leaves out an end that may be an incomplete line. Returns how many bytes it has added. */
+/* Searches data, which follows the bytes summed so far, for checksum lines, and adds it to the
+ * sums. Leaves out an end that may be an incomplete line. Returns how many bytes were added. */
 static size_t search_bytes(struct search *search, const char *data, size_t len)
 {
     size_t done = 0;
@@ -201,12 +202,14 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
     return done;
 }
 
-/* Do zeros show that the good record at `until` was never synced? Disks write sectors in any order.
- * After a power failure the file may have its full length although some sectors were not written;
- * these read as zeros, except for bytes that were synced before. A write ends at the end of a
- * record. So zeros from the last good record to the end of its sector, or a whole sector of zeros
- * before the next good record, show that nothing after them was synced, or acknowledged as synced,
- * unless a later mark (segment_mark.h) says that it was. */
+/* Do zeros show that the good record at `until` was never synced?
+ *
+ * Disks write sectors in any order. After a power failure the file may have its full length
+ * although some sectors were not written: these read as zeros, except for bytes that were synced
+ * before. A write ends at the end of a record. So there are two signs that nothing behind them was
+ * synced, or acknowledged as synced: zeros from the last good record to the end of its sector, and
+ * a whole sector of zeros before the next good record. A later mark (segment_mark.h) that says
+ * otherwise overrules both. */
 static bool has_hole(const struct reading *in, uint64_t until)
 {
     char sector[SECTOR];
@@ -241,8 +244,9 @@ static void plant_seeds(const struct reading *in, struct search *search)
 static bool proves_damage(const struct reading *in, const struct search *search)
 {
     if (search->found_apart > 0 && !has_hole(in, search->found_apart)) return true;
-    /* If the file ends within a command, the records found may be bytes of a value in that command.
-     * But a file that was cut at an arbitrary byte hardly ever ends just after such a record. */
+    /* If the file ends within a command, the records found may be bytes of a value of that command.
+     * A file that was cut at an arbitrary byte, however, hardly ever ends just after such a
+     * record. */
     return search->found > 0 && search->found_end == in->file->size && !has_hole(in, search->found);
 }
 
@@ -266,9 +270,9 @@ static enum replay_end search_good_record(struct reading *in)
     }
 }
 
-/* Is the end of the file torn or damaged? It is damaged if a mark in the rest of the file says that
- * bytes after the good ones were synced. If the segment's ID is unknown, because the record with
- * the ID is damaged, too, marks with any ID count. */
+/* Returns REPLAY_DAMAGED if a mark in the rest of the file says that bytes after the good ones were
+ * synced, otherwise REPLAY_TORN. If the segment's ID is unknown, because the record that states it
+ * is damaged too, marks with any ID count. */
 static enum replay_end search_mark(struct reading *in)
 {
     uint64_t at = in->file->good;
@@ -297,8 +301,7 @@ static enum replay_end search_mark(struct reading *in)
     return REPLAY_TORN;
 }
 
-/* Decides what bytes after the good ones are that can't be applied: torn, as a crash leaves them,
- * or damaged. */
+/* Decides what the bytes after the good ones are: torn, as a crash leaves them, or damaged. */
 static enum replay_end judge_end(struct reading *in)
 {
     enum replay_end end = search_good_record(in);
@@ -306,8 +309,8 @@ static enum replay_end judge_end(struct reading *in)
     return end == REPLAY_TORN ? search_mark(in) : end;
 }
 
-/* Does the bad record, the first one, fit the first line of the other version? The length of the
- * line must fit too. */
+/* Does the first record become good if the file's first line is that of the other version? Tells a
+ * damaged version number from a damaged record. The lengths of the two lines must be equal. */
 static bool fits_other_version(const struct reading *in)
 {
     struct bytes line = in->file->version == 1 ? LIT(RECORD_FIRST_LINE) : LIT(RECORD_FIRST_LINE_1);
@@ -341,8 +344,8 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     return stop_reading(in, end, bad, "%s", reason);
 }
 
-/* Stops because the file has ended, or can't be read, before the end of the item that begins at
- * `from` and has at most `most` bytes. */
+/* Stops because the file ends or can't be read before the end of an item. The item begins at `from`
+ * and has at most `most` bytes. */
 static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t most)
 {
     uint64_t at = in->file->good + (in->end - in->start);
@@ -353,8 +356,8 @@ static bool stop_short(struct reading *in, enum fill why, size_t from, uint64_t 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* Returns the length of the line at `from`, including its line end, of at most RECORD_REMARK_MAX
- * bytes; 0 if reading has stopped. */
+/* Returns the length of the line at `from`, at most RECORD_REMARK_MAX bytes including its line end;
+ * 0 if reading has stopped. */
 static size_t measure_line(struct reading *in, size_t from)
 {
     for (size_t searched = 0;;) {
@@ -381,8 +384,8 @@ static void note_possible_end(struct reading *in, size_t len)
     in->possible_ends[in->end_count++] = len;
 }
 
-/* Finds the end of the record at the start: the length of its commands, and the checksum in its
- * line. */
+/* Finds the end of the record at the start. *len becomes the length of its commands, *sum the
+ * checksum in the line behind them. */
 static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
 {
     in->end_count = 0;
@@ -393,8 +396,9 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
         const char *at = in->buffer + in->start + *len;
         enum request_status status = REQUEST_PARTIAL;
         uint64_t most = UINT64_MAX; /* bytes of this command */
-        /* If only the first byte of a checksum line is damaged, the line may be read as the head of
-         * an effect that continues behind it. */
+        /* If only the first byte of a checksum line is damaged, the line may look like the head of
+         * a brief effect, which is then measured beyond the line. Note it as a possible end before
+         * that. */
         if (here >= RECORD_SUM_LINE && record_parse_digits(at, sum)) note_possible_end(in, *len);
         if (here > 0 && *at == '#') {
             note_possible_end(in, *len);
@@ -536,8 +540,8 @@ static bool apply_parsed(struct reading *in, const struct parsed_batch *batch, u
     return true;
 }
 
-/* Applies the records that a thread reads ahead, up to the end of the file or a record that the
- * thread leaves to replay_record: one that is too large, bad or of a later time than wanted.
+/* Applies the records that a thread reads ahead, up to the end of the file or to a record that the
+ * thread leaves to replay_record: a record that is too large, bad, or of a later time than wanted.
  * Returns false if reading has stopped. */
 static bool replay_ahead(struct reading *in)
 {
@@ -558,9 +562,9 @@ static bool replay_ahead(struct reading *in)
         }
     }
     if (ahead != NULL) ahead_stop(ahead);
-    /* The thread stops before a record that is too large for it, which the main thread then reads.
-     * If it has come less than ahead_from bytes far, assume that such records are frequent, and do
-     * not start it again for this file. */
+    /* After a record that was too large for the thread, start the thread again only if it came at
+     * least ahead_from bytes far. Otherwise assume that such records are frequent, and do not start
+     * it for the rest of this file. */
     in->is_ahead = in->file->good - place.good >= replay->ahead_from;
     return good;
 }

@@ -36,8 +36,8 @@ struct journal_end {
     uint32_t id; /* ID of the segment; 0 before the first one */
 };
 
-/* Returns the end that the next segment continues: this segment's end or, if this one contains no
- * records, the end that it continues itself, if any. */
+/* Returns the end that the next segment continues: that of this segment or, if this segment
+ * contains no records, the end that it continues itself, if any. */
 struct journal_end journal_end_to_follow(const struct journal_end *end,
                                          const struct journal_end *before);
 
@@ -46,7 +46,7 @@ size_t segment_mark_begin(char to[SEGMENT_MARK_MAX], uint32_t id, const struct j
 size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t id);
 
 /* Parse a line that begins with #, including its line end; `len` may be larger. Return false for
- * another line. before->length is 0 if no segment precedes this one. */
+ * any other line. before->length is 0 if no segment precedes this one. */
 bool segment_mark_read_begin(const char *line, size_t len, uint32_t *id,
                              struct journal_end *before);
 bool segment_mark_read_synced(const char *line, size_t len, uint64_t *offset, uint32_t *id);

@@ -21,8 +21,8 @@ static bool begins_with(struct bytes text, struct bytes with)
     return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
 }
 
-/* Parses a number up to the byte `end`, which ends the text or occurs in it, and moves behind it.
- */
+/* Parses a number that is followed by the byte `end`, and moves *text behind that byte. Returns
+ * false if there is none. */
 static bool take_number(struct bytes *text, char end, int64_t *number)
 {
     const char *at = memchr(text->data, end, text->len);

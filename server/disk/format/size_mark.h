@@ -4,7 +4,8 @@
  *     #KEYS <database> <count>     before the keys of a database
  *     #MEMBERS <count>             before a large collection
  *
- * Lines that begin with # are not commands. A reader that does not know them skips them. */
+ * Each line ends with \r\n. A reader that does not know the line skips it, like any line that
+ * begins with #. */
 #ifndef SERVER_DISK_FORMAT_SIZE_MARK_H
 #define SERVER_DISK_FORMAT_SIZE_MARK_H
 

@@ -11,7 +11,7 @@
 #include "store/mem/mem.h"
 
 /* Sync the file each time it has grown by this much. In total this takes no longer than one sync at
- * the end, and the journal's syncs need not wait for a gigabyte. */
+ * the end, and no sync of the journal needs to wait for a gigabyte of the snapshot. */
 enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {

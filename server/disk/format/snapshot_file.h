@@ -66,8 +66,8 @@ struct snapshot_options {
     bool plain;      /* no LZ4 */
     /* For base_write: the position of the data in a replication stream, or NULL if unknown. */
     const struct stream_position *position;
-    /* For base_write: called after each 128 KiB or so, with the number of keys; may be NULL.
-     */
+    /* For base_write: called after each 128 KiB or so, with the number of keys written; may be
+     * NULL. */
     void (*report)(void *ctx, uint64_t keys);
     void *ctx;
 };
@@ -75,17 +75,18 @@ struct snapshot_counts {
     uint64_t keys, records;
 };
 
-/* Writes the name of the writer's temporary file: "temp-NAME" beside the path. Returns 0 or
- * ENAMETOOLONG. */
+/* Returns the path of the writer's temporary file in `temporary`: "temp-NAME" in the folder of
+ * NAME. Returns 0 or ENAMETOOLONG. */
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
-/* Begins to write; replaces a temporary file left by a crash. Returns EEXIST if the path or the
- * temporary file is not ours. */
+/* Begins to write a snapshot. Replaces a temporary file that a crash left. Returns EEXIST if the
+ * path or the temporary file denotes a file that is not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
-/* Completes the file, syncs it and renames it to the path, then frees the writer. Returns 0, or an
- * errno after which the old file of that name stays; only if the sync of the folder failed has the
- * new file replaced it, and a crash may bring the old one back. */
+/* Completes the file, syncs it, renames it to the path and syncs the folder, then frees the writer.
+ * Returns 0 or an errno. After an error the old file of that name is still there, with one
+ * exception: if only the sync of the folder failed, the new file has replaced it, and a crash may
+ * bring the old one back. */
 int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
 /* Frees the writer and removes the temporary file. `writer` may be NULL. */
 void snapshot_abort(struct snapshot_writer *writer);
@@ -100,9 +101,9 @@ struct snapshot_fault {
     char reason[160];
 };
 
-/* Returns the checksum of the file's header, or 0 if it can't be read or is damaged. The header
- * contains the creation time, so the checksum differs from file to file. Any thread may call this.
- */
+/* Returns the checksum of the file's header, or 0 if the header can't be read or is damaged. The
+ * creation time in the header makes the checksum differ from file to file. Any thread may call
+ * this. */
 uint32_t snapshot_header_sum(const char *path);
 
 /* Returns the creation time in the file's header, or -1 if it can't be read. Any thread may call
@@ -117,7 +118,7 @@ uint64_t snapshot_offset(const struct snapshot_reader *reader); /* for progress 
 
 enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
 /* Returns the next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that
- * the file is complete. */
+ * the file is complete, so a reader must not stop earlier. */
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault);
 

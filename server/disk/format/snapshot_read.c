@@ -1,5 +1,5 @@
-/* snapshot_read: the reader of snapshot_file.h. Checks sizes and checksums before it uses a block.
- */
+/* snapshot_read: the reader of snapshot_file.h. Checks the sizes and the checksum of each block
+ * before using its contents. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -61,8 +61,8 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     return true;
 }
 
-/* Reads and checks the header, then closes the file. Returns false if the header can't be read or
- * is damaged. */
+/* Reads and checks the header of the file, and closes the file. Returns false if the header can't
+ * be read or is damaged. */
 static bool get_header(int fd, char header[SNAPSHOT_HEADER])
 {
     struct snapshot_fault fault;

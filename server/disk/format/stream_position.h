@@ -1,21 +1,23 @@
 /* stream_position: the position of data in a replication stream, as comment lines of our files.
  * Depends only on store/base.
  *
- * After a restart, a server can continue with its master, or its replicas with it, if it knows to
- * which stream its data belongs, and up to which offset the data contains all changes. A separate
- * file could be older or newer than the data, because a power failure can cut off the end of a
- * journal, and a journal or snapshot may come from a backup. Each record of a journal therefore
- * contains its own mark, covered by the record's checksum, and a snapshot begins with one. The
- * marks are
+ * With its position, a server can continue with its master after a restart, or its replicas with
+ * it: the position says to which stream the data belongs, and up to which offset the data contains
+ * all changes. It is stored inside the data's own files, because a separate file could be older or
+ * newer than the data: a power failure can cut off the end of a journal, and a journal or snapshot
+ * may come from a backup. Each record of a journal contains a mark, covered by the record's
+ * checksum, and a snapshot begins with one:
  *
  *     #STREAM id offset old_id old_end effects_from db\r\n
  *     #+bytes\r\n
  *
- * The second form is the position of the last mark, that many bytes further on. The first mark of a
- * new segment has the first form, because it may be read after the previous segment or after a
- * base. After a record with changes but without a mark the position is unknown: its writer did not
- * know the stream. Servers that know nothing of marks skip them, like all lines that begin with #,
- * and write none. */
+ * The second form means the position of the last mark plus that many bytes. The first mark of a new
+ * segment has the first form, because the segment may be read after the previous segment or after a
+ * base.
+ *
+ * After a record with changes but without a mark the position is unknown: the server that wrote the
+ * record did not know its stream. Servers that know no marks write none and skip them, like all
+ * lines that begin with #. */
 #ifndef SERVER_DISK_FORMAT_STREAM_POSITION_H
 #define SERVER_DISK_FORMAT_STREAM_POSITION_H
 
@@ -25,8 +27,8 @@
 
 enum { HISTORY_ID = 40, STREAM_MARK_MAX = 192 };
 
-/* No stream reaches this offset. A larger one comes from a master or file that lies, and the bytes
- * after it could exceed 64 bits. */
+/* No honest stream reaches this offset. A larger offset, from a master or a file, is refused,
+ * because adding to it could overflow 64 bits. */
 #define STREAM_OFFSET_MAX (UINT64_C(1) << 62)
 
 /* The beginning of a file with bytes of a stream (server/replica/backlog_file.h). */
@@ -52,8 +54,8 @@ struct position_marks {
     struct stream_position last;
 };
 
-/* Prints the mark of the next record (no NUL) and returns its length. Prints nothing if `position`
- * is NULL because it is unknown. */
+/* Prints the mark of the next record (no NUL) and returns its length. A NULL `position` is unknown:
+ * prints nothing. */
 size_t position_marks_print(struct position_marks *marks, const struct stream_position *position,
                             char to[STREAM_MARK_MAX]);
 /* Reads a line that begins with #, including its line end. Returns false if it is no mark. */

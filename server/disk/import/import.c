@@ -133,8 +133,8 @@ static bool take_database(void *ctx, uint64_t number)
                        offset_read(in), number);
 }
 
-/* Takes the figures that the import needs from the fields of an RDB: repl-stream-db, which Redis
- * writes only for replicas, and expired-token of this server. */
+/* Reads two figures from the fields of an RDB: repl-stream-db, which Redis writes only for
+ * replicas, and expired-token, which only this server writes. */
 static bool take_aux(void *ctx, struct bytes name, struct bytes value)
 {
     struct reading *in = ctx;

@@ -1,13 +1,13 @@
 /* import: loads Redis' files into the store: RDB, and AOF with or without an RDB preamble. Depends
  * on proto/rdb/, requests and the store's types.
  *
- * A key is added, and a transaction of an AOF is run, only after it was read completely and found
- * valid. Expired keys are added too, and then expire as usual.
+ * A key is added only after it was read completely and found valid, and so is a transaction of an
+ * AOF run. Expired keys are added too, and then expire as usual.
  *
- * Folder server/disk/import: converts Redis' files to our data. proto/rdb parses the bytes and
- * calls visitors; rdb_object builds the values, and import adds the keys; import_aof
- * runs the commands of an AOF. In the other direction, rdb_object writes a value for DUMP, and
- * rdb_store a whole store for a replica that is a Redis server. Start here.
+ * Folder server/disk/import: converts Redis' files to our data, and back. Start here. proto/rdb
+ * parses the bytes and calls visitors; rdb_object builds the values, and import adds the keys;
+ * import_aof runs the commands of an AOF. In the other direction, rdb_object writes a value for
+ * DUMP, and rdb_store a whole store for a replica that is a Redis server.
  *
  * May use: proto/rdb server/disk/effect server/disk/format store/. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
@@ -60,15 +60,15 @@ struct import {
 
 /* Reads 1 to `size` bytes. Returns 0 at the end, -1 on failure. */
 typedef ssize_t import_read_fn(void *ctx, void *to, size_t size);
-/* Imports one RDB from a function, and sets import->end to its end; may read bytes beyond it.
- * Returns false as import_file does. */
+/* Imports one RDB that `read` returns, and sets import->end to the offset of its end; may read
+ * beyond that. Returns false as import_file does. */
 bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 
 /* Prints the versions of RDB that can be imported: see rdb_versions. */
 void import_show_versions(char *to, size_t size);
 
-/* On failure, returns false with the error in `why`; the store then keeps the data that precedes
- * the error. */
+/* Imports a file. On failure returns false with the error in `why`; the store then contains the
+ * data that precedes the error. */
 bool import_file(struct import *import, const char *path);
 
 #endif

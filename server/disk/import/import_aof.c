@@ -1,6 +1,5 @@
-/* import_aof: runs the commands of an AOF, and a transaction only if it is complete. Depends on
- * request.h and import.command. Reads into one buffer, which holds the current command or
- * transaction. */
+/* import_aof: runs the commands of an AOF, and those of a transaction only if it is complete.
+ * Depends on request.h and import.command. One buffer holds the current command or transaction. */
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -56,8 +55,8 @@ static void make_aof_room(struct reading *in)
     in->buffer = mem_realloc(in->buffer, in->cap);
 }
 
-/* Reads until `wanted` bytes are in the buffer. Never allocates more bytes than the file contains,
- * so an absurd length costs no memory. */
+/* Reads until `wanted` bytes are in the buffer. An absurd length costs no memory, because the
+ * buffer never grows beyond the length of the file. */
 static enum step fill_aof(struct reading *in, uint64_t wanted)
 {
     if (in->at + wanted > in->size) return STEP_SHORT;
@@ -178,8 +177,9 @@ static enum step run_next(struct reading *in)
     return STEP_GOOD;
 }
 
-/* Call if the file ends within a command. If complete commands follow the beginning of the last
- * one, a length in that one is wrong: the file is damaged, not torn. */
+/* Decides why the file ends within its last command: it is torn, or a length in that command is
+ * wrong. If complete commands follow the beginning of that command, the length spans them, and the
+ * file is damaged. */
 static enum step judge_short(struct reading *in)
 {
     uint64_t rest = in->size - in->at;

@@ -4,13 +4,13 @@
 
 #include "server/disk/import/import.h"
 
-/* Sets import->why, unless an earlier reason is there. Returns false, which the caller returns as
- * well. */
+/* Sets import->why, unless an earlier reason is stored there. Returns false, so that the caller can
+ * return the result. */
 __attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
                                                        ...);
 
-/* Counts a key of this type ("stream", or "module" and its name). Returns false if it must end the
- * import. */
+/* Counts a key that is left out because of its type: "stream", or "module" and the module's name.
+ * Returns false if such a key must end the import. */
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at);
 

@@ -147,8 +147,8 @@ static bool take_released(void *ctx, const struct rdb_pending *pending)
     return put_pending(ctx, pending, NULL);
 }
 
-/* Sets the limits of remembered texts. One that Redis would not have accepted stays at its default.
- */
+/* Sets the limits of the texts that a stream remembers of its producers. Limits that Redis would
+ * not have accepted are ignored: the defaults stay. */
 static bool take_limits(void *ctx, uint64_t seconds, uint64_t texts)
 {
     struct rdb_object *value = ctx;
@@ -234,9 +234,8 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
     return (struct rdb_stream_id){ id.ms, id.seq };
 }
 
-/* Can Redis' format hold the whole stream? The format has no place for pending entries that belong
- * to no consumer, nor for what producers sent once the stream has remembered any of it.
- * O(groups) */
+/* Can Redis' format hold the whole stream? It can't hold pending entries that belong to no
+ * consumer, nor the IDs that producers sent, if the stream has ever remembered any. O(groups) */
 static bool stream_is_plain(const struct stream *stream)
 {
     const struct stream_groups *groups = stream_groups(stream);
@@ -266,8 +265,9 @@ static void write_entries(const struct stream *stream, struct rdb_writer *writer
     mem_free(texts);
 }
 
-/* The IDs of a group's pending entries, by consumer. Redis' format lists them for each consumer;
- * searching the group once for each would take time in proportion to consumers times entries. */
+/* The IDs of a group's pending entries, sorted by consumer, as Redis' format lists them. They are
+ * collected in one pass: a search of the group for each consumer would take time in proportion to
+ * consumers times entries. */
 struct owner {
     const struct stream_consumer *consumer;
     size_t end; /* in `ids`, after those that were added so far */

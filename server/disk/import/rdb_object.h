@@ -17,30 +17,30 @@ struct rdb_object {
     struct stream_consumer *consumer; /* the last consumer of that group */
 };
 
-/* Sets the callbacks for the contents of a value, and key_failed, which drops the value. Their ctx
- * must be a struct rdb_object, or begin with one; the caller provides key_begin and key_end. The
- * callbacks refuse strings longer than a collection can hold, and entries with more fields than fit
- * into a command of the journal. */
+/* Sets the callbacks for the contents of a value, and key_failed, which drops the value. The ctx of
+ * the visitor must be a struct rdb_object, or begin with one; the caller provides key_begin and
+ * key_end. The callbacks refuse strings longer than a collection can hold, and entries with more
+ * fields than fit into a command of the journal. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 /* Hands over the complete value, which may be an empty dehydrator. */
 struct object rdb_object_take(struct rdb_object *value);
 void rdb_object_drop(struct rdb_object *value);
 
-/* Limits the deadline of a key in a file, which may be any number, to the range that can be stored.
- */
+/* Returns the deadline of a key in a file, which may be any number, limited to the range that can
+ * be stored. */
 msec rdb_object_instant(int64_t at);
 
 /* Can Redis 7.0 hold the value? It can't hold a dehydrator, members with deadlines, a soft
- * deadline, or, of a stream, released pending entries and what producers sent. A stream's retention
- * comes from a policy and does not count. */
+ * deadline, or these parts of a stream: released pending entries, and the IDs that producers sent.
+ * A stream's retention comes from a policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
 /* Would rdb_object_write with this version leave out a part of the value, or fail to write the
  * value at all? O(1), or O(groups) for a stream. */
 bool rdb_object_loses(const struct object *object, int version);
-/* Writes as much of an object as the writer's version can hold: without deadlines of members,
- * except those of hash fields for Redis 8 and Valkey 9. Writes a plain object as Redis 7.0 DUMPs
- * it. The payload is borrowed from the writer. Returns false if memory runs out. O(n) */
+/* Writes as much of an object as the writer's version can hold: deadlines of members are left out,
+ * except those of hash fields for Redis 8 and Valkey 9. A plain object is written as Redis 7.0
+ * DUMPs it. The payload is borrowed from the writer. Returns false if memory runs out. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
 

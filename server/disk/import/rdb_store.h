@@ -1,6 +1,6 @@
-/* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9: keys of their types with
- * deadlines, and functions. Leaves out what they can't hold: dehydrators, leases, policies, and
- * deadlines of members except of hash fields in the newer two. */
+/* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9: functions, and keys with
+ * their deadlines. Leaves out what these servers can't hold: dehydrators, leases, policies, and
+ * deadlines of members, except those of hash fields for Redis 8 and Valkey 9. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 
@@ -24,8 +24,8 @@ struct rdb_store_losses {
 bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
                      struct rdb_store_losses *losses);
 
-/* Writes the functions, and the keys unless `functions_only`. `stream_db` is the database selected
- * in the stream that follows the copy. Returns false if the sink failed, or memory ran out. O(n) */
+/* Writes the functions and, unless `functions_only`, the keys. `stream_db` is the database selected
+ * in the stream that follows the copy. Returns false if the sink failed or memory ran out. O(n) */
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink);
 
