@@ -4,7 +4,7 @@
  * A key is added only after it was read completely and found valid, and so is a transaction of an
  * AOF run. Expired keys are added too, and then expire as usual.
  *
- * Folder server/disk/import: converts Redis' files to our data, and back. Start here. proto/rdb
+ * Folder server/disk/import: converts Redis' files to our data. Start here. proto/rdb
  * parses the bytes and calls visitors; rdb_object builds the values, and import adds the keys;
  * import_aof runs the commands of an AOF. In the other direction, rdb_object writes a value for
  * DUMP, and rdb_store a whole store for a replica that is a Redis server.
