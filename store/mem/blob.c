@@ -1,5 +1,5 @@
-/* blob: see blob.h. The table of big blobs is a hash table with chains. It is small, because a
- * gigabyte of memory can hold at most a thousand big blobs. */
+/* blob: finds big blobs by their address in a hash table with chains. A fixed number of buckets is
+ * enough, because a gigabyte of memory can hold at most a thousand big blobs. */
 #include "store/mem/blob.h"
 
 #include "store/base/ensure.h"

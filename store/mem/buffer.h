@@ -1,5 +1,6 @@
-/* buffer: a byte array that grows at its end. A zeroed buffer is empty. Appending is amortised
- * O(len). A buffer keeps its bytes contiguous, while an outbuf (outbuf.h) never moves them. */
+/* buffer: a byte array that grows at its end. Appending is amortised O(len). The bytes stay
+ * contiguous, so growing may move them; an outbuf (outbuf.h) never moves its bytes. A zeroed buffer
+ * is empty. */
 #ifndef STORE_MEM_BUFFER_H
 #define STORE_MEM_BUFFER_H
 
@@ -19,8 +20,8 @@ void buffer_clear(struct buffer *buffer);
 /* The process exits if there is no memory. */
 void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
-/* For sizes that a file or a client chooses: if memory runs out, leaves the content unchanged and
- * returns false. */
+/* As buffer_append, for sizes that a file or a client chooses: if memory runs out, returns false
+ * and leaves the content unchanged. */
 bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
 /* Makes room for `more` bytes after the content. */
 bool buffer_try_reserve(struct buffer *buffer, size_t more);

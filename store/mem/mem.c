@@ -1,8 +1,7 @@
-/* mem: see mem.h.
- *
- * Small blocks come from the pool, because general allocators round sizes up to 16 bytes and pay
- * for thread safety, which is not needed here. Other blocks come from malloc, which is jemalloc's
- * if the program is linked with it. */
+/* mem: chooses the allocator for each block. Small blocks come from the pool, because general
+ * allocators round sizes up to 16 bytes and pay for thread safety, which is not needed here. Other
+ * blocks come from malloc, which is jemalloc's if the program is linked with it. If the module sets
+ * a foreign allocator, all blocks come from that one. */
 #include "store/mem/mem.h"
 
 #include <malloc.h>
@@ -19,15 +18,15 @@
 enum {
     LINE = 64,
     GROW_FIRST = 8, /* elements */
-    /* The reserve consists of small pieces, so that it can be restored from scattered free
-     * memory. */
+    /* The reserve consists of small pieces, so that it can be allocated again even if free memory
+     * is scattered. */
     RESERVE_PIECE = 16 * 1024,
     RESERVE_PIECES = 512,
     SHORT_TRY = 32 * 1024, /* the largest block that mem_try_* returns while memory is short */
 };
 
-/* Blocks up to this size come from the pool; 0 (no pool) with a sanitizer, which watches malloc,
- * and with -DNO_POOL, for measuring what the pool gains. */
+/* Blocks up to this size come from the pool. 0 means no pool: with a sanitizer, which can watch
+ * only malloc, and with -DNO_POOL, by which the gain of the pool is measured. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
@@ -44,9 +43,10 @@ int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
-/* jemalloc reads this at start: do not return large blocks to the system at once, and use one
- * arena. By default the first malloc of a new thread creates one, and crashes if there is no memory
- * for it (jemalloc 5.3). Only the main thread allocates much. */
+/* Options that jemalloc reads at start. oversize_threshold:0 keeps large blocks from being returned
+ * to the system at once. narenas:1 is enough, because only the main thread allocates much. By
+ * default the first malloc of a new thread creates an arena, and crashes if there is no memory for
+ * it (jemalloc 5.3). */
 const char *malloc_conf = "oversize_threshold:0,narenas:1";
 
 static struct mem_hooks foreign; /* all NULL: use our own allocator */
@@ -93,8 +93,9 @@ static void *count_in(void *p, size_t size)
 
 /* --- recent blocks of a foreign allocator --- */
 
-/* Most small blocks live for one command, so the few that were freed last are kept, by their usable
- * size. Sizes that are no multiple of FOREIGN_STEP are returned at once. */
+/* Keeps the few blocks that were freed last, because most small blocks live for one command and the
+ * foreign allocator is slower than this array. The index is the usable size in steps of
+ * FOREIGN_STEP; other sizes are returned at once. */
 enum { FOREIGN_STEP = 16, FOREIGN_RECENT_MAX = SMALL != 0 ? 2048 : 0, FOREIGN_FEW = 7 };
 
 static struct {
@@ -105,8 +106,8 @@ static struct {
 /* NULL if none of this size was freed lately. */
 static void *foreign_reuse(size_t size)
 {
-    /* jemalloc's usable size for a block of this many bytes: four sizes between two powers of two.
-     * With another allocator, whose sizes differ, fewer blocks are reused. */
+    /* Round up to the usable size that jemalloc would give: it has four sizes between two powers of
+     * two. With another allocator, whose sizes differ, fewer blocks are reused. */
     size_t step = FOREIGN_STEP;
     if (size > 8 * FOREIGN_STEP) step = (size_t)1 << (61 - __builtin_clzll(size - 1));
     size_t usable = (size + step - 1) & ~(step - 1), class = usable / FOREIGN_STEP;
@@ -195,8 +196,8 @@ static void free_reserve(void)
         free(reserve[--reserved]);
 }
 
-/* Purges after freeing the reserve, because jemalloc does not make small blocks out of a large one
- * that was just freed. */
+/* Purges after freeing the reserve: jemalloc does not make small blocks out of a large one that was
+ * just freed. */
 bool mem_release_reserve(size_t wanted)
 {
     if (reserved == 0) return false;

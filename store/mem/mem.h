@@ -1,17 +1,16 @@
-/* mem: the allocator of the store and the daemon, which call malloc only through it. Counts the
- * bytes in use, by usable size.
+/* mem: the allocator of the store and the daemon. It counts the bytes in use, by usable size.
  *
  * Single-threaded: helper threads must not call it. Their data comes from shared.h or, for the
  * journal's manifest, from malloc directly. Blocks of up to 1 KiB, and powers of two up to 32 KiB,
  * come from the pool (pool.h says what that gains), except in builds with a sanitizer that watches
  * malloc, or with -DNO_POOL.
  *
- * Folder store/mem: memory. mem is the only caller of malloc in the store and the server; it counts
- * bytes, can be made to fail for tests, and can use a foreign allocator (the engine's, in the
- * module). pool serves small blocks from slabs of huge pages, relocate moves blocks between them
- * during defragmentation. shared allocates blocks for several threads. blob is a byte string that
- * may have several owners; buffer is a growing block, outbuf a growing list of blocks. Start with
- * mem.h, then blob.h. Read pool.h when memory or speed is the question.
+ * Folder store/mem: memory. mem counts bytes, can be made to fail for tests, and can use a foreign
+ * allocator (the engine's, in the module). pool serves small blocks from slabs of huge pages;
+ * relocate moves blocks between slabs during defragmentation. shared allocates blocks for several
+ * threads. blob is a byte string that may have several owners; buffer is a growing block, outbuf a
+ * growing list of blocks. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
+ * question.
  *
  * May use: store/base. */
 #ifndef STORE_MEM_MEM_H
@@ -21,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Blocks are aligned to 8 bytes; a block of 16, 32 or 64 bytes lies within one cache line. Never
- * returns NULL: when memory runs out, releases the reserve; if that is not enough, calls the
- * handler, and the process exits. */
+/* Never return NULL: when memory runs out they release the reserve, and if that is not enough, call
+ * the handler and end the process. Blocks are aligned to 8 bytes. A block of 16, 32 or 64 bytes
+ * from the pool lies within one cache line. */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 void *mem_realloc(void *old, size_t size);
@@ -33,23 +32,24 @@ void *mem_alloc_tight(size_t size);
 /* As mem_alloc, aligned to a cache line; an allocator set by mem_use need not align. */
 void *mem_alloc_lines(size_t size);
 
-/* Makes room for one more element of `size` bytes in an array that holds `count` and has room for
- * *cap: doubles it when it is full. Amortised O(1). */
+/* Makes room for one more element of `size` bytes in an array that holds `count` elements and has
+ * room for *cap. Doubles a full array. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
-/* For sizes that a client chooses: returns NULL if there is no memory. While memory is short, only
- * small blocks succeed, which leaves the rest of the reserve to mem_alloc. */
+/* For sizes that a client chooses: return NULL if there is no memory. While memory is short, they
+ * refuse blocks of more than 32 KiB, which leaves the rest of the reserve to mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
-/* Can this much be allocated without touching the reserve? Costs one large malloc and free. */
+/* Returns true if this much can be allocated without touching the reserve. Costs one large malloc
+ * and free. With a foreign allocator the answer is always true. */
 bool mem_has_room(size_t size);
 
-/* Turns on or off a reserve of several MiB, which is never written to. A mem_alloc that finds no
- * memory releases it. From then on memory is short, and callers should refuse work that needs
- * more. */
+/* Turns the reserve on or off: several MiB, allocated but never written to. A mem_alloc that finds
+ * no memory releases the reserve, so that the command which runs can finish. From then on memory is
+ * short, and callers should refuse work that needs more. */
 void mem_keep_reserve(bool on);
-/* For callers of malloc that need these bytes and found no memory. Returns false if there was no
- * reserve. */
+/* Releases the reserve. For code that calls malloc itself, needs `wanted` bytes and found no
+ * memory. Returns false if there was no reserve to release. */
 bool mem_release_reserve(size_t wanted);
 /* Is memory short? If so, first tries to allocate the reserve again; otherwise O(1). */
 bool mem_is_short(void);
@@ -60,27 +60,31 @@ __attribute__((noreturn, cold)) void mem_exhausted(size_t wanted);
 size_t mem_size(const void *p); /* usable bytes of the block; 0 for NULL */
 size_t mem_used(void);          /* including shared.h */
 
-/* --- moving blocks together --- After scattered frees, memory lies unused between small blocks. To
- * return it to the system, walk over all blocks, copy each one for which mem_sparse() is true into
- * a new one, and free it. Repeat until a walk moves nothing: this terminates, and leaves less than
- * 64 KiB unused per size class and a few MiB in total. mem_sparse() is O(1), except that once per 2
- * MiB it looks at 32 slabs. */
+/* --- moving blocks together ---
+ *
+ * After scattered frees, memory lies unused between small blocks. To return it to the system, walk
+ * over all blocks, copy each one for which mem_sparse() is true into a new block, and free the old
+ * one. Repeat until a walk moves nothing. This terminates, and leaves less than 64 KiB unused per
+ * size class and a few MiB in total. mem_sparse() is O(1), except that once per 2 MiB it looks at
+ * 32 slabs. */
 bool mem_sparse(const void *p);
-/* Returns a new block with the size and alignment of p, or NULL if memory runs out. */
+/* Returns a new block with the size and alignment of p, or NULL if the pool has run out of
+ * slabs. */
 void *mem_alloc_like(const void *p);
 /* For tests: makes mem_sparse true for all blocks. */
 void mem_all_sparse(bool on);
 size_t mem_pool_waste(void); /* bytes that the pool holds and no block uses */
 size_t mem_pool_spare(void); /* the part of it in entirely free slabs, which mem_trim returns */
-/* Returns up to 2 MiB of free slabs to the system; false if there are none. Seldom needed, because
- * freeing does this when there are many. */
+/* Returns up to 2 MiB of free slabs to the system, or returns false if there are none. Seldom
+ * needed: freeing does this whenever many slabs are free. */
 bool mem_trim(void);
 
 size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS), or 0 if unknown */
-/* Figures of the pool and jemalloc together. Without jemalloc, `allocated` is mem_used, `active`
- * and `resident` are mem_resident, and `muzzy` is 0. Costs tens of microseconds. */
+/* Figures of the pool and jemalloc together. Without jemalloc only part of them is known:
+ * `allocated` is mem_used without shared blocks, `active` and `resident` are mem_resident, and
+ * `muzzy` is 0. Costs tens of microseconds. */
 struct mem_allocators {
     size_t allocated; /* bytes in blocks, including those of libraries */
     size_t active;    /* of pages and slabs that have blocks */
@@ -89,24 +93,24 @@ struct mem_allocators {
 };
 struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
-/* Lets a thread of the allocator return unused memory, so that no free() waits for it. fork() does
- * not copy this thread: the process that serves must call this after it has become a daemon, and
- * children that write snapshots do without the thread. */
+/* Starts a thread of the allocator that returns unused memory, so that no free() waits for the
+ * system. fork() does not copy this thread. Call this in the process that serves, after it has
+ * become a daemon; children that write snapshots need no such thread. */
 void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);
 const char *mem_allocator_name(void); /* "jemalloc-5.3.0", "libc", "foreign" */
 
-/* Replaces the allocator, or restores our own if NULL. Call it while nothing is allocated. A few
- * freed blocks of each size up to 2 KiB are kept for reuse, and mem_used does not count them. */
+/* Replaces the allocator; NULL restores our own. Call it while nothing is allocated. A few freed
+ * blocks of each size up to 2 KiB are kept for reuse, and mem_used does not count them. */
 struct mem_hooks {
     void *(*resize)(void *old, size_t size); /* as realloc */
     void (*release)(void *p);
     size_t (*size)(const void *p);
 };
 void mem_use(const struct mem_hooks *hooks);
-/* Sets a handler, which is called when memory becomes short, and again, with `ends`, before the
- * process exits because there is none. */
+/* Sets a handler. It is called with `ends` false when the reserve has been released, and with
+ * `ends` true before the process ends for lack of memory. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
 /* Injects a fault: the n-th mem_try_* call from now on fails; 1 is the next one, 0 none. */

@@ -1,8 +1,11 @@
-/* outbuf: see outbuf.h.
+/* outbuf: a chain of chunks. Invariants:
  *
- * Invariants: len is the sum of the chunks' bytes, `bytes` the sum of their sizes. An empty outbuf
- * has no chunks (except between a reserve and its commit). A chunk may be empty if a reserve found
- * too little room in it or was not used; readers skip it. */
+ * - `len` is the sum of the chunks' unsent bytes, `bytes` the sum of their sizes.
+ *
+ * - An empty outbuf has no chunks, except between a reserve and its commit.
+ *
+ * - A chunk may be empty, if a reserve was not used or found too little room in it. Readers skip
+ * it. */
 #include "store/mem/outbuf.h"
 
 #include <stdint.h>
@@ -88,8 +91,8 @@ static bool add_chunk(struct outbuf *out, size_t size)
     return true;
 }
 
-/* Appends a chunk with at least `cap` bytes. Returns false if there is no memory, and output is
- * lost. */
+/* Appends a chunk with room for at least `cap` bytes. Returns false if there is no memory; then the
+ * output is lost. */
 static bool add_chunk_for(struct outbuf *out, size_t cap)
 {
     /* Chunks double in size. */

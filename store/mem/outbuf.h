@@ -1,6 +1,7 @@
-/* outbuf: bytes to be written, as a chain of chunks. Knows neither sockets nor the protocol. Growth
- * never moves existing bytes, because doubling one block would stall the server for large replies.
- * Chunks grow from 1 KiB to 64 KiB; an empty outbuf owns no memory. */
+/* outbuf: bytes to be written, as a chain of chunks. It knows neither sockets nor the protocol.
+ * Bytes never move once they are appended: one growing block would have to be copied each time it
+ * doubles, which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; a longer
+ * append gets a chunk of its own size. An empty outbuf owns no memory. */
 #ifndef STORE_MEM_OUTBUF_H
 #define STORE_MEM_OUTBUF_H
 
@@ -23,8 +24,8 @@ struct outbuf {
     size_t bytes;  /* memory owned */
     size_t shared; /* bytes of other owners in chunks of the chain */
     size_t chunks;
-    /* Set by the owner if output may be lost when memory runs out. If it does, `lost` becomes true,
-     * and nothing is appended until outbuf_drop. */
+    /* `optional` is set by the owner if output may be lost when memory runs out. When that happens,
+     * `lost` becomes true, and nothing is appended until outbuf_drop. */
     bool optional;
     bool lost;
 };
@@ -35,13 +36,14 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 /* Appends a copy. Amortised O(len). */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
 
-/* Appends another owner's bytes without copying them. They must not change until outbuf calls
- * release(owner): when all of them have been consumed, or at once if output is lost. O(1) */
+/* Appends the bytes of another owner without a copy. They must not change until outbuf calls
+ * release(owner): when all of them have been consumed or dropped, or at once if output is lost.
+ * O(1) */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 
-/* Reserves `size` contiguous bytes (at most 4096) at the end, to be filled in place; outbuf_commit
- * appends the first `used` of them. */
+/* Reserves `size` contiguous bytes (at most 4096) at the end, which the caller fills in place.
+ * outbuf_commit then appends the first `used` of them. */
 static inline char *outbuf_reserve(struct outbuf *out, size_t size);
 static inline void outbuf_commit(struct outbuf *out, size_t used);
 
@@ -58,8 +60,8 @@ int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 
-/* A position from which to continue reading later; {0} is the beginning. Valid while bytes are only
- * appended. */
+/* A position from which to continue reading later; {0} is the beginning. It stays valid as long as
+ * bytes are only appended. */
 struct outbuf_cursor {
     const struct outbuf_chunk *chunk;
     size_t end;

@@ -1,11 +1,17 @@
-/* pool: see pool.h. The states of a slab:
+/* pool: blocks in slabs. The states of a slab, and what ends each:
  *
- *     NOWHERE   it has no class
- *     CURRENT   new blocks of its class come from it
- *     rings     partly used; the class's rings sort slabs by fullness in sixteenths
- *     FULL      it has no room
- *     LEAVING   it is being emptied; other slabs of its class have room for its blocks
- *     VACATED   it is being emptied with its whole step
+ *     NOWHERE    without a class                       next_slab: CURRENT
+ *     CURRENT    new blocks of its class come from it  retire_current: a ring, or FULL
+ *     1 to 16    a ring: n sixteenths of its blocks    pool_free_slab: a lower ring
+ *                are in use, rounded up                next_slab: CURRENT
+ *                                                      leaves_class: LEAVING
+ *     FULL       all blocks are in use                 pool_free_slab: a ring
+ *     LEAVING    being emptied; other slabs of its     next_slab, if the class needs it: CURRENT
+ *                class have room for its blocks
+ *     VACATED    being emptied with its whole step     next_slab, if memory is needed: a ring, FULL
+ *
+ * leaves_step moves a slab from any state but NOWHERE to VACATED. A slab that is not CURRENT
+ * becomes NOWHERE when its last block is freed.
  *
  * Invariant: all blocks of the slabs that are being emptied fit into the class's other slabs and
  * the free slabs of other steps. */
@@ -83,8 +89,8 @@ static unsigned bin_of(const struct slab *slab)
     return slab->used == slab->blocks ? FULL : 1 + slab->used * (unsigned)BINS / slab->blocks;
 }
 
-/* Returns the smallest number of used blocks with which a slab stays in this state. Slabs that are
- * being emptied are checked at every free. */
+/* Returns the smallest number of used blocks with which a slab stays in this state. For a slab that
+ * is being emptied that is the number of all its blocks, so that every free looks at it. */
 static unsigned floor_of(unsigned state, unsigned blocks)
 {
     if (state == NOWHERE || state == CURRENT) return 0;
@@ -101,8 +107,8 @@ static void flush_recent(size_t class)
     }
 }
 
-/* May dissolve the slab: when a slab stops recycling, its class's recent blocks are freed, and
- * these may have been its last ones. */
+/* Moves the slab to a state. This may dissolve the slab: when it stops recycling, the recent blocks
+ * of its class are freed, and these may have been its last ones. */
 static void slab_put(struct slab *slab, unsigned state)
 {
     struct pool_class *class = class_of(slab);
@@ -235,8 +241,8 @@ void pool_free_slab(struct slab *slab, void *block)
 
 /* --- emptying --- */
 
-/* Begins to empty the slab if it is less full than the average of its class, and the class's other
- * slabs have room for its blocks. */
+/* Begins to empty the slab if that saves memory: its class has room for the blocks in other slabs,
+ * and the slab is no fuller than the average of its class. */
 static bool leaves_class(struct slab *slab)
 {
     struct pool_class *class = class_of(slab);

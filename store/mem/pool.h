@@ -1,12 +1,14 @@
 /* pool: blocks of up to 1 KiB in size classes of 4 bytes, and tables of powers of two up to 32 KiB,
  * from slabs that hold one class each. Slab allocation after Bonwick (1994).
  *
- * A block comes from the few of its class that were freed last, otherwise from the class's current
- * slab. When that is full, the fullest other slab with room becomes current. Sparse slabs thus
- * become empty, and an empty slab can serve another class or return to the system.
+ * A new block is one of the few of its class that were freed last, or else comes from the class's
+ * current slab. When the current slab is full, the fullest other slab with room becomes current.
+ * Sparse slabs thus receive no blocks and become empty, and an empty slab can serve another class
+ * or return to the system.
  *
- * Gains against malloc: 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 9 to 20 % of
- * the CPU time of reads and writes. doc/performance.md, "what the allocator layers gain".
+ * Compared with malloc, this saves 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 9
+ * to 20 % of the CPU time of reads and writes (doc/performance.md, "what the allocator layers
+ * gain").
  *
  * A block is aligned to the largest power of two that divides its class size: 4 for 36, 8 for 40,
  * 64 for 192. A block whose content must be aligned to 8 bytes therefore needs an even number of
@@ -106,10 +108,10 @@ static inline void pool_free(void *block)
         pool_free_slab(slab, block);
 }
 
-/* Would copying the block into a new one and freeing it save memory? If so, its slab allocates no
- * new block until all its blocks have moved, unless the class needs more slabs. A caller that moves
- * all such blocks, again and again, terminates; then every slab that can be emptied is empty. O(1),
- * except once per 2 MiB, when all slabs of a step are marked. */
+/* Returns true if copying the block into a new one and freeing the old one would save memory. If
+ * so, its slab allocates no new block until all its blocks have moved, unless the class needs more
+ * slabs. Moving all such blocks, again and again, terminates; then every slab that can be emptied
+ * is empty. O(1), except once per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */

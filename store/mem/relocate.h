@@ -1,6 +1,6 @@
-/* relocate: copies blocks out of sparse slabs, so that these become empty (mem_sparse in mem.h).
- *
- * Only defragmentation uses it; its gain is in store/sweep/defrag.h.
+/* relocate: copies blocks out of sparse slabs, so that the slabs become empty and return to the
+ * system (mem_sparse in mem.h). Only defragmentation uses it; store/sweep/defrag.h says what that
+ * gains.
  *
  * Each owner of blocks defines a function `..._relocate`, which visits some of its blocks and
  * stores where to continue. Contents do not change, and no effect is recorded. */
@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 struct relocation {
-    size_t left;          /* budget left: about this many more blocks may be visited */
+    size_t left;          /* budget left: a visit to a block costs 1, and a copy about as much as
+                           * seven visits */
     uint64_t moved, kept; /* blocks so far */
 };
 

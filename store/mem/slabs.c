@@ -1,14 +1,14 @@
-/* slabs: see slabs.h.
+/* slabs: the range of addresses, and which slabs of it have memory.
  *
- * Reserving all address space at the start would be simpler, but it may be limited or count as
- * memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Instead the range begins
- * where a large part of the address space is free, and more steps are mapped right after the
- * existing ones. Because mapping waits while another thread touches a page, up to half as many
- * steps as exist are mapped at once, at most 32 MiB. The range ends at the first address that
- * another mapping uses.
+ * Reserving all address space at the start would be simpler, but address space may be limited or
+ * count as memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Instead the range
+ * begins where a large part of the address space is free, and more steps are mapped right after the
+ * existing ones. mmap waits while another thread touches a page for the first time, so it is called
+ * seldom: it maps up to half as many steps as exist, at most 32 MiB. The range ends at the first
+ * address that another mapping uses.
  *
- * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` counts the
- * steps in the rings 1 to 31, and `unused` the free slabs in them. */
+ * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` is the number
+ * of steps in the rings 1 to 31, and `unused` the number of free slabs in these steps. */
 #include "store/mem/slabs.h"
 
 #include <errno.h>
@@ -29,8 +29,8 @@ enum {
     AHEAD_SHARE = 8,
     AHEAD_MOST = 4,
     SPARE_SHIFT = 5, /* one in 2^SPARE_SHIFT steps may be free and keep its memory */
-    /* Return single slabs to the system, which splits huge pages, if slabs with memory outnumber
-     * taken ones by this factor. */
+    /* Return single slabs to the system if slabs with memory outnumber taken ones by this factor.
+     * Not sooner, because that splits huge pages. */
     IDLE_FACTOR = 4,
     SMALL_LIMIT = 4096,
     TABLE_PAGE = 65536, /* tables grow by this much, a multiple of any page size */
@@ -130,10 +130,10 @@ static bool tables_reach(uint32_t steps, bool ends)
            table_reach(&all.slabs, (size_t)steps * STEP_BYTES, ends);
 }
 
-/* The stack's address shows how large the address space is. Programs are loaded near its beginning
- * or after its middle, and mmap goes down from its end. The second eighth is therefore free; if
- * not, the second sixteenth is tried, and so on. The address within it is random, as for other
- * mappings. */
+/* Finds free addresses for the range. The address of the stack shows how large the address space
+ * is. Programs are loaded near its beginning or after its middle, and mmap allocates downward from
+ * its end, so the second eighth is free; if it is not, try the second sixteenth, and so on. The
+ * address within this part is random, as for other mappings. */
 static void find_range(void)
 {
     uint64_t random = 0;
@@ -264,8 +264,9 @@ static void step_release(struct step *step)
 
 static void slabs_release(struct step *step, uint32_t slabs)
 {
-    /* A step of small pages becomes a mapping of its own, and a process can have only about
-     * 65000. */
+    /* Use small pages for this step, or the kernel would make a huge page of it again. But the step
+     * thereby becomes a mapping of its own, and a process can have only about 65,000 mappings
+     * (vm.max_map_count), so only SMALL_LIMIT steps are treated like this. */
     if (!step->small && step_number(step) >= PLAIN_STEPS && all.small < SMALL_LIMIT &&
         madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) == 0) {
         step->small = true;

@@ -1,12 +1,12 @@
-/* slabs: pieces of 64 KiB from one range of addresses, and the memory behind them.
+/* slabs: pieces of 64 KiB (slabs) from one range of addresses, and the memory behind them.
  *
- * The range grows in steps of 2 MiB, which become huge pages if the system supports that (madvise);
- * the first few steps use small pages, so that a small process stays small. Slabs are taken from
- * the fullest step, so that others become empty. An empty step is returned to the system, except
- * for a few spare ones. No call returns more than one step.
+ * The range grows in steps of 2 MiB, 32 slabs, which become huge pages if the system supports that
+ * (madvise). The first few steps use small pages, so that a small process stays small. Slabs are
+ * taken from the fullest step, so that other steps become empty. An empty step is returned to the
+ * system, except for a few spare ones. No call returns more than one step.
  *
- * Huge pages gain 4 to 14 % of a request's CPU time; emptying whole steps keeps them after many
- * deletes, which gains 12 % of GET (doc/performance.md, "Which optimizations helped"). */
+ * Huge pages save 4 to 14 % of a request's CPU time. Emptying whole steps keeps them after many
+ * deletes, which saves 12 % of GET (doc/performance.md, "Which optimizations helped"). */
 #ifndef STORE_MEM_SLABS_H
 #define STORE_MEM_SLABS_H
 
@@ -34,11 +34,11 @@ extern struct slab_range slab_range;
 uint32_t slabs_take(void); /* SLAB_NONE without memory or addresses */
 void slabs_give(uint32_t slab);
 
-/* The first touch of a huge page takes tenths of a millisecond, because the kernel clears it, and
- * many milliseconds where a hypervisor must find memory for it. Whenever a new step comes into use,
- * `announce` therefore receives the memory of the next one to four steps, which another thread can
- * touch in advance without changing their bytes. Forked children call `announce` too. NULL disables
- * it. */
+/* Sets a function that prepares memory before it is needed. The first touch of a huge page takes
+ * tenths of a millisecond, because the kernel clears the page, and many milliseconds where a
+ * hypervisor must find memory for it. Whenever a new step comes into use, `announce` therefore
+ * receives the memory of the next one to four steps, which another thread can touch in advance
+ * without changing its bytes. Forked children call `announce` too. NULL disables it. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */
@@ -48,12 +48,12 @@ struct slab_set {
     uint32_t first, taken;
 };
 
-/* Should the slab's step be emptied, because other steps have room for its slabs? If so, no slab is
- * taken from the step until it is empty or slabs_stay is called, and *leaving receives the slabs to
- * empty. */
+/* Begins to empty the slab's step, if other steps have room for its slabs. If so, returns true and
+ * sets *leaving to the slabs to empty; no slab is taken from the step until it is empty or
+ * slabs_stay is called. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
-/* If the next slab would need new memory, stops emptying one step and sets *staying to its
- * slabs. */
+/* If the next slab would need new memory and a step is being emptied, stops emptying that step,
+ * sets *staying to its slabs, and returns true. */
 bool slabs_stay(struct slab_set *staying);
 
 /* --- memory --- */
