@@ -1,9 +1,11 @@
-/* cmd: the list of all data commands. Each type's folder declares its groups; cmd.c lists them.
+/* cmd: adds all data commands to the table. Each type's folder declares its groups of rows; cmd.c
+ * lists the groups.
  *
  * Folder server/cmd: the commands that read and write data, in one folder for each type. The files
- * here are shared by several types: scan and collection_scan for SCAN and its family, sample for
- * random elements, numkeys, and block for commands that take elements from the first key with any.
- * Start with server/cmd/string/string_number.c, the shortest complete file of commands.
+ * in server/cmd itself serve several types: block for commands that take elements from the first
+ * key that has any, scan and collection_scan for SCAN and its family, sample for random elements,
+ * numkeys for commands with a number of keys. Start with server/cmd/string/string_number.c, the
+ * shortest complete file of commands.
  *
  * May use: proto/resp server/cmd/call store/. */
 #ifndef SERVER_CMD_CMD_H
@@ -14,8 +16,8 @@
 /* SSCAN HSCAN ZSCAN. */
 extern const struct command_group set_scan_commands, hash_scan_commands, zset_scan_commands;
 
-/* Adds all groups to the table. longest_string, the maximum length of a string
- * (proto-max-bulk-len), is the context of the groups and must outlive the table. */
+/* Adds all groups to the table. Their context is longest_string, the maximum length of a string
+ * (proto-max-bulk-len), which must outlive the table. */
 void cmd_add_all(struct commands *commands, const int64_t *longest_string);
 
 #endif

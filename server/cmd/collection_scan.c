@@ -48,8 +48,8 @@ static uint64_t step_zset(void *ctx, uint64_t cursor)
     return zset_scan(collection->object->zset, cursor, visit_score, &collection->scan);
 }
 
-/* Runs a scan of the collection at argument 1. As in Redis, the options are not checked if the key
- * is missing. */
+/* Scans the collection at argument 1. As in Redis, options are parsed only if the key exists: with
+ * a missing key even nonsense is accepted. */
 static void scan_key(struct call *call, enum type type, const char *names_word,
                      uint64_t (*step)(void *ctx, uint64_t cursor))
 {

@@ -4,8 +4,9 @@
 #include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
-/* If a sample has at least 1/3 of the elements, one walk over all of them chooses it. A smaller
- * sample is drawn one element at a time, because few draws then repeat an element. */
+/* How a sample is chosen. A sample of distinct elements that contains at least 1/DENSE_PART of them
+ * is chosen by one walk over all elements. A smaller one is drawn one element at a time, because
+ * then few draws hit an element a second time. For independent draws, see reply_draws. */
 enum { DENSE_PART = 3, VIEW_PART = 8 };
 
 struct sampling {
@@ -35,8 +36,8 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
 
 /* ---- draws ----------------------------------------------------------------------------------- */
 
-/* Notes the elements drawn so far in an open-addressing hash table of the addresses of their
- * names. */
+/* Draws elements until enough distinct ones were found. Notes which were drawn in an open hash
+ * table of the addresses of their names. */
 static void reply_distinct_draws(struct sampling *s)
 {
     struct bytes name, value;
@@ -59,8 +60,9 @@ static void reply_distinct_draws(struct sampling *s)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): each element is
- * chosen with the probability left / unseen, so that exactly the wanted number is chosen. */
+/* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): the walk chooses
+ * each element with the probability left / unseen. So it chooses exactly as many as wanted, and
+ * each combination is equally likely. */
 static bool is_chosen(struct sampling *s)
 {
     if (s->left == s->unseen) return s->unseen-- > 0;
@@ -69,8 +71,9 @@ static bool is_chosen(struct sampling *s)
 
 /* ---- draws that may repeat ------------------------------------------------------------------- */
 
-/* Replies with draws that may repeat. For many draws, first lists all elements: drawing from a
- * table with many empty buckets takes long. */
+/* Replies with independent draws, which may repeat. If the draws are at least 1/VIEW_PART of the
+ * elements, lists all elements first and draws from this array: a draw from a hash table tries
+ * buckets until one is not empty, which takes long if most are. */
 static void reply_draws(struct sampling *s)
 {
     struct element {

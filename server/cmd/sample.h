@@ -1,5 +1,5 @@
-/* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. ZRANDMEMBER uses only
- * its limits on the count. */
+/* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. ZRANDMEMBER has its
+ * own way to draw, and uses only sample_read_count and SAMPLE_DRAWS_MAX. */
 #ifndef SERVER_CMD_SAMPLE_H
 #define SERVER_CMD_SAMPLE_H
 
@@ -12,8 +12,9 @@ bool sample_read_count(struct call *call, int i, int64_t *count);
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
 /* Replies with `count` distinct elements, each combination equally likely, or with all if there are
- * fewer. A negative count makes -count independent draws; -count must be at most SAMPLE_DRAWS_MAX.
- * with_values replies with pairs (of a hash). The object must not be empty. Expected O(|count|). */
+ * fewer. A negative count asks for -count independent draws, at most SAMPLE_DRAWS_MAX. with_values,
+ * for hashes, replies with pairs of name and value. The object must not be empty. Expected
+ * O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
 
 #endif

@@ -14,8 +14,8 @@ void scan_begin(struct scan *scan, struct call *call)
     scan->out = resp_writer_to(call->out, &scan->collected);
 }
 
-/* Parses a cursor like strtoul, which Redis uses: an empty text is 0, a sign may come first, a NUL
- * ends the text. */
+/* Parses a cursor as Redis does, with strtoul: an empty text is 0, a sign may precede the digits,
+ * and a NUL ends the text. */
 bool scan_read_cursor(struct scan *scan, int i)
 {
     struct bytes text = scan->call->argv[i];

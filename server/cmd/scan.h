@@ -1,5 +1,5 @@
-/* scan: the cursor, MATCH and COUNT of SCAN, SSCAN, HSCAN, ZSCAN, REDE.SCAN and KEYS, and a reply
- * whose items are counted as they are found. */
+/* scan: the common part of SCAN, SSCAN, HSCAN, ZSCAN, REDE.SCAN and KEYS: cursor, MATCH and COUNT,
+ * and the reply. The reply is collected first, because it begins with the number of items. */
 #ifndef SERVER_CMD_SCAN_H
 #define SERVER_CMD_SCAN_H
 
@@ -17,19 +17,20 @@ struct scan {
     struct resp_writer out; /* into collected */
 };
 
-/* Begins a scan with the defaults. If the parsing below succeeds, end it with scan_reply or
- * scan_reply_items. */
+/* Begins a scan with the default options. Unless the parsing below fails, end the scan with
+ * scan_reply or scan_reply_items, which free the collected items. */
 void scan_begin(struct scan *scan, struct call *call);
 
 /* Parses the cursor at argument i. Returns false after sending an error. */
 bool scan_read_cursor(struct scan *scan, int i);
-/* Parses MATCH and COUNT from argument i on. If type_at is not NULL, parses TYPE as well and sets
- * *type_at to the position of its value, or 0. The word `names_word`, if not NULL, sets names_only.
- * Returns false after sending an error. */
+/* Parses MATCH and COUNT from argument i on. If type_at is not NULL, also parses TYPE, and sets
+ * *type_at to the position of its value, or 0 without TYPE. If names_word is not NULL, this word
+ * sets names_only. Returns false after sending an error. */
 bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names_word);
 
-/* Calls `step`, like dict_scan, until `count` elements were visited or the scan is over; but at
- * most about 10 * count times, because many steps may find nothing. */
+/* Calls `step`, which advances a cursor like dict_scan, until `count` elements were visited or the
+ * scan is over. Stops after about 10 * count steps in any case, because many steps may find only
+ * empty buckets. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
 /* Counts a visited element; call it for each. Returns whether its name matches. */

@@ -180,9 +180,9 @@ void figures_read(struct figures *figures, const struct server_context *context,
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* A name consists of the thing counted, then its unit; counters end in _total
+/* A metric's name consists of the thing counted and its unit; counters end in _total
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
- * compares them. */
+ * compares the two lists. */
 
 #define GAUGE(member, metric, text)                                                                \
     {                                                                                              \

@@ -1,5 +1,5 @@
-/* figures: the numbers that the metrics port shows, read at one instant from the reports that INFO
- * uses, and the table that names the metrics. Counts nothing itself. */
+/* figures: the numbers that the metrics port shows, and the table of their names. All are read at
+ * one instant, from the reports that INFO also reads; nothing is counted here. */
 #ifndef SERVER_HTTP_FIGURES_H
 #define SERVER_HTTP_FIGURES_H
 
@@ -43,8 +43,8 @@ struct figures_http {
     uint64_t requests, failed_logins;
 };
 
-/* Reads the figures. O(databases), and up to 10000 steps for overdue keys and as many for overdue
- * members. While data is being loaded, the fields of the second part are 0. */
+/* Reads the figures. While data is being loaded, those of the second part are 0. O(databases), plus
+ * up to 10000 steps each for overdue keys and overdue members. */
 void figures_read(struct figures *figures, const struct server_context *context,
                   const struct figures_http *http);
 

@@ -1,6 +1,6 @@
-/* history: the last five minutes of a few rates, for the page's charts, and the lateness of expiry
- * in the last minute. The server keeps them so that a newly opened page can show them. Depends on
- * the counters of the store and the server; the caller runs the timer. */
+/* history: the last five minutes of a few rates, and the lateness of expiry in the last minute. The
+ * server keeps them, and not the page, so that a newly opened page shows its charts at once. The
+ * caller runs the timer. */
 #ifndef SERVER_HTTP_HISTORY_H
 #define SERVER_HTTP_HISTORY_H
 
@@ -32,12 +32,13 @@ void history_free(struct history *history);
 /* Call once a second. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
-/* Return the number of values in each array, and the position of value `index`, of which 0 is the
- * oldest. */
+/* Return how many values each array contains, and the position in the arrays of value `index`,
+ * where 0 is the oldest. */
 size_t history_length(const struct history *history);
 size_t history_slot(const struct history *history, size_t index);
-/* Computes the lateness in the last 50 to 60 seconds, or since the first history_note if that is
- * shorter. */
+/* Computes the histogram of lateness over the last 50 to 60 seconds, or since the first
+ * history_note if that is less long ago. `now` is the histogram since the start, from which an
+ * older copy is subtracted. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);
 

@@ -1,7 +1,7 @@
 /* json: writes JSON (RFC 8259) as UTF-8. Knows nothing about the server.
  *
- * `name` is the member's name inside an object, a constant without special characters, and NULL
- * inside an array. */
+ * In the functions below, `name` is the name of the member inside an object, a constant without
+ * special characters; inside an array it is NULL. */
 #ifndef SERVER_HTTP_JSON_H
 #define SERVER_HTTP_JSON_H
 

@@ -27,9 +27,9 @@ static void resume_accepting(evutil_socket_t fd, short what, void *server)
     evhttp_foreach_bound_socket(server, resume_one, NULL);
 }
 
-/* Pause, because the connection stays ready and retrying at once would spin. This listener may no
- * longer exist when the pause ends, so all listeners of the server are resumed. `server` is the
- * evhttp, which passes itself. */
+/* Called when accept() failed, for lack of descriptors. The connection stays in the kernel's queue,
+ * so trying again at once would spin: pauses this listener. When the pause ends, this listener may
+ * no longer exist, so all listeners of the evhttp `server` are resumed then. */
 static void on_accept_error(struct evconnlistener *listener, void *server)
 {
     const struct timeval pause = { .tv_usec = RETRY_USEC };
@@ -40,8 +40,8 @@ static void on_accept_error(struct evconnlistener *listener, void *server)
                     &pause);
 }
 
-/* Listens on one word of metrics-bind. With '-' in front it is optional: this machine may lack the
- * address. */
+/* Listens on one word of metrics-bind. A word that begins with '-' is optional: if this machine
+ * lacks the address, that is no failure. */
 static bool listen_on(struct evhttp *server, const struct host_names *names, const char *word,
                       int port, char *why, size_t why_size)
 {

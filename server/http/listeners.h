@@ -1,5 +1,5 @@
-/* listeners: the listening sockets of the metrics port. Depends on libevent and host_names.
- * Separate from http.c, because libevent and the store each define a type "event". */
+/* listeners: the listening sockets of the metrics port. A file of its own because libevent, which
+ * it includes, and the store each define a type "event". */
 #ifndef SERVER_HTTP_LISTENERS_H
 #define SERVER_HTTP_LISTENERS_H
 
@@ -9,9 +9,10 @@
 struct evhttp;
 struct host_names;
 
-/* Makes the HTTP server listen on the addresses of `bind`, as net.c does for the option bind.
- * `names` contains host names that were resolved ahead; others are resolved at once. Returns false,
- * with the reason in `why`, if it can't listen on all of them, or there are none. */
+/* Makes the HTTP server listen on the addresses in `bind`, which are written as for the option
+ * bind. Host names among them are taken from `names`, where they were resolved ahead, or resolved
+ * at once. Returns false, with the reason in `why`, if it can't listen on all addresses or `bind`
+ * contains none. */
 bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
                     int port, char *why, size_t why_size);
 void listeners_close(struct evhttp *server); /* stops listening; connections stay */

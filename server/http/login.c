@@ -28,8 +28,8 @@ int login_decode(struct bytes text, char *to, int size)
     return len;
 }
 
-/* Finds a command by the name in its row, because rename-command may have changed it. The result's
- * row is NULL if the command is disabled. */
+/* Finds a command by the name in its row, because rename-command may have changed the name that
+ * clients use. The result's row is NULL if the command is disabled. */
 static struct command_ref find_row(const struct acl *acl, const struct bytes words[2])
 {
     for (size_t i = 0; i < commands_count(acl->commands); i++) {

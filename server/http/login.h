@@ -1,6 +1,6 @@
-/* login: decides who may read the port, by HTTP's Basic authentication (RFC 7617) with the users of
- * the client port. A user needs permission for INFO, EXPIRY FORECAST and SLOWLOG GET, and to read
- * all keys. Depends on acl. */
+/* login: decides who may read the metrics port, by HTTP's Basic authentication (RFC 7617) with the
+ * users of the client port. The port shows what INFO, EXPIRY FORECAST and SLOWLOG GET show, so a
+ * user needs permission for these commands and to read all keys. */
 #ifndef SERVER_HTTP_LOGIN_H
 #define SERVER_HTTP_LOGIN_H
 
@@ -13,12 +13,12 @@ enum login {
     LOGIN_WRONG,   /* wrong name or password, or a user without these permissions */
 };
 
-/* Checks the header Authorization, which is empty if the request has none. Without a name before
- * the colon, the user is "default". */
+/* Checks the value of the header Authorization, which is empty if the request has none. If no name
+ * precedes the colon, the user is "default". */
 enum login login_check(const struct acl *acl, struct bytes authorization);
 
-/* Decodes base64 (RFC 4648) with its padding. Returns the length, or -1 if the text is not base64
- * or longer than `size` bytes. */
+/* Decodes padded base64 (RFC 4648). Returns the length, or -1 if the text is not base64 or decodes
+ * to more than `size` bytes. */
 int login_decode(struct bytes text, char *to, int size);
 
 #endif

@@ -79,8 +79,8 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit)
     return found >= 0;
 }
 
-/* DIFFERS: Redis accepts any int64 as PXAT; here the two highest values are refused, because they
- * can't be stored. (doc/differs.md) */
+/* DIFFERS: Redis accepts any int64 as PXAT. Here the two highest values are refused, because they
+ * lie above INSTANT_MAX. (doc/differs.md) */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at)
 {
     if (!arg_int64(call, i, at)) return false;

@@ -1,5 +1,5 @@
-/* args: parses the arguments of a call and looks up keys by argument. Unless noted otherwise, a
- * function that returns false has replied with Redis' error, and the command just returns. */
+/* args: parses the arguments of a call, and looks up keys by argument. Unless noted otherwise, a
+ * function that returns false has already sent Redis' error, so its caller only returns. */
 #ifndef SERVER_CMD_CALL_ARGS_H
 #define SERVER_CMD_CALL_ARGS_H
 
@@ -16,10 +16,11 @@ bool arg_is(const struct call *call, int i, const char *word);
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
 enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
-/* For options of commands that Redis does not have: their errors name the option at argument i,
- * while Redis' commands reply "syntax error". arg_refuse_option replies with the error, whose
- * format contains one "%.*s", and returns false. arg_has_value replies with an error unless an
- * argument follows. */
+/* Errors for the options of commands that Redis does not have. Redis' own commands reply a bare
+ * "syntax error"; these errors also name the option at argument i.
+ *
+ * arg_refuse_option sends `error`, whose format contains one "%.*s" for the option, and returns
+ * false. arg_has_value sends ERR_OPTION_NO_VALUE unless another argument follows. */
 bool arg_refuse_option(struct call *call, int i, enum error error);
 bool arg_has_value(struct call *call, int i);
 /* Returns the precision to pass to failf if its format prints this argument with "%.*s". */
@@ -34,29 +35,30 @@ bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *valu
                enum error error);
 bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
 
-/* Parses the option EX, PX, EXAT or PXAT; its number follows at i + 1. Errors contain the command's
- * name: "invalid expire time in 'set' command". */
+/* Recognizes the options EX, PX, EXAT and PXAT, whose number is argument i + 1. arg_ttl_unit
+ * returns false without a reply if argument i is another word or the last argument. */
 enum ttl_unit { TTL_SECONDS, TTL_MSEC, TTL_UNIX_SECONDS, TTL_UNIX_MSEC };
 bool arg_ttl_unit(const struct call *call, int i,
                   enum ttl_unit *unit); /* false, without a reply, for another word */
-/* Converts the number at i to an absolute deadline; relative numbers count from txn->now. Fails on
- * overflow and, if must_be_positive (SET, GETEX), for a number of 0 or less. */
+/* Converts the number at i to an absolute deadline; seconds and milliseconds of EX and PX count
+ * from txn->now. Fails on overflow and, if must_be_positive (SET, GETEX), for 0 and negative
+ * numbers. Its error names the command: "invalid expire time in 'set' command". */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at);
 
-/* Returns the entry of argument i without updating its access time, for commands like TTL and
- * EXISTS, which count as a read but do not use the value. */
+/* Returns the entry of argument i without updating its access time: for commands such as TTL and
+ * EXISTS, which count as a hit or miss but do not use the value. */
 struct entry *peek_key(struct call *call, int i);
-/* Sets *entry to the entry of argument i, or to NULL if the key is missing. Replies WRONGTYPE and
- * returns false if it holds another type. */
+/* Sets *entry to the entry of argument i, or to NULL if the key is missing. Returns false after
+ * sending WRONGTYPE if the key holds another type. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
 /* As find_typed, for commands that read: also counts a hit or miss. */
 bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
-/* Returns `entry`, or creates an empty value if `entry` is NULL. Call only right before a mutator
- * fills the value. */
+/* Returns `entry`, or creates the key of argument i with an empty value if `entry` is NULL. Call it
+ * right before the mutator that fills the value, because an empty value must not stay. */
 struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type);
 
-/* Converts a [start, stop] pair of indexes (negative: from the end) to the half-open range [*from,
- * *to) within count, as LRANGE and ZRANGE do. For an empty range *from equals *to. */
+/* Converts the indexes start and stop of LRANGE or ZRANGE, where negative ones count from the end,
+ * to the half-open range [*from, *to) within `count` elements. For an empty range both are 0. */
 void clip_range(int64_t start, int64_t stop, size_t count, size_t *from, size_t *to);
 
 #endif

@@ -1,5 +1,6 @@
-/* call: see call.h. An error reply is one line, formatted in a bounded buffer; resp_write replaces
- * control bytes that came from a client. */
+/* call: see call.h. Error replies are formatted in a buffer on the stack, and cut at
+ * LINE_MAX_CHARS. They may quote control bytes that a client sent; resp_error replaces those, so an
+ * error stays one line. */
 #include "server/cmd/call/call.h"
 
 #include <stdarg.h>
@@ -42,8 +43,8 @@ static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key
     return false;
 }
 
-/* Must the call be refused because it may need more memory than the system has? No key is evicted
- * during a command, and a command can't fail halfway, so this is decided before it begins. */
+/* Must the call be refused because it may need more memory than is left? This is decided before the
+ * call begins: a command can't fail halfway, and no key is evicted while it runs. */
 static bool lacks_room(const struct call *call)
 {
     unsigned flags = call->command.row->flags;
@@ -105,8 +106,8 @@ static void reply_error(struct call *call, const char *line, size_t len)
     const char *space = memchr(line, ' ', len);
     size_t code = space != NULL ? (size_t)(space - line) : len;
     if (code >= sizeof(call->error_code)) code = 0;
-    /* A script chooses the first word of its errors. This word is a name in INFO, so separators
-     * become '_'. */
+    /* This word becomes part of a name in INFO (errorstat_ERR), and a script chooses the first word
+     * of its errors, so separators become '_'. */
     for (size_t i = 0; i < code; i++) {
         bool plain = line[i] > ' ' && line[i] < 0x7f && strchr("#:=,", line[i]) == NULL;
         call->error_code[i] = plain ? line[i] : '_';

@@ -1,13 +1,20 @@
-/* call: one run of a command, with its arguments, transaction and reply. A data command sees
- * nothing else of the server. That is why scripts, replay and the module can run it too.
+/* call: one run of a command, with its arguments, transaction and reply. Data commands see nothing
+ * else of the server, so scripts, replay and the module can run the same functions.
  *
- * Folder server/cmd/call: the interface of commands. A command is a row (command.h) whose function
- * receives a struct call: arguments, transaction, output, session. args parses arguments, error
- * lists every error text, command_keys finds the keys of a call, category computes the ACL
- * categories of a row, slot the cluster slot of a key. session.h keeps the state of a client
- * between its commands; saved_call copies a call, for MULTI and blocked clients; role.h and pause.h
- * tell the engine about replication and CLIENT PAUSE. Start here; doc/first-command.md explains how
- * to add a command.
+ * Folder server/cmd/call: the interface of commands. A command is a row (command.h), whose function
+ * receives a struct call. Start here; doc/first-command.md explains how to add a command.
+ *
+ *     args          parses arguments, finds keys
+ *     error         the texts of all errors
+ *     command       rows, and the table of rows by name
+ *     command_keys  the keys of a call
+ *     category      the ACL categories of a row
+ *     slot          the cluster slot of a key
+ *     reply_text    replies for people: HELP, verbatim strings
+ *     session       the state of a client between its commands
+ *     saved_call    a copy of a call, queued by MULTI or blocked
+ *     call_time     the duration of a call that blocks
+ *     role, pause   what the gates must know of replication and of CLIENT PAUSE
  *
  * May use: proto/resp server/base store/. */
 #ifndef SERVER_CMD_CALL_CALL_H
@@ -23,7 +30,7 @@
 
 struct session;
 
-/* The reply to a client that waited in vain or may not wait. */
+/* The reply to a client that waited in vain, or that would have to wait where it can't. */
 enum no_answer {
     ANSWER_NULL,    /* a null array */
     ANSWER_EMPTY,   /* an empty array */
@@ -31,35 +38,37 @@ enum no_answer {
 };
 void reply_no_answer(struct resp_writer *out, enum no_answer answer);
 
-/* Filled by a command that found nothing: block until one of these keys has a value of this type.
- */
+/* A command that found nothing fills this in, to block until one of its keys has a value of this
+ * type. */
 struct block_request {
     int first, count; /* the arguments that are the keys; with count 0, do not block */
     bool is_prefix;   /* the argument is a prefix of keys, with '*': see store/fair.h */
     enum type type;
     msec until; /* instant of the timeout; NEVER without one */
-    /* If an element exists but is not due yet: the instant at which it becomes due. The keys become
-     * ready at that instant, or earlier through an effect; with 0 or NEVER only through an
-     * effect. */
+    /* If an element exists but is not due yet: the instant at which it becomes due. The keys then
+     * become ready at that instant, or earlier through an effect. With 0 or NEVER, only effects
+     * make them ready. */
     msec again;
     int64_t usec; /* duration of the first run, for observe */
     enum no_answer no_answer;
 
-    /* The index of an argument that says what the client wants: the name of a stream's group, or a
-     * number of elements; or 0. When this client finds nothing, other clients with the same command
-     * and an equal argument are skipped, because they would find nothing either. With 0, all
-     * clients with the same command are skipped, but clients that read streams are tried one by
+    /* The index of an argument that tells which clients want the same thing (the name of a stream's
+     * group, or a number of elements), or 0.
+     *
+     * When this client is tried and finds nothing, the clients behind it in the queue that have the
+     * same command and an equal argument are skipped: they would find nothing either. With 0, all
+     * with the same command are skipped, except clients that read streams, which are tried one by
      * one. */
     int group;
-    /* Run again even if a key is gone or its type changes, to reply with an error; for a prefix,
-     * even if a client that blocked earlier has found nothing. */
+    /* Run again even if the key is gone or its type changes, to reply with an error. For a prefix:
+     * run again even if a client that blocked earlier has just found nothing. */
     bool or_gone;
     uint64_t
         looks_needed; /* for REDE.FAIRCLAIM: as its first run set it, also when it runs again */
     /* For streams: */
     bool or_claims; /* run again even if only a group's pending entries change */
-    /* Arguments to use when the command runs again, argc of them; the code that called the command
-     * frees the array. NULL for the call's own arguments. */
+    /* The arguments with which the command runs again, `argc` of them as in the call; NULL if they
+     * are those of the call. The code that called the command frees the array. */
     struct bytes *argv;
 };
 
@@ -73,7 +82,7 @@ struct call {
     void *context;               /* the context with which the command's group was added */
     struct block_request *block; /* filled by a command to block; NULL if it can't (MULTI) */
     /* NULL on the first run. Otherwise the call was blocked, and runs again because this key is
-     * ready. If it still finds nothing, it must send no reply and fill `block` again. */
+     * ready. If it still finds nothing, it must not reply, and must fill `block` again. */
     const struct bytes *ready;
     bool from_script;    /* called by a script, on behalf of the script's session */
     uint16_t by_script;  /* TRAIL_SCRIPT if from_script, otherwise 0 */
@@ -83,19 +92,21 @@ struct call {
     char error_code[16]; /* the error's first word, as "ERR"; "" to count no error */
 };
 
-/* Runs the row's function in call->txn, where the caller has begun the call with txn_call. This is
- * the only way to run a command: for requests, EXEC, scripts, blocked clients, replay and the
- * module. The session may be NULL. The caller sets txn->no_expiry and no_purge, which decide
- * whether the call sees expired data. Fails with OOM if the system lacks the memory that the call
- * needs. */
+/* Runs the row's function in call->txn; the caller has begun the call there with txn_call. Every
+ * command runs through this function: from requests, EXEC, scripts, blocked clients, replay and the
+ * module. The session may be NULL. The caller also sets txn->no_expiry and no_purge, which decide
+ * whether the call sees expired data.
+ *
+ * Replies with OOM, without running the function, if the call may need more memory than is left. */
 void call_run(struct call *call);
 
-/* Is there memory for a copy of this many bytes and its journal record? Before a row with COPIES
- * runs, call_run checks that for the values at all its keys. */
+/* Is there memory for this many bytes twice, for a copy and for its record in the journal? Always
+ * true below 1 MiB, which the memory reserve covers. For rows with COPIES, call_run asks this about
+ * the values at all keys of the call. */
 bool call_has_room(size_t bytes);
 
-/* Returns the flags that count before the call runs: those of its row, or those that its script
- * declares. */
+/* Returns the flags that the gates must check before the call runs: those of its row, or, for a
+ * call that runs a script, those that the script declares. */
 static inline unsigned call_flags(const struct call *call)
 {
     const struct command *row = call->command.row;
@@ -106,8 +117,8 @@ static inline unsigned call_flags(const struct call *call)
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);
 
-/* Hides an argument, such as a password, from MONITOR and SLOWLOG. The last bit stands for all
- * arguments from 63 on. */
+/* Hides an argument, such as a password, from MONITOR and SLOWLOG. Bit 63 stands for all arguments
+ * from 63 on. */
 static inline void call_redact(struct call *call, int i)
 {
     call->secrets |= (uint64_t)1 << (i < 63 ? i : 63);

@@ -1,5 +1,5 @@
-/* call_time: measures a call that blocks, from its first run until its reply, in microseconds of
- * the monotonic clock. */
+/* call_time: the duration of a call that may block, in microseconds of the monotonic clock. The
+ * time blocked is what remains of the time since began_usec after subtracting ran_usec. */
 #ifndef SERVER_CMD_CALL_CALL_TIME_H
 #define SERVER_CMD_CALL_CALL_TIME_H
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A command is in a category if its row has one of these flags, this `acl` or this group. Redis'
- * categories, in its order, then our own. */
+/* A command belongs to a category if its row has one of these flags, one of these bits in `acl`, or
+ * this group. Redis' categories come first, in Redis' order, then our own. */
 static const struct {
     const char *name;
     unsigned flags, acl;

@@ -1,5 +1,5 @@
-/* category: the ACL categories of commands ("read", "sortedset" ...), derived from the flags, group
- * and `acl` of each row. Both COMMAND and the ACL use this list. */
+/* category: the ACL categories of a command ("read", "sortedset" ...), derived from the flags, the
+ * group and the `acl` of its row. COMMAND and the ACL share this list, so they can't disagree. */
 #ifndef SERVER_CMD_CALL_CATEGORY_H
 #define SERVER_CMD_CALL_CATEGORY_H
 
@@ -7,8 +7,8 @@
 
 #include "server/cmd/call/command.h"
 
-/* Categories have numbers from 0 to category_count() - 1, which is less than 32, in the order in
- * which COMMAND and ACL CAT list them. */
+/* Categories are numbered from 0 to category_count() - 1, in the order in which COMMAND and ACL CAT
+ * list them. There are fewer than 32, so a set of categories fits in a uint32_t. */
 unsigned category_count(void);
 const char *category_name(unsigned category); /* "read", without the @ */
 int category_find(struct bytes name);         /* ignores case; -1: no such category */

@@ -8,8 +8,10 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* A name in upper case: its first and last 8 bytes, which may overlap; a shorter name is entirely
- * in `head`. For names of up to 16 bytes, equal keys mean equal names. */
+/* A name in upper case, packed so that two compares of words replace a compare of strings: its
+ * first and its last 8 bytes, which overlap in names of 9 to 15 bytes. A name shorter than 8 bytes
+ * is in `head` entirely. Equal keys mean equal names up to 16 bytes; longer names are compared in
+ * full. */
 struct name_key {
     uint64_t head, tail;
     size_t len;
@@ -26,8 +28,8 @@ struct slot {
     char *new_name;              /* in upper case; NULL if not renamed */
 };
 
-/* An open hash table with linear probing and a cheap hash of the key. All names in it are ours or
- * the configuration's, so it need not resist hash flooding. */
+/* An open hash table with linear probing. Its hash is cheap and has no secret: the names in the
+ * table are ours or the configuration's, so clients can't provoke collisions. */
 struct commands {
     struct slot **buckets; /* a power of two of them, at least twice `count`; NULL if free */
     size_t bucket_mask;
@@ -76,8 +78,9 @@ static size_t subcommand_count(const struct command *row)
 
 /* ---- buckets ---- */
 
-/* Converts eight bytes to upper case at once. The addition sets the top bit of a byte that is a
- * lower-case letter, and can't carry into the next byte. */
+/* Converts eight bytes to upper case at once. In each byte that is a lower-case letter, `letters`
+ * has the top bit (0x80); shifted right by two it is 0x20, the difference between the cases. The
+ * additions can't carry into the next byte, because `low` has no top bits. */
 static uint64_t upper_word(uint64_t word)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;

@@ -1,8 +1,9 @@
-/* command: defines a command as one row of data, and the table of rows. COMMAND, the ACL and the
- * reference are all made from the rows, so that they can't disagree.
+/* command: defines a command as one row of data, and the table of all rows. COMMAND, the ACL and
+ * the reference are made from the rows, so they can't disagree.
  *
- * A file of commands ends with its rows, exported as one group. wiring adds each group to the table
- * with its context: the part of the server that its commands may use in addition to the store. */
+ * A file of commands ends with its rows, exported as one group. At start-up, server/daemon/wiring
+ * adds each group to the table, with a context: the part of the server that its commands may use in
+ * addition to the store. */
 #ifndef SERVER_CMD_CALL_COMMAND_H
 #define SERVER_CMD_CALL_COMMAND_H
 
@@ -71,8 +72,8 @@ struct key_range {
     int first, last, step; /* last < 0 counts from the end; first is 0 without keys */
 };
 
-/* How a call uses a key, named as in COMMAND INFO. One of the first four flags says whether it
- * reads or writes the key, the others what happens to the value. */
+/* How a call uses a key, named as in COMMAND INFO. One of the first four flags states whether the
+ * call reads or writes the key; the others state what happens to the value. */
 enum {
     KEY_RO = 1 << 0,
     KEY_RW = 1 << 1,
@@ -126,7 +127,7 @@ enum { KEY_SPECS_MAX = 3 };
         .flags = (how), .find = KEYS_ANYWHERE                                                      \
     }
 
-/* Forms of a reply, each as "form: when". A form uses the names of RESP3's types:
+/* Forms of a reply, each as "form: when", with the names of RESP3's types:
  *
  *     OK              this simple string; simple: any
  *     bulk 'text'     exactly this string; bulk: any
@@ -145,7 +146,7 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         __VA_ARGS__, NULL                                                                          \
     }
-/* A struct key_range: the only key is the first argument, or the first one after the name of a
+/* Values of `keys`: the only key is the first argument, or the first one after the name of a
  * subcommand. */
 #define KEY_FIRST                                                                                  \
     {                                                                                              \
@@ -177,24 +178,25 @@ struct command {
     unsigned flags;
     unsigned acl;
     struct key_range keys;
-    /* For MOVABLE_KEYS: stores the positions of the keys in `positions` (room for argc) and returns
-     * their number, or -1 if the arguments are invalid. command_keys calls it after checking that
-     * argc fits the arity. */
+    /* For MOVABLE_KEYS: stores the positions of the keys in `positions`, which has room for argc,
+     * and returns their number, or -1 if the arguments are invalid. command_keys checks the arity
+     * before it calls this function. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
-    /* The index of the argument that is a prefix of keys, with '*'; or 0. The user needs permission
-     * for every key that the prefix may match. */
+    /* The index of the argument that is a prefix of keys and ends with '*', or 0. The user needs
+     * permission for every key that may begin with the prefix. */
     int prefix;
     /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;
-    /* How the keys are used. If empty, one spec is derived from `keys` and `flags`, with
-     * `key_flags`. */
+    /* How the keys are used. If there is no spec, one is derived: its range is `keys`, its flags
+     * are `key_flags` or, if that is 0, those that follow from WRITE or its absence. */
     struct key_spec specs[KEY_SPECS_MAX];
     unsigned key_flags;
     unsigned (*vary_keys)(int argc, const struct bytes *argv); /* KEY_VARIABLE: KEY_* of a call */
     /* For COUNTS_KEYS: does this call count keys? NULL if each call does. */
     bool (*counts_keys)(const struct call *call);
-    /* Must a thread first prepare something, such as a file, for which running the call would wait?
-     * Begins the preparation unless it runs already. NULL if no call of this row needs any. */
+    /* Must a thread first prepare something for this call, such as a synced file, for which all
+     * clients would wait if the call did it itself? Begins the preparation unless it runs already.
+     * NULL if no call of this row needs one. */
     bool (*prepares)(const struct call *call);
     /* For RUNS_SCRIPT: the flags of a call, which its script may declare. */
     unsigned (*vary_flags)(const struct call *call);
@@ -243,19 +245,21 @@ struct command_ref {
     struct command_stats *stats; /* counters of the row; NULL without a row */
 };
 
-/* Renames a command: from now on only the new name finds it; "" disables it. For rename-command.
- * Call before clients connect. Returns NULL, or Redis' error, which is a constant. */
+/* Renames a command, for the option rename-command: from now on it is found by the new name alone.
+ * An empty name disables the command. Call it before clients connect. Returns NULL, or Redis'
+ * error, which is a constant. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
-/* Find rows as commands_find and commands_match do, but by the names in the rows, as if nothing
- * were renamed: for ACL rules and files of other servers. O(n) */
+/* Find rows as commands_find and commands_match do, but by the names in the rows, whatever was
+ * renamed or disabled: for ACL rules, and for files and streams of other servers. O(n) */
 struct command_ref commands_find_original(const struct commands *commands, struct bytes name);
 struct command_ref commands_match_original(const struct commands *commands, int argc,
                                            const struct bytes *argv);
 
 /* Finds a row by name, ignoring case. O(1) */
 struct command_ref commands_find(const struct commands *commands, struct bytes name);
-/* Finds the row for argv, or its subcommand's row. row is NULL if the command is unknown, or, with
- * a parent, if the subcommand is. */
+/* Finds the row for argv, or the row of its subcommand. If there is none, `row` in the result is
+ * NULL, and `parent` tells what is unknown: without a parent the command, with a parent the
+ * subcommand. */
 struct command_ref commands_match(const struct commands *commands, int argc,
                                   const struct bytes *argv);
 size_t commands_count(const struct commands *commands);
@@ -268,21 +272,21 @@ struct command_ref commands_at(const struct commands *commands,
 void commands_each_stats(struct commands *commands,
                          void (*visit)(void *ctx, struct command_ref ref), void *ctx);
 
-/* Writes the name as errors, COMMAND and ACL show it, "get" or "config|get"; returns its length, <
- * size. */
+/* Writes the name in the form that errors, COMMAND and ACL show: "get" or "config|get". Cuts it to
+ * fit `size`, and returns its length. */
 size_t command_full_name(struct command_ref ref, char *to, size_t size);
-/* Returns the value of a numkeys argument, at most argc, or 0 if it is invalid. Stops at the first
- * byte that is not a digit, as Redis does with atoi(). The command itself refuses such a number,
- * but the ACL check, which needs the keys, runs first. */
+/* Returns the value of a numkeys argument, at most argc, or 0 if it is invalid. Like atoi() in
+ * Redis, stops at the first byte that is not a digit. The command itself refuses such a number
+ * later; the ACL check needs the keys before that. */
 int command_count_keys(struct bytes arg, int argc);
-/* Stores the positions of the keys in a call (room for argc). Returns their number, or -1 if the
- * arguments are invalid or their number does not fit the arity. */
+/* Stores the positions of the keys of a call in `positions`, which has room for argc. Returns their
+ * number, or -1 if the arguments are invalid or too few or too many for the arity. */
 int command_keys(const struct command *row, int argc, const struct bytes *argv, int *positions);
 /* Sets flags[i] to the KEY_* flags of each key that command_keys found. */
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags);
-/* Stores the row's specs, derived from `keys` if the row has none, in `specs` (room for
- * KEY_SPECS_MAX). Returns their number. */
+/* Stores the specs of the row in `specs`, which has room for KEY_SPECS_MAX, or one derived from
+ * `keys` if the row has none. Returns their number. */
 int command_specs(const struct command *row, struct key_spec *specs);
 /* Can any of its arguments be a key? */
 bool command_has_keys(const struct command *row);

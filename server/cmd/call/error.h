@@ -1,5 +1,6 @@
-/* error: all error texts. failf fills in the values of a text that is a format. Where Redis 7.0 has
- * the error, the text is exactly Redis' text. The functions are in call.c. */
+/* error: the texts of all errors, with the functions (in call.c) that reply with them. Where Redis
+ * 7.0 has the error, the text is Redis' to the letter. Some texts are formats, which failf fills
+ * in. */
 #ifndef SERVER_CMD_CALL_ERROR_H
 #define SERVER_CMD_CALL_ERROR_H
 
@@ -483,8 +484,8 @@ struct call;
 const char *error_text(enum error error); /* the text, or the format */
 void error_reply(struct call *call, enum error error);
 void error_reply_named(struct call *call, enum error error);
-/* Reply with the error and return false, so that a parser can write `return ok || fail(...)`. They
- * are inline, so that the compiler knows the result. */
+/* Reply with the error and return false, so that a parser can write `return ok || fail(...)`. fail
+ * and fail_named are inline, so that the compiler knows the result. */
 static inline bool fail(struct call *call, enum error error)
 {
     error_reply(call, error);
@@ -496,11 +497,11 @@ static inline bool fail_named(struct call *call, enum error error)
     error_reply_named(call, error);
     return false;
 }
-/* Replies with the error, whose text is the format of the values. Control bytes from clients are
- * replaced when the reply is written. */
+/* Replies with the error, whose text is the format for the other arguments. These may contain any
+ * bytes from clients: control bytes are replaced when the reply is written. */
 bool failf(struct call *call, enum error error, ...);
-/* Replies with a text from elsewhere, such as a script, whose first word is the code. `counted`:
- * the statistics already include the error. */
+/* Replies with a line that comes from elsewhere, such as a script; its first word is the error's
+ * code. `counted`: the statistics already include this error, so it is not counted again. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);
 
 #endif

@@ -1,6 +1,6 @@
-/* role: the state of replication, set by server/replica. The gates check it, and so does all work
- * that only a master may do, such as expiry and eviction. All fields of a master without replicas
- * are false, unless min-replicas-to-write requires some. */
+/* role: the server's role in replication, set by server/replica. The gates check it, and so does
+ * all work that only a master may do, such as expiry and eviction. On a master all fields are
+ * false, except few_replicas while min-replicas-to-write is not met. */
 #ifndef SERVER_CMD_CALL_ROLE_H
 #define SERVER_CMD_CALL_ROLE_H
 

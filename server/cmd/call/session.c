@@ -11,8 +11,8 @@ void session_init(struct session *session, struct outbuf *out)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* The only function that changes a state. Leaving a wait calls its forget function, so no list can
- * keep a session that does not wait. */
+/* Makes every change of state except the first, for a session that starts over TLS. Leaving a wait
+ * calls the session's forget function, so no list can keep a session that does not wait. */
 static void enter(struct session *session, enum session_state state, enum wait_reason reason,
                   void (*forget)(struct session *session))
 {

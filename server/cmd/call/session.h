@@ -1,6 +1,6 @@
 /* session: the state of a client between its commands: plain fields, and pointers to what other
- * modules own. Knows no sockets: a connection embeds a session; replay_call, link_info
- * and tests make sessions without connections. */
+ * modules own. It knows no sockets: a connection embeds a session, while replay_call, link_info and
+ * tests make sessions that have no connection. */
 #ifndef SERVER_CMD_CALL_SESSION_H
 #define SERVER_CMD_CALL_SESSION_H
 
@@ -57,8 +57,8 @@ struct session {
     const struct command *last_command; /* NULL before the first */
     const struct command *last_parent;  /* NULL unless it is a subcommand */
     /* Called by session_notify and session_wake: sends the output, and schedules the requests that
-     * arrived during the wait. NULL without a connection. Must not free any session, because
-     * callers still use it; connections are closed at the end of the turn. */
+     * arrived during the wait. NULL without a connection. Must not free any session, because the
+     * callers go on to use theirs; connections are closed at the end of the turn. */
     void (*changed)(struct session *session);
     /* Has the client closed its connection, even if nothing has read that yet? NULL without a
      * connection. */
@@ -68,18 +68,18 @@ struct session {
 /* Initializes a session in database 0, with RESP2 replies into `out`; not authenticated. */
 void session_init(struct session *session, struct outbuf *out);
 
-/* Makes the session wait: no further request of it runs until session_wake. The state must be
- * SERVING. `forget` removes the session from the list of the module that made it wait, and is
- * called once, when the wait ends for any reason. */
+/* Makes the session wait: none of its requests runs until the wait ends. The state must be SERVING.
+ * `forget` must remove the session from the list of the module that called this; it is called once,
+ * when the wait ends for whatever reason. */
 void session_wait(struct session *session, enum wait_reason reason,
                   void (*forget)(struct session *session));
-/* Ends the session's wait without waking it, for example to close it. No effect if it does not
- * wait. */
+/* Ends the session's wait without scheduling its requests, for example because it is about to be
+ * closed. No effect if the session does not wait. */
 void session_end_wait(struct session *session);
 /* Ends the session's wait, if any: sends its output, and runs its requests in the next turn. */
 void session_wake(struct session *session);
-/* Call when the session's name or user changes, and when the session ends: its later records in the
- * trail then name another author. */
+/* Call it when the session's name or user changes, and when the session ends. Its later records in
+ * the trail are then attributed to a new author. */
 void session_forget_author(struct session *session);
 /* Call after appending to out outside the session's own requests: sends the output. */
 void session_notify(struct session *session);
@@ -94,14 +94,14 @@ static inline bool session_is_over(const struct session *session)
 {
     return session->state == SESSION_CLOSING || session->state == SESSION_ENDED;
 }
-/* Does the client wait for the server? Then CLIENT LIST shows it as blocked, and it is not closed
- * as idle. */
+/* Is the client blocked, as CLIENT LIST shows it? Such a client waits for the server, so it is not
+ * closed as idle. */
 static inline bool session_is_blocked(const struct session *session)
 {
     return session->waits_for != WAIT_NOTHING && session->waits_for < WAIT_PENALTY;
 }
-/* Returns where to append pushes to the session. While EXEC replies, pushes are collected, so that
- * they follow its array. */
+/* Returns the buffer to which pushes to this session are appended. While EXEC replies, that is a
+ * buffer of its own, so that pushes follow EXEC's array instead of breaking it up. */
 static inline struct outbuf *session_push_out(const struct session *session)
 {
     return session->pushes != NULL ? session->pushes : session->out.out;
@@ -109,7 +109,7 @@ static inline struct outbuf *session_push_out(const struct session *session)
 /* Asserts that the state, the reason and the owners of waits agree. */
 void session_check(const struct session *session);
 
-/* Returns the number of channels, patterns and shard channels; 0 without a subscriber. In
+/* Returns how many channels, patterns and shard channels the session is subscribed to. In
  * pubsub.c. */
 unsigned session_subscriptions(const struct session *session);
 

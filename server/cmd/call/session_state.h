@@ -1,5 +1,5 @@
-/* session_state: the states of a session, which decide what happens to its requests. A waiting
- * session also has a reason.
+/* session_state: the states of a session, which decide what happens to its requests. A session in
+ * WAITING also has a reason.
  *
  *   SHAKING ---> SERVING <--> WAITING     a request waits for the reason given
  *      |           |  |         |  |
@@ -7,9 +7,9 @@
  *      |           |       |        |
  *      +-----------+->ENDED<--------+      freed at the end of the turn
  *
- * A request that can't run or reply yet makes its session wait. The requests after it stay in the
- * input, so that replies keep their order. One reason at a time is enough: only a running request
- * can make its session wait, and no request runs during a wait.
+ * A request that can't run or reply yet makes its session wait. The requests behind it stay in the
+ * input, so that replies keep their order. A session never has two reasons at once: only a running
+ * request can make its session wait, and no request runs during a wait.
  *
  * Only session.c changes a state. */
 #ifndef SERVER_CMD_CALL_SESSION_STATE_H
@@ -26,7 +26,8 @@ enum session_state {
     SESSION_STATES,
 };
 
-/* The module that makes a session wait keeps it in its own list or agenda and wakes it. */
+/* Why a session waits. The module behind each reason keeps the session in a list or agenda of its
+ * own, and wakes it. */
 enum wait_reason {
     WAIT_NOTHING,    /* in every state but SESSION_WAITING */
     WAIT_KEY,        /* BLPOP: for a key or a timeout (engine/react/blocked.h) */

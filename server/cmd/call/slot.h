@@ -1,5 +1,5 @@
-/* slot: the slots of Redis Cluster: computes the slot of a key, and checks that all keys of a call
- * share one. Depends on command rows. */
+/* slot: the slots of Redis Cluster. Computes the slot of a key, and checks that all keys of a call,
+ * which its command row locates, share one slot. */
 #ifndef SERVER_CMD_CALL_SLOT_H
 #define SERVER_CMD_CALL_SLOT_H
 
@@ -9,12 +9,13 @@
 
 enum { SLOTS = 16384, SLOT_NONE = -1 };
 
-/* Hashes the part between the first "{" and the next "}" if it is not empty, otherwise the whole
- * key. O(length) */
+/* Hashes the part between the first "{" and the next "}" after it; if there is no such part or it
+ * is empty, the whole key. O(length) */
 int slot_of(struct bytes key);
 
-/* Are all keys of the call in one slot, namely *slot unless that is SLOT_NONE? If so, *slot becomes
- * this slot, or stays if the call has no keys. A prefix of keys must have a tag in braces. */
+/* Are all keys of the call in one slot, which must be *slot unless that is SLOT_NONE? If so, stores
+ * the slot in *slot, which stays unchanged if the call has no keys. A prefix of keys must contain a
+ * tag in braces, because otherwise its keys are in many slots. */
 bool slot_is_one(const struct call *call, int *slot);
 
 #endif

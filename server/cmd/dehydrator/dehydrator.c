@@ -1,5 +1,5 @@
-/* dehydrator: commands that add elements to dehydrators, or access one by its id. The names of the
- * commands are those of the ReDe module. */
+/* dehydrator: commands that add elements to dehydrators, and those that access one element by its
+ * id. Rows with the origin "ReDe" keep the names and arguments of the ReDe module. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/dehydrator/dehydrator_push.h"
@@ -36,8 +36,8 @@ static void cmd_rede_pushat(struct call *call)
     if (arg_instant(call, 2, &at)) push_new_element(call, at);
 }
 
-/* Makes an id of random characters. A random byte becomes a character only if it is below the
- * greatest multiple of the alphabet's size: others would make some characters more frequent. */
+/* Makes an id of random characters. Uses a random byte only if it is below the greatest multiple of
+ * the alphabet's size, because byte % LETTERS would otherwise favour the first characters. */
 static struct bytes generate_id(struct random *random, char id[GENERATED_ID_CHARS])
 {
     static const char alphabet[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,9 +1,16 @@
-/* Folder server/cmd/dehydrator: dehydrators, which return elements when they are due
- * (doc/dehydrators.md). dehydrator adds and reads elements by id, and dehydrator_push parses the
- * options of a push. dehydrator_due delivers due elements, for good (POLL) or under a lease (CLAIM:
- * an element that is not acknowledged before the lease ends is due again). dehydrator_claims ends
- * claims and moves deadlines, dehydrator_look counts and lists, dehydrator_cron shows schedules by
- * the calendar. The value is store/type/dehydrator. Start with dehydrator.c.
+/* Folder server/cmd/dehydrator: the commands of dehydrators, which return elements when they are
+ * due (doc/dehydrators.md). The value is store/type/dehydrator. Start with dehydrator.c.
+ *
+ *     dehydrator         adds elements, reads and removes one by its id
+ *     dehydrator_push    the options of a push
+ *     dehydrator_due     delivers due elements: for good (POLL), or under a lease (CLAIM)
+ *     dehydrator_claims  ends claims, moves deadlines
+ *     dehydrator_look    counts and lists
+ *     dehydrator_pause   stops deliveries for a while
+ *     dehydrator_cron    shows schedules by the calendar
+ *     dehydrator_args    arguments that several of them share
+ *
+ * A claimed element that is not acknowledged before its lease ends is due again.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H

@@ -1,5 +1,5 @@
-/* dehydrator_args: parses spans, instants and schedules, and finds elements, for the commands of
- * dehydrators. A function that returns false has replied with the error. */
+/* dehydrator_args: arguments and look-ups that the commands of dehydrators share. An arg_ function
+ * that returns false has sent the error. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
 
@@ -7,8 +7,9 @@
 #include "store/calendar/calendar.h"
 #include "store/type/dehydrator.h"
 
-/* Parses the span of milliseconds at argument i into an instant. 0 and less mean now, because a
- * client that computes `when - now` may be late. Errors name the argument `name`. */
+/* Parses the span in milliseconds at argument i into the instant at which it ends. A span of 0 or
+ * less ends now: a client that computes `when - now` may be late. Errors call the argument
+ * `name`. */
 bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 /* Parses the lease at argument i, at least 1 ms; *at is its end. */
 bool arg_lease(struct call *call, int i, msec *at);
@@ -17,15 +18,16 @@ bool arg_prefix(struct call *call, int i, struct bytes *prefix);
 /* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
 bool arg_instant(struct call *call, int i, msec *at);
 
-/* Finds the schedule of a text in a zone, and its first instant after `after`. Returns NULL after
- * sending an error. */
+/* Finds the schedule that `text` describes in this zone, and sets *at to its first instant after
+ * `after`. Returns NULL after sending an error. */
 const struct schedule *find_schedule(struct call *call, struct bytes text, struct bytes zone,
                                      msec after, msec *at);
 
 /* Finds an element by its id. Returns NULL if there is none, or if entry is NULL. */
 struct element *find_element(const struct entry *entry, struct bytes id);
-/* Returns when an element is due again unless its claim is acknowledged: at the end of the lease,
- * or later by the policy's back-off (NULL for none) after `deliveries` claims. */
+/* Returns the instant at which a claimed element is due again unless it is acknowledged: the end of
+ * the lease, or later if the policy `backoff`, which may be NULL, delays an element that was
+ * delivered this many times. */
 msec claimed_until(struct call *call, const struct policy *backoff, msec lease_end,
                    uint32_t deliveries);
 /* Returns the policy with a BACKOFF that applies to the key, or NULL. */

@@ -1,11 +1,15 @@
-/* dehydrator_claims: commands that end claims, and that move deadlines. Each exists in two forms
- * with one implementation: XACK, NACK and RESCHEDULE name elements by their ids, ACK, RETRY and
- * EXTEND name claims by the id and the token from REDE.CLAIM ... TOKENS. With a token, a late
- * worker can't end another worker's claim, even if the id was acknowledged and pushed again
- * meanwhile.
+/* dehydrator_claims: commands that end claims, and commands that move deadlines. Each function here
+ * implements two commands, which name their elements differently:
  *
- * A token names its claim even after the lease has ended, until the element is claimed again, given
- * back, or removed. */
+ *                        by id        by id and token
+ *     acknowledge        XACK         ACK
+ *     give_back          NACK         RETRY
+ *     move_deadlines     RESCHEDULE   EXTEND
+ *
+ * A token, from REDE.CLAIM ... TOKENS, names one claim of the element. So a worker that is late
+ * can't end another worker's claim, even if the id was acknowledged and pushed again meanwhile. The
+ * token stays valid after the lease has ended, until the element is claimed again, given back, or
+ * removed. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/base/number.h"
@@ -13,7 +17,7 @@
 #include "store/tokens.h"
 #include "store/txn/txn_dehydrator.h"
 
-/* How a call names elements; the number is how many arguments each needs. */
+/* How a call names elements; the value is the number of arguments for each element. */
 enum naming { BY_ID = 1, BY_TOKEN = 2 };
 
 static bool parse_token(const struct call *call, int i, int64_t *token)
@@ -22,8 +26,8 @@ static bool parse_token(const struct call *call, int i, int64_t *token)
            *token <= TOKEN_MAX;
 }
 
-/* Finds the key if the ids, or the pairs of an id and a token, from argument `first` on are valid.
- * Returns false after sending an error. */
+/* Finds the key of argument 1, after checking the ids, or pairs of an id and a token, from argument
+ * `first` on. Returns false after sending an error. */
 static bool find_key(struct call *call, int first, enum naming naming, struct entry **entry)
 {
     int64_t token;
@@ -39,8 +43,8 @@ static bool find_key(struct call *call, int first, enum naming naming, struct en
     return find_typed(call, 1, TYPE_DEHYDRATOR, entry);
 }
 
-/* Returns the element of the id at argument i if its claim has the token after it, otherwise NULL.
- */
+/* Returns the element with the id at argument i, or NULL. BY_TOKEN, the element must also be under
+ * the claim that has the token at i + 1. */
 static struct element *find_named(const struct call *call, const struct entry *entry, int i,
                                   enum naming naming, struct stage *stage)
 {
@@ -52,8 +56,9 @@ static struct element *find_named(const struct call *call, const struct entry *e
     return parse_token(call, i + 1, &token) && token != 0 && stage->token == token ? element : NULL;
 }
 
-/* XACK and ACK: finishes the elements named. XACK, BY_ID, also accepts elements that are due and
- * not claimed, and replies with the payload of each, or null; ACK replies with the number. */
+/* XACK and ACK: removes the elements named. XACK also accepts elements that are due but not
+ * claimed, and replies with an array of payloads, null for an id that is not removed. ACK replies
+ * with the number removed. */
 static void acknowledge(struct call *call, enum naming naming)
 {
     struct entry *entry;
@@ -74,8 +79,9 @@ static void acknowledge(struct call *call, enum naming naming)
     if (naming == BY_TOKEN) resp_integer(call->out, removed);
 }
 
-/* Returns a deadline that puts an element before all that are due. The deadline is close to that of
- * the first of them, so that the lateness of the delivery still shows how long they have waited. */
+/* Returns a deadline that puts an element before all that are due now: one millisecond before the
+ * first of them. A deadline in the distant past would do the same, but the delivery's lateness
+ * would then not show how long the elements have waited. */
 static msec before_due(const struct entry *entry, msec now)
 {
     msec first = dehydrator_next(entry->object.dehydrator);
@@ -83,7 +89,7 @@ static msec before_due(const struct entry *entry, msec now)
     return first > 0 ? first - 1 : 0;
 }
 
-/* NACK and RETRY: gives claims back. NACK, BY_ID, leaves elements unchanged whose lease has ended.
+/* NACK and RETRY: gives claims back. NACK leaves an element whose lease has ended as it is: due.
  * Only RETRY accepts AUTO, FIRST and NOCOUNT. */
 static void give_back(struct call *call, enum naming naming)
 {
@@ -127,8 +133,11 @@ static void give_back(struct call *call, enum naming naming)
 }
 
 /* RESCHEDULE and EXTEND: moves deadlines. A claimed element stays claimed until its new instant,
- * even if the lease has just ended and no other worker has claimed the element. With the policy
- * CLAIMED, another claim may have begun instead. */
+ * even if its lease has just ended, as long as nobody else has claimed it.
+ *
+ * The policy CLAIMED limits how many claims may exist. If the lease has ended and the limit is
+ * reached by other claims, the old claim can't come back: EXTEND skips the element, RESCHEDULE
+ * moves it unclaimed. */
 static void move_deadlines(struct call *call, enum naming naming)
 {
     struct entry *entry;

@@ -1,7 +1,7 @@
 /* dehydrator_due: commands that take or claim the due elements of a dehydrator.
  *
- * An element is claimed until its lease ends. Then it is due again, without background work.
- */
+ * A claim moves the element's deadline to the end of the lease and marks it as claimed. When the
+ * lease ends, the element is therefore due again without any background work. */
 #include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -75,7 +75,7 @@ static void note_deliveries(struct call *call, struct entry *entry, size_t count
         txn_rede_set_next_delivery(call->txn, entry, next);
 }
 
-/* Blocks until an element of the key of argument 1 may be taken, or claimed. */
+/* Blocks until an element of the key at argument 1 may be taken or, if `claims`, claimed. */
 static void block_until_due(struct call *call, const struct entry *entry, msec until, bool claims)
 {
     block_on(call, &(struct block_request){
@@ -104,9 +104,10 @@ static void poll_first(struct call *call, struct entry *entry, size_t count, boo
     }
 }
 
-/* Polls what may be delivered now: `count` elements, and then those that became due meanwhile,
- * which are successors. If there are successors, collects the replies, because their number is not
- * known before. */
+/* Polls `count` elements, then those that became due through this: successors (dehydrator_push.c),
+ * which take the place of an element that is removed. The reply begins with the number of elements,
+ * which is unknown until the end, so the replies are collected first. Without successors they are
+ * written at once. */
 static void poll_some(struct call *call, struct entry *entry, size_t count, const struct take *take)
 {
     if (count == 0 || object_notes(&entry->object) == 0) {
@@ -179,9 +180,15 @@ struct grant {
     bool no_tokens; /* the tokens are used up: the call can claim no more */
 };
 
-/* Claims the first element and replies [id, payload, deliveries], this delivery included; in front
- * the key if the call names a prefix, and at the end the token if there is one. The element moves
- * to the end of its lease, so the next one becomes the first. */
+/* Claims the first element, and replies:
+ *
+ *     [key]          if the call names a prefix
+ *     id
+ *     payload
+ *     deliveries     including this one
+ *     [token]        if the call asks for tokens
+ *
+ * The element moves to the end of its lease, so the next due element becomes the first. */
 static void claim_first(struct call *call, struct entry *entry, const struct grant *grant)
 {
     int64_t token = grant->with_tokens ? txn_token_next(call->txn) : 0;
@@ -201,8 +208,8 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
-/* May the call grant what it asks for? Only a master grants tokens. Returns false after sending an
- * error. */
+/* May this server grant the call what it asks for? Tokens are granted by masters only. Returns
+ * false after sending an error. */
 static bool may_grant(struct call *call, const struct take *take)
 {
     return !take->with_tokens || !call->txn->store->leases.granted_elsewhere ||
@@ -241,12 +248,13 @@ static void cmd_rede_claim(struct call *call)
 
 /* ---- fair claim ------------------------------------------------------------------------------ */
 
-/* How many turns may deliver nothing, and how many dead elements may be moved, before other clients
- * are served. */
+/* A call gives up after this many misses, so that other clients are served. Each turn that delivers
+ * nothing is a miss, and so is each dead element that is moved to the dead letters. */
 enum { MISSES_AT_ONCE = 1000 };
 
-/* Claims one element of the key whose turn it is. Returns false and adds to *misses if it delivers
- * none, because it has expired, a policy has changed, or its elements were delivered too often. */
+/* Claims one element of the key whose turn it is. Returns false, and adds to *misses, if it claims
+ * none: the key has expired, a policy has changed, or the elements were delivered too often and
+ * became dead letters. */
 static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant, size_t *misses)
 {
     struct txn *txn = call->txn;
@@ -273,10 +281,13 @@ static bool claim_in_turn(struct call *call, struct bytes key, struct grant *gra
     return true;
 }
 
-/* Claims up to `limit` elements in turn; returns how many. Gives up after MISSES_AT_ONCE, unless
- * the call must not wait. Also ends when turns of the same keys come again without a change, so
- * that a call ends even if the index and a key disagree: one missed key is remembered, and replaced
- * after each doubling of their number (Brent's search for a cycle). */
+/* Claims up to `limit` elements, one for each turn; returns how many. If the call may block, gives
+ * up after MISSES_AT_ONCE misses; *gave_up tells that it had claimed nothing by then.
+ *
+ * Also ends if the turns of some keys repeat without any change. Index and keys should not
+ * disagree, but if they ever did, this loop would spin for ever. As in Brent's search for a cycle,
+ * one missed key is remembered and replaced each time the number of turns without a change has
+ * doubled; the loop ends when the remembered key is next again. */
 static size_t claim_round(struct call *call, struct fair_index *index, size_t limit,
                           struct grant *grant, bool *gave_up)
 {
@@ -303,8 +314,9 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
     return done;
 }
 
-/* Blocks until an element of a key with the prefix may be claimed, or until the call may continue
- * to look for one. A call without BLOCK then replies, whatever it finds. */
+/* Blocks until a dehydrator with the prefix has an element that may be claimed, or until there is
+ * more to look through. Without BLOCK, the call only waits for its look to end, and then replies
+ * with what it has found. */
 static void block_until_turn(struct call *call, const struct take *take, uint64_t looks, msec again)
 {
     block_on(call, &(struct block_request){

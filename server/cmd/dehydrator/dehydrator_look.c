@@ -10,8 +10,8 @@
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */
 
-/* REDE.TTN: the time until the next element is due. A claimed element is due when its lease ends.
- */
+/* REDE.TTN: the time until the next element is due. For a claimed element, that is the end of its
+ * lease. */
 static void cmd_rede_ttn(struct call *call)
 {
     struct entry *entry;
@@ -57,8 +57,8 @@ static void reply_named_or_null(struct call *call, const char *name, bool has_va
         resp_null(call->out);
 }
 
-/* A missing key counts as an empty dehydrator, with the counts kept from when its last element was
- * taken. */
+/* REDE.INFO. A missing key is shown as an empty dehydrator, but with the tally of its deliveries,
+ * which the store keeps when the last element is taken. */
 static void cmd_rede_info(struct call *call)
 {
     struct entry *entry;
@@ -96,8 +96,8 @@ static void cmd_rede_info(struct call *call)
 
 /* ---- figures of a prefix --------------------------------------------------------------------- */
 
-/* REDE.FAIRINFO: counts in slices while the client is blocked; in MULTI and scripts, all at once.
- */
+/* REDE.FAIRINFO: counts in slices while the client is blocked. In MULTI and scripts, which can't
+ * block, counts at once. */
 static void cmd_rede_fairinfo(struct call *call)
 {
     struct bytes prefix;

@@ -1,5 +1,6 @@
-/* dehydrator_push: see dehydrator_push.h. A push under the id of a claimed element does not change
- * that element: the new one becomes its successor, and takes its place when it is acknowledged. */
+/* dehydrator_push: see dehydrator_push.h. A push with the id of a claimed element does not touch
+ * that element, because a worker is processing it: the new element becomes its successor, and is
+ * added when the claimed one is acknowledged. */
 #include "server/cmd/dehydrator/dehydrator_push.h"
 
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -31,8 +32,8 @@ static bool parse_span(struct call *call, int *i, const char *name, msec *span)
     return failf(call, ERR_BAD_MSEC, name);
 }
 
-/* Sets the mode of the push. KEEP, REPLACE and POSTPONE exclude one another: returns false after
- * sending an error. */
+/* Sets the mode of the push. Returns false after sending an error if the call gives a second one of
+ * KEEP, REPLACE and POSTPONE. */
 static bool set_mode(struct call *call, int i, struct push *push, enum push_mode mode)
 {
     if (push->mode != PUSH_NEW) return arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
@@ -103,8 +104,8 @@ bool is_present(const struct call *call, const struct entry *entry, struct bytes
     return find_element(entry, id) != NULL || is_remembered(call, entry, id);
 }
 
-/* Computes the deadline and options of a push. The first push of its burst was at the instant
- * `first` (0 if unknown). */
+/* Computes the deadline of a push and the options that its element keeps. `first` is the instant of
+ * the first push of its burst (see first_push), or 0 if this push begins one. */
 static msec schedule(const struct call *call, const struct push *push, msec first,
                      struct push_options *with)
 {
@@ -139,17 +140,18 @@ static enum pushed add_element(struct call *call, struct push *push, struct byte
     }
     push->entry = entry_or_new(call, 1, push->entry, TYPE_DEHYDRATOR);
     txn_rede_push(call->txn, push->entry, id, payload, &stage);
-    /* Forget an id whose span has ended but that was not collected yet. After the push: in the
-     * other order, a replay of the two would drop the empty key between them, and with it the key's
-     * TTL. */
+    /* Forget an id whose span has ended but which was not collected yet. This must follow the push:
+     * replayed in the other order, the key would be empty and dropped in between, and its TTL
+     * lost. */
     txn_rede_forget(call->txn, push->entry, id);
     if (push_options_any(&with))
         txn_rede_set_options(call->txn, push->entry, find_element(push->entry, id), &with);
     return PUSHED;
 }
 
-/* Returns the instant at which the undelivered burst of pushes with POSTPONE began: that of the
- * id's successor, or else `first`. */
+/* A burst is a series of pushes with POSTPONE of one id, before any of them is delivered. Returns
+ * the instant of its first push, from which ATMOST counts: that of the id's successor if there is
+ * one, else `first`. */
 static msec first_push(const struct push *push, struct bytes id, msec first)
 {
     struct successor successor;

@@ -1,5 +1,6 @@
-/* dehydrator_push: pushes one element, with the options that decide what happens if its id exists
- * and those that the element keeps. */
+/* dehydrator_push: pushes one element, with two kinds of options: those that decide what happens if
+ * the id exists (KEEP, REPLACE, POSTPONE), and those that the element keeps (REMEMBER, EVERY,
+ * CRON). */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
 #define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
 
@@ -26,8 +27,9 @@ enum pushed {
 };
 
 bool is_push_option(const struct call *call, int i);
-/* Parses the options from argument i to the last. With CRON, push->at must be the latest deadline
- * of the call. Returns false after sending an error. */
+/* Parses the options from argument i to the last. Set push->at first, to the latest deadline that
+ * the call gives: CRON fails if its schedule has no run after that. Returns false after sending an
+ * error. */
 bool parse_push_options(struct call *call, int i, struct push *push);
 /* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id);

@@ -1,5 +1,5 @@
-/* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. Positions are members of a sorted set; geohash converts
- * them to scores and back. geo_search.c implements the searches. */
+/* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. A position is a member of a sorted set, whose score
+ * geohash computes from longitude and latitude. geo_search.c implements the searches. */
 #include "server/cmd/geo/geo.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"

@@ -1,5 +1,6 @@
-/* Folder server/cmd/geo: geographic positions, which are members of sorted sets with a geohash
- * as score: geo adds and measures, geo_search searches, geohash computes. Start with geo.c.
+/* Folder server/cmd/geo: geographic positions, which are members of sorted sets with a geohash as
+ * score. geo adds and measures; geo_search searches, with geo_found for the matches; geohash
+ * computes; geo_args parses. Start with geo.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_GEO_GEO_H

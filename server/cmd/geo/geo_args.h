@@ -1,5 +1,5 @@
-/* geo_args: arguments and replies shared by the geo commands. A function that returns false has
- * replied with the error. */
+/* geo_args: arguments and replies that the geo commands share. A function that returns false has
+ * sent the error. */
 #ifndef SERVER_CMD_GEO_GEO_ARGS_H
 #define SERVER_CMD_GEO_GEO_ARGS_H
 

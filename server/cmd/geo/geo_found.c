@@ -69,9 +69,9 @@ static int farthest_first(const void *a, const void *b)
 
 /* ---- sorting the first ones ------------------------------------------------------------------ */
 
-/* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which skips parts
- * outside of the wanted range. Redis sorts the same way, so matches at the same distance come in
- * the same order. */
+/* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which here skips the
+ * parts outside the wanted range. Redis uses the same one (pqsort), so matches at the same
+ * distance come out in the same order. This needs the same pivots and swaps. */
 enum { SMALL = 7, MEDIUM = 40 };
 
 static int compare_in_order(const struct geo_match *a, const struct geo_match *b, bool farthest)
@@ -147,7 +147,8 @@ static struct split partition(struct geo_match *matches, size_t count, bool fart
     return split;
 }
 
-/* After `patience` rounds it falls back to qsort, which bounds the cost for adverse input. */
+/* Sorts the first `wanted` of the matches. Quicksort degrades to quadratic time for adverse input,
+ * so after `patience` rounds qsort sorts the rest. */
 static void sort_first(struct geo_match *matches, size_t count, size_t wanted, bool farthest,
                        unsigned patience)
 {

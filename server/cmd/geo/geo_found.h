@@ -24,9 +24,9 @@ struct geo_found {
     struct outbuf texts; /* copies of members */
 };
 
-/* Finds at most `limit` members within the shape, or all if that is 0, cell by cell. Returns false
- * if memory for all of them runs out. Free the result with geo_found_drop, even if it is
- * incomplete. O(log n + members of the cells) */
+/* Finds at most `limit` members within the shape, or all if `limit` is 0. Returns false if the
+ * matches do not fit in memory. Free the result with geo_found_drop in either case. O(log n +
+ * members of the cells that cover the shape) */
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit);
 void geo_found_drop(struct geo_found *found);

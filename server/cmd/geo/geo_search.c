@@ -1,5 +1,5 @@
 /* geo_search: GEOSEARCH, GEORADIUS and their forms, which return or store the members within a
- * shape. geo_found finds and sorts them. */
+ * shape. geo_found finds these members and sorts them. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"
@@ -236,9 +236,9 @@ static void cmd_geosearchstore(struct call *call)
     run_geo_search(call, SEARCH_STORE);
 }
 
-/* Finds argument 1 and each destination, those of STORE first, as Redis does. `options` is the
- * first argument that may be an option. DIFFERS: Redis finds only the first one of each.
- * (doc/differs.md) */
+/* Finds the key of argument 1 and the destinations: first those of STORE, then those of STOREDIST,
+ * as in Redis. Options begin at argument `options`. DIFFERS: Redis finds only the first destination
+ * of each option. (doc/differs.md) */
 static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
 {
     static const char *const words[] = { "STORE", "STOREDIST" };

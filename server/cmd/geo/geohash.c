@@ -1,5 +1,5 @@
-/* geohash: see geohash.h. The floating-point operations and their order are those of Redis, so that
- * replies match to the last digit. */
+/* geohash: see geohash.h. The floating-point operations and their order are Redis', so that replies
+ * match Redis' to the last digit. */
 #include "server/cmd/geo/geohash.h"
 
 #include <math.h>
@@ -117,8 +117,9 @@ struct geo_point geohash_decode(double score)
                                middle_of(gather_even(bits), latitudes) };
 }
 
-/* Encodes the point again, because latitudes of the standard geohash reach the poles. The 52 bits
- * give ten characters; as in Redis, the eleventh is always the first of the alphabet. */
+/* The standard geohash divides latitudes from pole to pole, our scores only those of Web Mercator,
+ * so the point is decoded and encoded again. 52 bits give ten characters of 5 bits; as in Redis,
+ * the eleventh is always the first of the alphabet. */
 void geohash_text(double score, char text[GEOHASH_TEXT_LEN])
 {
     static const char alphabet[] = "0123456789bcdefghjkmnpqrstuvwxyz";
@@ -172,8 +173,9 @@ static struct box box_around(const struct geo_shape *shape)
                          center.latitude - rows, center.latitude + rows };
 }
 
-/* Estimates the number of halvings after which a cell and its neighbours still cover `metres` in
- * each direction. Cells are narrower near the poles. */
+/* Estimates how many halvings leave cells so large that a cell and its neighbours cover `metres` in
+ * each direction from any point of the cell. Near the poles cells are narrower, so fewer halvings
+ * do. */
 static unsigned steps_for(double metres, double latitude)
 {
     int steps = -1;
@@ -227,8 +229,8 @@ size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[G
             continue;
         uint64_t bits = bits_of(neighbour_of(center, east, north));
         struct score_range cell = { (double)(bits << shift), (double)((bits + 1) << shift) };
-        /* With one halving there are four cells: the northern and southern neighbours are the same
-         * cell, as are the eastern and western ones. */
+        /* With one halving there are only four cells: the northern neighbour is also the southern
+         * one, and the eastern one also the western one. */
         if (count > 1 && cells[count - 1].min == cell.min) continue;
         cells[count++] = cell;
     }

@@ -1,10 +1,15 @@
-/* geohash: encodes points on the earth as 52-bit numbers, and finds the ranges of numbers that
- * cover a shape. Depends on arithmetic only.
+/* geohash: encodes a point on the earth as a number of 52 bits, and finds the ranges of numbers
+ * that cover a shape. Depends on arithmetic only.
  *
- * The number interleaves the bits of two 26-bit offsets in the ranges of Web Mercator (EPSG:3857);
- * the longitude supplies the odd (higher) bits. A cell of any size is one range of numbers, and
- * points close to each other mostly have close numbers. The idea is Gustavo Niemeyer's geohash
- * (2008) and G. M. Morton's order (1966). Distances use the haversine formula on a sphere. */
+ * Longitude and latitude each become an offset of 26 bits within the ranges of Web Mercator
+ * (EPSG:3857). Their bits alternate in the number, the longitude's first:
+ *
+ *     x25 y25 x24 y24 ... x0 y0
+ *
+ * So the rectangle that remains after halving both ranges k times is a single range of numbers:
+ * those that share their first 2k bits. Points close to each other mostly have close numbers. The
+ * idea is Gustavo Niemeyer's geohash (2008), on G. M. Morton's order (1966). Distances use the
+ * haversine formula on a sphere. */
 #ifndef SERVER_CMD_GEO_GEOHASH_H
 #define SERVER_CMD_GEO_GEOHASH_H
 
@@ -16,13 +21,13 @@ struct geo_point {
     double longitude, latitude; /* degrees */
 };
 
-/* Returns whether the point can be encoded: longitude within 180 degrees, latitude within
+/* Can the point be encoded? The longitude must lie within 180 degrees, the latitude within
  * 85.05112878 degrees. */
 bool geohash_has(struct geo_point point);
 /* Encodes a point that geohash_has accepts. */
 uint64_t geohash_encode(struct geo_point point);
-/* Returns the centre of the cell that the score denotes. Every score decodes to some point, even
- * one that geohash_encode never returns. */
+/* Returns the centre of the cell that the score denotes. Any score decodes to some point, because
+ * members may have scores that geohash_encode never returns. */
 struct geo_point geohash_decode(double score);
 
 /* The standard geohash text (geohash.org) of a score's point. */
@@ -40,8 +45,8 @@ struct geo_shape {
     double unit;          /* metres in one of the above */
 };
 
-/* Returns whether the point lies within the shape; *distance is then its distance from the centre
- * in metres. */
+/* Does the point lie within the shape? If so, *distance is its distance from the centre in
+ * metres. */
 bool geo_shape_has(const struct geo_shape *shape, struct geo_point point, double *distance);
 
 /* Scores in [min, max). */
@@ -49,9 +54,9 @@ struct score_range {
     double min, max;
 };
 
-/* Finds the cells that cover the shape: the centre's cell, then its neighbours to the north, south,
- * east, west, north-east, north-west, south-east and south-west, leaving out those outside the box
- * around the shape. Returns their number. */
+/* Stores the cells that cover the shape, and returns their number: the cell of the centre, then its
+ * neighbours to the north, south, east, west, north-east, north-west, south-east and south-west,
+ * without those that lie outside the shape's bounding box. */
 enum { GEO_CELLS_MAX = 9 };
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX]);
 

@@ -1,5 +1,5 @@
-/* hash: commands that set, read and remove fields of hashes. hash_ex.c sets deadlines with fields,
- * hash_random.c implements HRANDFIELD. */
+/* hash: commands that set, read and remove fields of hashes. hash_ex.c implements those that also
+ * set deadlines of fields, hash_random.c implements HRANDFIELD. */
 #include <math.h>
 
 #include "server/cmd/call/args.h"

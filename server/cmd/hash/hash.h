@@ -1,5 +1,6 @@
-/* Folder server/cmd/hash: hashes. hash.c implements most commands, hash_ex those that set fields
- * with deadlines, hash_random HRANDFIELD. The value is store/type/hash. Start with hash.c.
+/* Folder server/cmd/hash: the commands of hashes. hash implements most of them, hash_ex those that
+ * set fields with deadlines, hash_random HRANDFIELD. The value is store/type/hash. Start with
+ * hash.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #ifndef SERVER_CMD_HASH_HASH_H

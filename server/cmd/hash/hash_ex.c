@@ -1,7 +1,11 @@
-/* hash_ex: HSETEX, HGETEX and HGETDEL, which write, read or remove fields and their deadlines.
+/* hash_ex: HSETEX, HGETEX and HGETDEL, which write, read or remove fields together with their
+ * deadlines.
  *
- * HSETEX has two forms: the fields follow either FIELDS and their number, as in Redis 8.0, or a
- * number of seconds, as in Dragonfly. */
+ * HSETEX has two forms. In Redis 8.0 a unit and FIELDS precede the fields; in Dragonfly a bare
+ * number of seconds does:
+ *
+ *     HSETEX key EX 10 FIELDS 1 field value
+ *     HSETEX key 10 field value */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"

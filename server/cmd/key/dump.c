@@ -74,8 +74,9 @@ static void cmd_restore(struct call *call)
         return;
     }
 
-    /* If the deadline has passed, delete the key that would be replaced, and create none. A replica
-     * creates the key, which ends at once. During a replay nothing counts as expired. */
+    /* If the deadline has passed, RESTORE creates no key, and deletes the one that it would
+     * replace. A replica must follow its master instead: it creates the key and ends it at once.
+     * During a replay no deadline counts as passed. */
     struct txn *txn = call->txn;
     bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
     if (is_over && !txn->on_replica) {

@@ -1,7 +1,14 @@
-/* Folder server/cmd/key: commands on keys of any type: DEL, RENAME, TYPE (key), EXPIRE and TTL
- * (key_expire), SCAN, KEYS, DBSIZE (key_scan), COPY, MOVE, SWAPDB (key_copy), DUMP and RESTORE
- * (dump), SORT, OBJECT and POLICY. The configuration file and the module use policy_args too. Start
- * with key.c.
+/* Folder server/cmd/key: commands on keys of any type. Start with key.c.
+ *
+ *     key          DEL, EXISTS, RENAME, TYPE, TOUCH
+ *     key_expire   EXPIRE, TTL, PERSIST and their families
+ *     key_scan     SCAN, KEYS, RANDOMKEY, DBSIZE, FLUSHALL
+ *     key_copy     COPY, MOVE, SWAPDB
+ *     dump         DUMP, RESTORE
+ *     sort         SORT
+ *     object       OBJECT
+ *     policy       POLICY
+ *     policy_args  the words of a policy, also for the configuration file and the module
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_KEY_KEY_H

@@ -1,5 +1,5 @@
 /* key_expire: commands that set, read and remove the deadlines of keys. TTL, PTTL and PERSIST also
- * accept a member. */
+ * accept a member of the key, as in KeyDB. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/key/key.h"
 
@@ -72,8 +72,8 @@ static void cmd_pexpireat(struct call *call)
 
 /* ---- of a key, or of one of its members ------------------------------------------------------ */
 
-/* Checks that the arguments are "key [member]", as in KeyDB. Returns false after sending an error.
- * DIFFERS: in Redis these commands accept no member. (doc/differs.md) */
+/* Checks that the arguments are "key [member]". Returns false after sending an error. DIFFERS:
+ * Redis accepts no member here, KeyDB does. (doc/differs.md) */
 static bool has_key_or_member(struct call *call)
 {
     if (call->argc <= 3) return true;
@@ -92,8 +92,8 @@ static void cmd_persist(struct call *call)
     resp_integer(call->out, removed);
 }
 
-/* Reads the deadline of the key, or of the member if one is given. Returns false after sending -1,
- * -2 or an error. */
+/* Reads the deadline of the key, or of the member if the call names one. Returns false after
+ * replying -1 (no deadline), -2 (no key) or an error. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };

@@ -65,8 +65,8 @@ static void cmd_dbsize(struct call *call)
     resp_integer(call->out, (int64_t)txn_count(call->txn));
 }
 
-/* Reads ASYNC or SYNC, which make no difference: the memory is always freed in slices. Returns
- * false after sending an error. */
+/* Parses ASYNC or SYNC. Neither changes anything here: the memory is always freed in slices.
+ * Returns false after sending an error. */
 static bool read_flush_option(struct call *call)
 {
     if (call->argc == 1) return true;

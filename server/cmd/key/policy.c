@@ -1,5 +1,5 @@
-/* policy: POLICY, which manages the rules for the expiry and length of keys. policy_args parses
- * them and store/policy applies them. */
+/* policy: POLICY, which manages rules for all keys with a prefix, such as their TTL and their
+ * greatest length. policy_args parses the rules, store/policy applies them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,8 +66,8 @@ static void cmd_policy_del(struct call *call)
 
 /* ---- GET, LIST, OF --------------------------------------------------------------------------- */
 
-/* Replies with the names and values that POLICY GET shows. Returns the number of these pairs;
- * without `reply` it only counts them. */
+/* Replies with the names and values that POLICY GET shows, and returns how many pairs these are.
+ * Without `reply` it only counts: a map begins with its number of pairs. */
 static size_t reply_parts(struct call *call, const struct policy *policy, bool reply)
 {
     size_t pairs = 0;

@@ -1,5 +1,5 @@
-/* policy_args: parses the words of a policy, such as "rv:* MAXLEN 30 TTL 7d", for POLICY SET and
- * for the configuration file, and words the errors of store/policy. */
+/* policy_args: parses the words of a policy, such as "rv:* MAXLEN 30 TTL 7d", for POLICY SET, the
+ * configuration file and the module. It also puts the errors of store/policy into words. */
 #ifndef SERVER_CMD_KEY_POLICY_ARGS_H
 #define SERVER_CMD_KEY_POLICY_ARGS_H
 

@@ -1,8 +1,8 @@
 /* sort: SORT and SORT_RO.
  *
- * The elements become rows. Each row is assigned its weight (a number or a text), the rows are
- * sorted, and a range of them is sent or stored. Rows with equal numbers are ordered by their
- * elements; rows with equal texts stay in their order. */
+ * Each element becomes a row with a weight: a number, or a text with ALPHA. The rows are sorted by
+ * weight, and the range that LIMIT selects is sent or stored. Rows with equal numbers are ordered
+ * by their elements; rows with equal texts keep the order that they had in the value. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ struct sort {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* May the user use BY or GET with a pattern? Its keys are not known in advance, so that needs the
- * permission to read all keys. Returns false after sending an error. */
+/* May the user use a pattern in BY or GET? A pattern can lead to any key, and the ACL can't know
+ * which, so the user must be allowed to read all keys. Returns false after sending an error. */
 static bool may_follow(struct call *call, const char *option)
 {
     if (call->limits_keys) failf(call, ERR_SORT_NOPERM, option);
@@ -89,10 +89,12 @@ static size_t append_bytes(char *to, size_t at, struct bytes part)
     return at + part.len;
 }
 
-/* Looks up the value that the pattern in argument i denotes for the element. The pattern "w_*->f"
- * has the prefix "w_", the suffix "" and the field "f"; as in Redis, the * and -> must come before
- * the first NUL. Returns false if there is no value. The value is borrowed, and stays valid because
- * later look-ups only remove expired keys. */
+/* Looks up the value to which the pattern in argument i leads for this element; returns false if
+ * there is none. "#" leads to the element itself. The pattern "w_*->f" consists of the prefix "w_",
+ * the suffix "" and the field "f"; as in Redis, the * and -> must come before the first NUL.
+ *
+ * The value is borrowed. It stays valid, because later look-ups remove only keys that have
+ * expired. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
@@ -179,8 +181,8 @@ static void load_rows(struct sort *sort, const struct object *object)
     }
 }
 
-/* Sets the weight of each row. A missing weight is the number 0, or a text that sorts before all
- * others. Returns false after sending an error. */
+/* Sets the weight of each row. A row without a weight sorts as the number 0, or before all texts.
+ * Returns false after sending an error. */
 static bool load_weights(struct sort *sort)
 {
     bool good = true;
@@ -208,7 +210,7 @@ static bool load_weights(struct sort *sort)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* DIFFERS: where LIMIT cuts rows whose text weights are equal, Redis chooses any of them.
+/* DIFFERS: where LIMIT cuts through rows with equal texts as weights, Redis may return any of them.
  * (doc/differs.md) */
 static int compare_rows(const void *left, const void *right, void *ctx)
 {
@@ -317,8 +319,8 @@ static void cmd_sort(struct call *call)
     mem_free(sort.gets);
 }
 
-/* Finds argument 1 and the destination of the last STORE.
- * DIFFERS: Redis continues at the destination, which may be the word "get". (doc/differs.md) */
+/* Finds the key of argument 1 and the destination of the last STORE. DIFFERS: after STORE, Redis
+ * goes on parsing at the destination, which may itself be the word "get". (doc/differs.md) */
 static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 {
     const struct call call = { .argc = argc, .argv = argv };

@@ -1,5 +1,6 @@
-/* lease: the commands of leases: locks and permits with fencing tokens. A waiting client
- * is blocked on the key (server/cmd/block.h), and is served when a holder leaves. */
+/* lease: LEASE.TAKE and its companions: locks and permits, each grant with a fencing token. A
+ * client that waits for a permit is blocked on the key (server/cmd/block.h), and is served when a
+ * holder leaves. */
 #include "server/cmd/lease/lease.h"
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
@@ -22,8 +23,8 @@ static bool arg_lease_end(struct call *call, int i, msec *end)
     return fail_named(call, ERR_BAD_EXPIRE);
 }
 
-/* Finds the holder with the token at argument 2; *entry is NULL if there is none. Returns false
- * after sending an error. */
+/* Finds the holder with the token at argument 2. If there is none, or no key, *entry is NULL.
+ * Returns false after sending an error. */
 static bool find_holder(struct call *call, bool reads, struct entry **entry, struct holder *holder)
 {
     int64_t token;
@@ -66,8 +67,8 @@ static bool parse_take(struct call *call, struct take *take)
     return true;
 }
 
-/* Blocks the client until a permit is free, or replies that there is none. `again` is an instant at
- * which the command runs again in any case, or 0. */
+/* Without WAIT, replies that no permit is free. With WAIT, blocks the client until one is; the
+ * command also runs again at the instant `again`, unless that is 0. */
 static void wait_or_refuse(struct call *call, const struct take *take, msec again)
 {
     if (take->waits)

@@ -1,5 +1,5 @@
-/* list: commands that push elements, and that read, search and change lists. list_pop.c has the
- * commands that pop elements, list_move.c those that move them. */
+/* list: commands that push elements, and those that read, search and change lists. list_pop.c pops
+ * elements, list_move.c moves them. */
 #include "server/cmd/list/list.h"
 #include "server/cmd/call/args.h"
 

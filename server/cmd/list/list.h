@@ -1,4 +1,5 @@
-/* Folder server/cmd/list: lists. The value is store/type/list. Start with list.c.
+/* Folder server/cmd/list: the commands of lists. list pushes, reads and changes; list_pop pops;
+ * list_move moves elements between lists. The value is store/type/list. Start with list.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_LIST_LIST_H

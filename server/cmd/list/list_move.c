@@ -1,5 +1,5 @@
-/* list_move: commands that move elements from an end of a list to an end of another or the same
- * list. BLMOVE, BRPOPLPUSH and BLMOVEM block until there are elements. */
+/* list_move: commands that move elements from one end of a list to an end of another list, or of
+ * the same one. BLMOVE, BRPOPLPUSH and BLMOVEM block until the source has elements. */
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/list/list.h"
@@ -20,8 +20,8 @@ static bool arg_list_ends(struct call *call, struct ends *ends)
     return arg_list_end(call, 3, &ends->from) && arg_list_end(call, 4, &ends->to);
 }
 
-/* Pushes before popping, so that a list never becomes empty while its only element moves within
- * it. */
+/* Pushes before it pops. In the other order, a list whose only element moves within it would be
+ * empty in between, and a replay of the two effects would drop the key, with its TTL. */
 static void move_element(struct call *call, struct entry *from, struct ends ends)
 {
     struct entry *to;
@@ -125,9 +125,9 @@ static bool run_next(struct run *run, struct bytes *element)
     return (run->ascending ? list_iter_next : list_iter_prev)(&run->iter, element);
 }
 
-/* Pushes the elements at an end of `from` to an end of `to`, in this order, then pops them. Pushing
- * first keeps a list from becoming empty while its elements move within it. If both lists are the
- * same, the ends differ, and the elements are copied, because they move in memory. */
+/* Pushes the elements at one end of `from` to an end of `to`, in this order, then pops them: see
+ * move_element. If both are the same list, the two ends must differ, and the elements are copied
+ * first, because a push may move them in memory. */
 static void move_run(struct txn *txn, struct entry *from, struct entry *to, struct ends ends,
                      size_t count, bool ascending)
 {
@@ -174,8 +174,9 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
     if (from != to || ends.from != ends.to) {
         move_run(call->txn, from, entry_or_new(call, 2, to, TYPE_LIST), ends, count, ascending);
     } else if (move->one_by_one && count > 1) {
-        /* Within one end of a list, BULK leaves everything in its place and OBO reverses the
-         * elements: they move to the other end and come back. */
+        /* From one end to the same end, BULK would leave everything in its place, and OBO reverses
+         * the elements. No effect reverses elements in place, so they move to the other end and
+         * back. */
         enum list_end end = ends.from, other = end == LIST_HEAD ? LIST_TAIL : LIST_HEAD;
         move_run(call->txn, from, from, (struct ends){ end, other }, count, other == LIST_TAIL);
         move_run(call->txn, from, from, (struct ends){ other, end }, count, end == LIST_HEAD);

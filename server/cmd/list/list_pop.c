@@ -1,5 +1,5 @@
-/* list_pop: commands that pop elements from an end of a list. BLPOP, BRPOP and BLMPOP block until a
- * list has elements. */
+/* list_pop: commands that pop elements from an end of a list. BLPOP, BRPOP and BLMPOP block until
+ * one of their lists has elements. */
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/list/list.h"

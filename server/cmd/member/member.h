@@ -1,7 +1,7 @@
 /* Folder server/cmd/member: deadlines of members. member_expire implements HEXPIRE, SEXPIRE,
- * ZEXPIRE and their families, other_servers the commands of KeyDB and Dragonfly for the same
- * purpose. set, hash and zset parse options of their own with member_args. Start with
- * member_expire.c.
+ * ZEXPIRE and their families; other_servers implements the commands of KeyDB and Dragonfly for the
+ * same purpose. member_args parses what these share with commands of sets, hashes and sorted sets.
+ * Start with member_expire.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_MEMBER_MEMBER_H

@@ -1,6 +1,7 @@
 /* member_expire: commands that set, read and remove the deadlines of members of hashes, sets and
- * sorted sets. HEXPIRE and its family reply as in Redis 7.4. SEXPIRE and ZEXPIRE expect MEMBERS in
- * place of FIELDS. */
+ * sorted sets. HEXPIRE and its family are those of Redis 7.4. SEXPIRE and ZEXPIRE, with their
+ * families, do the same for members of sets and sorted sets, with the word MEMBERS in place of
+ * FIELDS. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
@@ -49,8 +50,9 @@ static enum condition condition_at(const struct call *call, int i)
     return (enum condition)(1 + arg_word(call, i, conditions, LT));
 }
 
-/* HEXPIRE and its family: sets the deadlines of members. The condition may come before the members
- * or after them. */
+/* HEXPIRE and its family: sets the deadlines of members. The condition may precede FIELDS, or
+ * follow the last member: if the arguments are one more than numfields and the last one is a
+ * condition, it is not taken for a member. */
 static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;

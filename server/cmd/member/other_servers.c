@@ -1,6 +1,6 @@
 /* other_servers: commands of other servers that set and read deadlines of members: KeyDB's
- * EXPIREMEMBER, for sets, hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and hashes.
- */
+ * EXPIREMEMBER, for sets, hashes and sorted sets, and Dragonfly's FIELDEXPIRE, for sets and
+ * hashes. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
@@ -11,8 +11,8 @@ static void expire_member(struct call *call, enum ttl_unit unit)
 {
     msec at;
     if (!arg_deadline(call, 3, unit, false, &at)) return;
-    /* An instant before 1970 is refused. A negative span is accepted: the member expires at once.
-     */
+    /* An instant before 1970 is refused. A negative span that ends later is accepted, and the
+     * member expires at once. */
     if (at < 0 || at > member_deadline_max(call)) {
         fail_named(call, ERR_BAD_EXPIRE);
         return;

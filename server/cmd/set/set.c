@@ -1,5 +1,5 @@
-/* set: commands that add, remove and read members of one set. set_algebra.c, set_random.c and
- * set_ex.c implement the other commands of sets. */
+/* set: commands that add, remove and read members of one set. set_algebra.c combines sets,
+ * set_random.c draws members, set_ex.c adds members with a deadline. */
 #include "store/type/set.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"

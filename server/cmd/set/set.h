@@ -1,4 +1,6 @@
-/* Folder server/cmd/set: sets. The value is store/type/set. Start with set.c.
+/* Folder server/cmd/set: the commands of sets. set implements those on one set, set_algebra those
+ * on several, set_random SPOP and SRANDMEMBER, set_ex SADDEX. The value is store/type/set. Start
+ * with set.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #ifndef SERVER_CMD_SET_SET_H

@@ -1,7 +1,9 @@
 /* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
- * Operations order the sets so that few look-ups are needed, and reply with members as they find
- * them. They copy members only to store them, or if look-ups would far outnumber the copies. */
+ * An operation on n sets can look up each member in the other sets, or copy members into a new set.
+ * Look-ups need no memory, so intersections use only these, and process the sets in the order that
+ * decides most members early. Unions and differences copy if the look-ups would far outnumber the
+ * members (has_few_lookups), or if a union is stored anyway. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
@@ -18,8 +20,8 @@ struct operands {
     bool has_first; /* the first key exists */
 };
 
-/* Where the members of the result go. All are counted; unless only the count is wanted, they are
- * also replied or added to a set. */
+/* Where the members of a result go. Each is counted, and is also written into `reply` or added to
+ * `set` if that is not NULL. */
 struct result {
     struct call *call;
     struct resp_writer *reply; /* writes members into a buffer, or NULL */
@@ -90,8 +92,9 @@ static void unite_sets(const struct operands *in, struct result *result)
     }
 }
 
-/* Computes a difference: looks up the members of the first set in the others, larger ones first,
- * because those are more likely to contain a member. */
+/* Computes a difference: looks up each member of the first set in the others. The caller has sorted
+ * these from large to small, because a large set is more likely to contain the member and so to end
+ * its look-ups. */
 static void subtract_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
@@ -129,7 +132,7 @@ static void copy_result(enum operation operation, const struct operands *in, str
         (operation == UNION ? add_all : remove_all)(to, in->sets[i]);
 }
 
-/* Returns whether look-ups are cheaper than copies. A difference uses Redis' rule, because the
+/* Are look-ups cheaper than copies? For a difference, the answer must be Redis', because the
  * encoding of a stored result depends on the algorithm. */
 static bool has_few_lookups(enum operation operation, const struct operands *in)
 {
@@ -152,8 +155,8 @@ static void compute_set_operation(enum operation operation, const struct operand
     struct set_iter iter;
     struct bytes member;
     if (operation == INTERSECTION) {
-        /* Look up the members of the smallest set in the others, smaller ones first, because those
-         * are more likely to lack a member. */
+        /* Look up each member of the smallest set in the others, from small to large, because a
+         * small set is more likely to lack the member and so to end its look-ups. */
         if (in->missing > 0) return;
         qsort(in->sets, in->count, sizeof(*in->sets), by_count);
         set_iter_begin(&iter, in->sets[0]);
@@ -255,8 +258,8 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
     return numkeys_find(argc, argv, 1, positions);
 }
 
-/* Runs a command "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept APPROX, and they are
- * counted exactly all the same. */
+/* Runs a command with the arguments "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept
+ * APPROX, which permits an estimate; the count is exact all the same. */
 static void count_set_operation(struct call *call, enum operation operation)
 {
     int64_t keys, limit = 0;
@@ -298,8 +301,9 @@ static void cmd_sdiffcard(struct call *call)
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
 
-/* SMOVE: moves a member with its deadline; one without a deadline is added as by SADD. As in Redis,
- * the types are not checked if the source is missing. */
+/* SMOVE: moves a member together with its deadline. A member without a deadline is added as by
+ * SADD, so a policy may give it one. As in Redis, the types are not checked if the source is
+ * missing. */
 static void cmd_smove(struct call *call)
 {
     struct bytes member = call->argv[3];

@@ -1,8 +1,11 @@
-/* set_ex: SADDEX, which adds members with a deadline to a set.
+/* set_ex: SADDEX, which adds members with a deadline to a set. It has two forms: a unit and MEMBERS
+ * precede the members or, as in Dragonfly, a bare number of seconds does:
  *
- * It has two forms: the members follow either MEMBERS and their number, or a number of seconds, as
- * in Dragonfly. With MNX or MXX, or without a deadline, the first form is that of Redis 8.12 and
- * replies as it does. */
+ *     SADDEX key EX 10 MEMBERS 2 a b
+ *     SADDEX key 10 a b
+ *
+ * With MNX or MXX, or without a deadline, the first form is Redis 8.12's, and replies 1 or 0 as
+ * there. Otherwise the reply is the number of members added. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"

@@ -1,5 +1,5 @@
-/* set_random: SPOP and SRANDMEMBER. The recorded effects name the members that were removed, so
- * that a replay removes the same ones. */
+/* set_random: SPOP and SRANDMEMBER. SPOP's effects name the removed members, so that a replay or a
+ * replica removes the same ones. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/sample.h"
 #include "server/cmd/set/set.h"

@@ -1,4 +1,5 @@
-/* read_budget: limits the reply of one call of XREAD or XREADGROUP, over all its streams. */
+/* read_budget: the limits of one call of XREAD or XREADGROUP over all its streams together: the
+ * number of entries (MAXCOUNT) and the bytes of the reply (MAXSIZE). */
 #ifndef SERVER_CMD_STREAM_READ_BUDGET_H
 #define SERVER_CMD_STREAM_READ_BUDGET_H
 
@@ -20,8 +21,8 @@ void budget_begin(struct read_budget *budget, struct bytes key);
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* As budget_take, for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
-/* Takes the `count` entries after `after` out of the budget; they must exist. Returns how many of
- * them the budget allowed. */
+/* Takes the first `count` entries after `after`, which must exist, out of the budget, as far as it
+ * allows. Returns how many it allowed. */
 size_t budget_take_after(struct read_budget *budget, const struct stream *stream,
                          struct stream_id after, size_t count);
 

@@ -1,7 +1,16 @@
-/* Folder server/cmd/stream: streams and their groups. stream_entries adds and removes entries,
- * stream_range and stream_read read them, stream_group, stream_pending and stream_claim manage
- * groups, stream_delivery delivers entries to consumers. The value is store/type/stream. Start with
- * stream_entries.c.
+/* Folder server/cmd/stream: the commands of streams and their consumer groups. The value is
+ * store/type/stream. Start with stream_entries.c.
+ *
+ *     stream_entries   adds and removes entries; stream_trim: MAXLEN and MINID
+ *     stream_range     reads entries by ID
+ *     stream_read      reads entries that are new; read_budget limits the reply
+ *     stream_group     makes groups and consumers
+ *     stream_delivery  delivers entries to a consumer
+ *     stream_pending   acknowledges entries, and lists those that are pending
+ *     stream_claim     gives pending entries to another consumer
+ *     stream_idmp      recognizes entries that a producer sends twice
+ *     stream_info      describes streams and groups
+ *     stream_args      arguments and replies that they share
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_STREAM_STREAM_H

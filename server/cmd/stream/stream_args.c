@@ -12,8 +12,8 @@ enum { ID_TEXT_MAX = 127 }; /* a longer text is not an ID, as in Redis */
 
 /* ---- IDs ------------------------------------------------------------------------------------- */
 
-/* Parses one part of an ID. Like Redis, uses strtoull for a text that is not a plain number, so
- * "007" and "+7" are numbers. */
+/* Parses one part of an ID. A text that is not a canonical number is parsed with strtoull, as in
+ * Redis, so "007" and "+7" are numbers too. */
 static bool parse_part(const char *text, size_t len, uint64_t *value)
 {
     int64_t plain;

@@ -1,5 +1,6 @@
-/* stream_args: parses IDs and intervals, finds streams and groups, and replies with entries, for
- * the commands of streams. A function that returns false has replied with the error. */
+/* stream_args: what the commands of streams share: they parse IDs and intervals, find streams and
+ * groups, and reply with entries. An arg_ or find_ function that returns false has sent the error,
+ * unless noted otherwise. */
 #ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
 #define SERVER_CMD_STREAM_STREAM_ARGS_H
 
@@ -34,14 +35,14 @@ bool arg_counted_ids(struct call *call, int i, int *first);
 
 /* What happens to references in groups when an entry is removed. */
 enum refs { REFS_KEEP, REFS_DELETE, REFS_ACKED };
-/* Parses KEEPREF, DELREF or ACKED at argument i. Returns false for another word, and sends
- * nothing. */
+/* Parses KEEPREF, DELREF or ACKED at argument i. Returns false for another word, without sending
+ * anything. */
 bool arg_refs(const struct call *call, int i, enum refs *refs);
 
 /* ---- streams and groups ---- */
 
-/* The stream of argument 1 and the group of argument 2. A key of another type fails with WRONGTYPE.
- * If the key or the group does not exist, group is NULL and nothing was sent. */
+/* The stream of argument 1 and the group of argument 2. find_group returns false only after sending
+ * WRONGTYPE. If the key or the group is missing, it returns true with `group` set to NULL. */
 struct group_target {
     struct entry *entry;
     struct stream_group *group;

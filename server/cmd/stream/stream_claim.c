@@ -36,8 +36,8 @@ static void claim_entry(struct call *call, struct claim *claim, struct pending *
     txn_pending_put(call->txn, claim->target.entry, claim->target.group, pending);
 }
 
-/* Returns whether the entry became a dead letter. If not, finds `entry` again, because the attempt
- * may have moved it. */
+/* Is there nothing left to claim, because the entry became a dead letter? If not, finds `entry`
+ * again, because the attempt may have moved it in memory. */
 static bool is_dead(struct call *call, const struct claim *claim, const struct pending *pending,
                     struct stream_entry *entry)
 {
@@ -65,8 +65,8 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
-/* Parses the options of XCLAIM. A time in the future counts as now, because the clocks of clients
- * differ. Returns false after sending an error. */
+/* Parses the options of XCLAIM. A delivery time in the future counts as now, because the clocks of
+ * clients may be wrong. Returns false after sending an error. */
 static bool parse_claim(struct call *call, struct claim *claim)
 {
     struct stream_id id;
@@ -100,8 +100,8 @@ static bool parse_claim(struct call *call, struct claim *claim)
     return true;
 }
 
-/* Claims one entry, if the options allow it. Returns whether it did. Removes a pending ID whose
- * entry no longer exists. */
+/* Claims one entry if the options allow it, and returns whether it did. If the entry no longer
+ * exists, removes its ID from the pending ones. */
 static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
                      struct resp_writer *out)
 {
@@ -207,8 +207,8 @@ static void cmd_xautoclaim(struct call *call)
     outbuf_init(&all.gone_buffer);
     all.claimed_out = resp_writer_to(call->out, &all.claimed_buffer);
     all.gone_out = resp_writer_to(call->out, &all.gone_buffer);
-    /* Looks at no more than ten times COUNT entries, as in Redis, and at most 10,000, because other
-     * clients wait. */
+    /* Looks at no more than ten times COUNT entries, as in Redis. Unlike Redis, also stops after
+     * 10,000, because other clients wait. */
     struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };
     struct pending pending;
     struct stream_id next = STREAM_ID_MIN; /* the ID to continue from */

@@ -6,7 +6,7 @@
 #include "store/type/stream/stream_progress.h"
 
 /* The maximum number of pending entries that one command removes instead of delivering them. COUNT
- * does not limit these, and other clients wait. */
+ * does not limit these removals, so without a limit of their own they could delay other clients. */
 enum { REMOVED_MAX = 1000 };
 
 uint64_t count_delivery(uint64_t deliveries)
@@ -148,8 +148,8 @@ bool became_dead_letter(struct call *call, const struct group_target *target,
     return dead_letter_move(call->txn, target->entry, target->group, pending) == DEAD_LETTER_MOVED;
 }
 
-/* REMOVED: the entry became a dead letter, or it no longer exists and the pending ID was removed.
- */
+/* REMOVED: the entry became a dead letter, or no longer exists and its ID is not pending any
+ * more. */
 enum claimed { CLAIMED, REMOVED, OVER_BUDGET };
 
 static enum claimed claim_one(struct call *call, const struct delivery *delivery,

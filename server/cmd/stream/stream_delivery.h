@@ -1,5 +1,5 @@
-/* stream_delivery: delivers entries of a stream to a consumer of a group: new ones, its own pending
- * ones again, and those that other consumers have left idle. */
+/* stream_delivery: delivers entries of a stream to a consumer of a group: new entries, entries that
+ * are pending for this consumer (again), and entries that other consumers have left idle. */
 #ifndef SERVER_CMD_STREAM_STREAM_DELIVERY_H
 #define SERVER_CMD_STREAM_STREAM_DELIVERY_H
 
@@ -13,12 +13,12 @@ struct delivery {
     bool with_counts; /* show for how long each entry was idle, and how often delivered */
 };
 
-/* Replies with the `count` entries after `after`, and makes them pending. The entries must exist,
- * and must have been taken out of the budget. */
+/* Replies with the `count` entries after `after`, and makes them pending unless no_ack is set. The
+ * entries must exist, and must have been taken out of the budget. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
-/* Takes up to `count` of the consumer's pending entries after `after` out of the budget; returns
- * their number. */
+/* Takes up to `count` of the consumer's pending entries after `after` out of the budget. Returns
+ * how many it allowed. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
 /* Replies with the entries that take_history chose. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
@@ -30,14 +30,17 @@ struct pending_filter claim_filter(const struct call *call, msec idle);
 bool has_claims(const struct call *call, const struct stream_group *group, msec idle);
 /* Returns the instant at which an entry can next be claimed, or NEVER if none is pending. O(1) */
 msec next_claim(const struct stream_group *group, msec idle);
-/* Writes up to `count` claimed entries to `out`, as far as the budget allows; returns their number.
- * On the way it removes pending IDs without an entry and moves entries that were delivered too
- * often, at most 1000 of both, even if more entries could be claimed. */
+/* Claims up to `count` entries that have been idle for this span, or are released and due; writes
+ * them to `out` and returns their number. Stops early if the budget is spent.
+ *
+ * On the way removes pending IDs whose entry no longer exists, and moves entries that were
+ * delivered too often to the dead letters. After 1000 of these two it stops, even if more entries
+ * could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 
-/* If the entry has been delivered as often as a policy allows, moves it to the policy's stream of
- * dead letters. Returns whether it was moved. */
+/* If the entry was delivered as often as a policy allows, tries to move it to the policy's stream
+ * of dead letters. Returns true if it was moved. */
 bool became_dead_letter(struct call *call, const struct group_target *target,
                         const struct pending *pending);
 

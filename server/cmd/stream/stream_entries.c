@@ -1,5 +1,5 @@
-/* stream_entries: commands that add entries to a stream, or remove them: XADD, XTRIM, XDEL, XDELEX,
- * XSETID. */
+/* stream_entries: commands that add entries to a stream or remove them: XADD, XTRIM, XDEL, XDELEX;
+ * and XSETID, which sets the stream's last ID. */
 #include <string.h>
 
 #include "server/cmd/stream/stream.h"

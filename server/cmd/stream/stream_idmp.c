@@ -33,8 +33,8 @@ bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complet
     if (!fits) return fail(call, ERR_IDMP_ID);
     if (idmp->text != 0) return true;
 
-    /* The digest is a sum of one for each name and value, so the order of the fields does not
-     * matter. */
+    /* The digest is the sum of one hash for each name and value, so the order of the fields does
+     * not matter. */
     uint64_t low = 0, high = 0;
     for (int i = fields; i + 1 < call->argc; i += 2) {
         struct bytes name = call->argv[i], value = call->argv[i + 1];
@@ -69,8 +69,8 @@ bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *i
     return true;
 }
 
-/* Remembers the text, unless the ID is at or before the producer's last one. Only XSETID or
- * XIDMPRECORD can cause that. */
+/* Remembers the text, unless the ID is not above the producer's last one. That happens only after
+ * XSETID or XIDMPRECORD. */
 static void remember(struct call *call, struct entry *entry, struct bytes producer,
                      struct bytes text, struct stream_id id)
 {

@@ -1,5 +1,7 @@
-/* stream_idmp: IDMP and IDMPAUTO of XADD, with which an entry that a producer sends again is not
- * added again. */
+/* stream_idmp: the options IDMP and IDMPAUTO of XADD. A producer that repeats a request, because it
+ * does not know whether the first one arrived, marks the entry with its own name and an idempotent
+ * ID, or with IDMPAUTO lets a digest of the fields serve as this ID. An entry that the stream
+ * remembers is not added again. */
 #ifndef SERVER_CMD_STREAM_STREAM_IDMP_H
 #define SERVER_CMD_STREAM_STREAM_IDMP_H
 
@@ -15,12 +17,15 @@ struct idmp {
 
 /* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known);
-/* Call when all options are parsed. `by_time` says that the ID is "*". `complete` says that it is
- * "ms-seq", which only a replay may use: in its files and to its replicas, Redis writes the ID
- * under which it added the entry. `fields` is the argument of the first name. */
+/* Checks the option when all are parsed, and computes the digest for IDMPAUTO from the names and
+ * values from argument `fields` on. Returns false after sending an error.
+ *
+ * Clients must let the server choose the entry's ID (`by_time`: it is "*"). A replay must have the
+ * ID (`complete`: it is "ms-seq"), because Redis writes the ID of the added entry to its files and
+ * its replicas. */
 bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
-/* Has the producer sent this entry before? If so, replies with the entry's ID and counts the
- * repetition. */
+/* Does the stream remember this entry? If so, counts the repetition, and replies with the ID under
+ * which the entry was added. */
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp);
 /* Remembers the entry, and the ID under which it was added. */
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,

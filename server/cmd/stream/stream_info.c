@@ -40,8 +40,8 @@ static const struct stream *find_stream(struct call *call)
 
 /* ---- XINFO STREAM ---------------------------------------------------------------------------- */
 
-/* Replies with the fields that XINFO STREAM shows with and without FULL.
- * DIFFERS: Redis counts the nodes of its own tree. (doc/differs.md) */
+/* Replies with the fields that XINFO STREAM shows with and without FULL. DIFFERS: radix-tree-keys
+ * and radix-tree-nodes describe Redis' own tree there, our blocks here. (doc/differs.md) */
 static void reply_basics(struct call *call, const struct stream *stream)
 {
     struct stream_marks marks = stream_marks(stream);
@@ -56,8 +56,8 @@ static void reply_basics(struct call *call, const struct stream *stream)
     name_id(call, "recorded-first-entry-id", first);
 }
 
-/* Redis 7.0 remembers nothing about producers, so these fields are shown only once there is
- * something to show. */
+/* The number of fields about repeated entries (IDMP), which Redis 7.0 lacks. They are shown only
+ * for a stream that has used IDMP, so that other replies stay as in Redis 7.0. */
 enum { REPEAT_FIELDS = 6 };
 
 static void reply_repeats(struct call *call, const struct stream *stream)
@@ -117,8 +117,8 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-/* Replies with a group, for XINFO STREAM FULL. The count of released entries, which Redis 7.0 does
- * not know, is shown only if it is not 0. */
+/* Replies with a group, for XINFO STREAM FULL. Redis 7.0 has no released entries, so their count is
+ * shown only if there are any. */
 static void reply_full_group(struct call *call, const struct stream *stream,
                              const struct stream_group *group, int64_t limit)
 {

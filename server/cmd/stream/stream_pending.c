@@ -86,8 +86,8 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
     return nack->force = true;
 }
 
-/* Releases an entry. Returns whether it did: one that is not pending is released only with FORCE.
- */
+/* Releases an entry, so that it is pending without a consumer. Returns false if the entry is not
+ * pending; with FORCE, one that exists in the stream is then made pending and released. */
 static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
                     struct stream_id id)
 {
@@ -183,8 +183,8 @@ static bool parse_query(struct call *call, struct pending_query *query)
     return arg_id_range(call, at, at + 1, &query->range);
 }
 
-/* Replies with the entries that match. Collects them in a buffer first, because their number is
- * known only at the end. */
+/* Replies with the entries that match. They are collected in a buffer first, because the reply
+ * begins with their number. */
 static void reply_query(struct call *call, const struct stream_group *group,
                         const struct pending_query *query, const struct stream_consumer *consumer)
 {

@@ -1,5 +1,6 @@
-/* stream_read: XREAD and XREADGROUP. Both may block until an entry is added; XREADGROUP with CLAIM
- * also until a pending entry has been idle for long enough. */
+/* stream_read: XREAD and XREADGROUP. Both may block until an entry is added. XREADGROUP with CLAIM
+ * also waits for pending entries: until one has been idle for long enough, or is released and
+ * due. */
 #include "server/cmd/block.h"
 #include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
@@ -57,7 +58,8 @@ static bool has_entries(struct call *call, const struct reading *reading,
     return has_after(entries, group_position(stream->group).last);
 }
 
-/* Takes entries after this ID, at most `limit`, from the budget. Returns how many it allows. */
+/* Takes the entries after this ID, at most `limit`, out of the budget. Returns how many it
+ * allows. */
 static size_t take_after(struct reading *reading, const struct stream *stream,
                          struct stream_id after, size_t limit)
 {
@@ -113,7 +115,8 @@ static bool reply_to_group(struct call *call, struct reading *reading,
     return claimed + added > 0;
 }
 
-/* Replies with the entries of one stream. Returns false if it has none to reply and is left out. */
+/* Replies with the entries of one stream. Returns false, and replies nothing, if the stream must be
+ * left out because none of its entries can be sent. */
 static bool reply_stream(struct call *call, struct reading *reading,
                          const struct source_stream *stream)
 {
@@ -137,9 +140,10 @@ static bool reply_stream(struct call *call, struct reading *reading,
 
 /* ---- replying -------------------------------------------------------------------------------- */
 
-/* Returns the number of streams replied; if 0, nothing was replied. With CLAIM, if a key is given
- * twice, or if the budget is spent, a stream may turn out to have no entries to reply, so the
- * replies are collected in a buffer. */
+/* Replies with the streams that are served, and returns their number; 0 means that nothing was
+ * replied. A stream may turn out to have nothing to send: with CLAIM, if a key is given twice, or
+ * if the budget is spent. The number of streams is then unknown until the end, so the replies are
+ * collected in a buffer. */
 static size_t reply_served(struct call *call, struct reading *reading, size_t served)
 {
     const struct read_budget *budget = &reading->budget;
@@ -168,8 +172,9 @@ static size_t reply_served(struct call *call, struct reading *reading, size_t se
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-/* Returns the arguments with each "$" replaced by the last ID as it is now, or NULL if there is no
- * "$". The caller frees them. */
+/* Returns a copy of the arguments in which each "$" is the stream's present last ID, or NULL if
+ * there is no "$". Without this, a run after blocking would take "$" for the last ID of that time,
+ * and miss the entry that woke it. The caller frees the copy. */
 static struct bytes *resolve_last(const struct call *call, const struct reading *reading)
 {
     int ids = reading->args.first + reading->args.streams, found = 0;
@@ -198,8 +203,8 @@ static void block_reading(struct call *call, const struct reading *reading, msec
         .type = TYPE_STREAM,
         .until = args->until,
         .again = again,
-        /* All clients of a group find the same entries, except with CLAIM, because the minimum idle
-         * times may differ. */
+        /* The clients of a group all find the same entries, so if one finds none, the others need
+         * not be tried. Not so with CLAIM, where each may ask for another idle time. */
         .group = args->claim < 0 ? args->group : 0,
         .or_gone = args->group > 0,
         .or_claims = args->claim >= 0,
@@ -249,9 +254,9 @@ static void read_streams(struct call *call, struct reading *reading)
 
 /* ---- later runs ------------------------------------------------------------------------------ */
 
-/* The run of a client that was blocked: reads only the key that is ready.
- * DIFFERS: Redis 7.0 replies with an empty list if the entry was added and removed again in one
- * transaction; this client keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
+/* The run of a client that was blocked: reads only the key that is ready. DIFFERS: if the entry was
+ * added and removed again in one transaction, Redis 7.0 replies with an empty list. Here the client
+ * keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
 static void read_ready(struct call *call, struct reading *reading)
 {
     const struct read_args *args = &reading->args;

@@ -114,10 +114,10 @@ static int option_length(struct bytes word)
     return 0;
 }
 
-/* Finds the keys after the word STREAMS, which may also be the name of a group or consumer. Uses
- * the STREAMS behind the options, as the command does. If no STREAMS is there, the command will
- * refuse the call; then uses the first STREAMS from `from` on, as in Redis' key specification.
- * DIFFERS: Redis uses the first one in any call. (doc/differs.md) */
+/* Finds the keys, which follow the word STREAMS. A group or a consumer may itself be named STREAMS,
+ * so this skips the options and expects the word behind them, as the command does. If it is missing
+ * there, the command will refuse the call; the first STREAMS from `from` on then counts, as in
+ * Redis' key specification. DIFFERS: Redis uses the first STREAMS in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
     int at = 1, length;

@@ -17,8 +17,8 @@ struct read_args {
 
 /* Parses the options and finds the keys. */
 bool parse_read(struct call *call, struct read_args *args);
-/* Parses the ID for stream i of the command. "$" means the stream's last ID (0-0 if entry is NULL),
- * ">" means STREAM_ID_MAX. */
+/* Parses the ID for stream i of the command. "$" becomes the last ID of the stream `entry`, or 0-0
+ * if that is NULL. ">" becomes STREAM_ID_MAX. */
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
                    const struct entry *entry, struct stream_id *id);
 /* For find_keys: the keys follow the word STREAMS. */

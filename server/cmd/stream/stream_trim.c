@@ -55,8 +55,8 @@ bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known
     return true;
 }
 
-/* Only a replay accepts LIMIT without "~": Redis replicates and logs an approximate trim as
- * "= threshold LIMIT count". */
+/* A client may give LIMIT only with "~". A replay also accepts it without, because Redis writes an
+ * approximate trim to its files and its replicas as "= threshold LIMIT count". */
 bool trim_check(struct call *call, struct trim *trim, bool required)
 {
     enum error error = ERROR_COUNT;
@@ -99,8 +99,9 @@ bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id 
 
 /* ---- trimming -------------------------------------------------------------------------------- */
 
-/* Removes up to `count` entries that are not referenced, skipping those that are. An approximate
- * trim, and MINID, examine the first `count` entries only. */
+/* Removes up to `count` entries to which no group refers, and skips the others. An exact MAXLEN
+ * goes on until it has removed `count`; MINID and approximate trims examine the first `count`
+ * entries only. */
 static size_t trim_acked(struct call *call, struct entry *entry, const struct trim *trim,
                          size_t count)
 {

@@ -1,5 +1,6 @@
-/* stream_trim: the trimming that XADD and XTRIM share (MAXLEN, MINID, LIMIT), and the removal of an
- * entry with or without its references in groups, which XDELEX and XACKDEL need too. */
+/* stream_trim: the options with which XADD and XTRIM trim a stream (MAXLEN, MINID, LIMIT), and the
+ * trimming. Also removes one entry together with references to it in groups, for XDELEX and
+ * XACKDEL. */
 #ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
 #define SERVER_CMD_STREAM_STREAM_TRIM_H
 
@@ -17,8 +18,8 @@ struct trim {
     struct stream_id minid;
 };
 
-/* Parses the option at *i and moves *i past it. Sets *known if it is an option of trimming. Returns
- * false after sending an error. */
+/* Parses the option at *i and moves *i past it. Sets *known to false, and moves nothing, if it is
+ * not an option of trimming. Returns false after sending an error. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
 /* Checks the options against each other, after the last one. */
 bool trim_check(struct call *call, struct trim *trim, bool required);
@@ -27,8 +28,8 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
 
 /* Does a group still need the entry, because it is pending or not yet delivered? */
 bool stream_is_referenced(const struct stream *stream, struct stream_id id);
-/* Removes the entry and, with REFS_DELETE, its references. Returns false if there is no such
- * entry. */
+/* Removes the entry; with REFS_DELETE, also removes it from the pending entries of all groups.
+ * Returns false if there is no such entry. */
 bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
 
 #endif

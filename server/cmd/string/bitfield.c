@@ -1,5 +1,5 @@
-/* bitfield: BITFIELD and BITFIELD_RO: read and write integers of 1 to 64 bits at any bit offset of
- * a string. */
+/* bitfield: BITFIELD and BITFIELD_RO, which read and write integers of up to 64 bits (63 if
+ * unsigned) at any bit offset of a string. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/bit.h"
 #include "server/cmd/string/string.h"
@@ -39,9 +39,9 @@ static uint64_t extend(uint64_t value, const struct field *field)
     return value << unused >> unused;
 }
 
-/* Adds to the value and applies the step's rule for overflows. Returns false, leaving the value
- * unchanged, if the sum does not fit and the rule is FAIL. SET passes any value with `by` 0; an
- * unsigned field reads it as unsigned. */
+/* Adds `by` to the value and applies the step's rule for overflows. Returns false, leaving the
+ * value unchanged, if the sum does not fit into the field and the rule is FAIL. For SET, `by` is 0
+ * and *value any 64 bits; an unsigned field takes them as unsigned. */
 static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *step)
 {
     const struct field *field = &step->field;
@@ -51,8 +51,8 @@ static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *st
     if (field->is_signed) {
         int64_t old = (int64_t)*value, sum, distance;
         if (__builtin_add_overflow(old, by, &sum)) side = by > 0 ? 1 : -1;
-        /* As in Redis, a value so far below the maximum that the distance overflows counts as
-         * above. */
+        /* As in Redis, a value so far below the maximum that their distance overflows counts as
+         * above the maximum. */
         else if (field->bits < SIGNED_BITS_MAX &&
                  __builtin_sub_overflow((int64_t)max, old, &distance))
             side = 1;
@@ -96,8 +96,8 @@ static size_t last_byte(const struct field *field)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Parses the step that begins at *i and moves *i to its last argument. Returns false after sending
- * an error. */
+/* Parses the step that begins at argument *i, and moves *i to its last argument. Returns false
+ * after sending an error. */
 static bool read_step(struct call *call, int *i, struct step *step)
 {
     int left = call->argc - *i - 1;
@@ -138,8 +138,8 @@ static int64_t increment(const struct step *step)
     return step->action == ACTION_INCRBY ? step->value : 0;
 }
 
-/* Runs one step and replies. `grown` says that this call made the string longer: every write then
- * counts as a change. */
+/* Runs one step and replies. If this call made the string longer (`grown`), every write counts as a
+ * change, even one of equal bits. */
 static void run_field_step(struct call *call, struct entry *entry, bool grown,
                            const struct step *step)
 {
@@ -155,8 +155,8 @@ static void run_field_step(struct call *call, struct entry *entry, bool grown,
     resp_integer(call->out, (int64_t)(step->action == ACTION_INCRBY ? value : old));
     if (!grown && value == old) return;
 
-    /* Copy the bytes that the field touches, all of which are within the string, and change the
-     * copy. */
+    /* Copies the bytes that the field touches, all of which exist by now, changes the copy, and
+     * writes it back. */
     char window[WINDOW];
     size_t first = (size_t)(step->field.offset / 8), len = last_byte(&step->field) - first + 1;
     memcpy(window, object_text(&entry->object).data + first, len);
@@ -194,8 +194,9 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
     /* Make the string as long as the steps need, even if they all fail, as in Redis. */
     bool grown = needed > (entry != NULL ? object_text(&entry->object).len : 0);
     if (grown) {
-        /* Growing the string is part of a write if the value of any step fits into its field. The
-         * check uses the old values, because nothing is written before the first step that fits. */
+        /* If any step will write, growing the string is part of that write; otherwise it is a
+         * change of its own. Whether a step writes depends on whether its value fits. Testing all
+         * with the old values is right: nothing is written before the first step that fits. */
         bool is_part = false;
         for (int s = 0; s < count && !is_part; s++) {
             uint64_t value = base_value(&steps[s], load_field(entry, &steps[s].field));

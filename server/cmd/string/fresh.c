@@ -1,5 +1,6 @@
-/* fresh: GETFRESH, STALE and SOFTTTL: soft deadlines, with one client at a time refreshing a value
- * (store/refreshers.h). SET with SOFT is in string.c. */
+/* fresh: GETFRESH, STALE and SOFTTTL, the commands of soft deadlines. After its soft deadline a
+ * value is stale: still returned, while one client at a time has the right to refresh it
+ * (store/refreshers.h). SET with SOFT, which sets the deadline, is in string.c. */
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
@@ -52,8 +53,8 @@ static void cmd_getfresh(struct call *call)
     if (!read_fresh_options(call, &how)) return;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
 
-    /* Grant the client the right to refresh the value, if it wants that and no other client holds
-     * the right. A replica grants none, because its master does. */
+    /* Grant the client the right to refresh the value, if the value needs it and no other client
+     * holds the right. A replica grants none, because its master does. */
     struct txn *txn = call->txn;
     enum state state = entry == NULL                     ? STATE_MISSING
                        : is_soft_due(entry, txn->now, 0) ? STATE_STALE

@@ -1,5 +1,6 @@
-/* hyperloglog: the PF commands. A HyperLogLog is a string, so clients can GET and SET its bytes;
- * store/type/hyperloglog interprets them. */
+/* hyperloglog: the commands PFADD, PFCOUNT, PFMERGE, PFDEBUG and PFSELFTEST. A HyperLogLog is
+ * stored as a string, so clients can also GET and SET its bytes. store/type/hyperloglog interprets
+ * them. */
 #include "store/type/hyperloglog.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "server/cmd/string/string.h"
 #include "store/mem/mem.h"
 
-/* Checks that the string, if there is one, is a HyperLogLog. Returns false after sending an
+/* Checks that the string is a HyperLogLog; a missing key is one too. Returns false after sending an
  * error. */
 static bool is_hll(struct call *call, const struct entry *entry)
 {
@@ -28,8 +29,9 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
 
 /* ---- writing the changed bytes --------------------------------------------------------------- */
 
-/* Sets the string at argument i to the HyperLogLog and keeps its deadline. Returns false after
- * sending an error if memory runs out. */
+/* Writes the HyperLogLog into the string at argument i, and keeps its deadline. Unless it has
+ * become shorter, only the bytes that differ are written, so that an element changes a few bytes of
+ * the journal and not 12 KB. Returns false after sending an error if memory runs out. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
                     enum event event)
 {
@@ -43,8 +45,9 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     }
     size_t from;
 
-    /* Returns the part from the first to the last byte that differ, at least one byte. `old` must
-     * not be longer. */
+    /* The part to write: from the first to the last byte that differ, or to the end if the string
+     * grows. It contains at least one byte, because an unchanged HyperLogLog still counts as a
+     * write. */
     size_t to = now.len;
     for (from = 0; from + 1 < old.len && old.data[from] == now.data[from];)
         ++from;
@@ -145,8 +148,8 @@ static void count_one(struct call *call)
         fail(call, ERR_HLL_CORRUPT);
         return;
     }
-    /* Store the new count in the string, without a keyspace event. A client of a replica may not
-     * change data. */
+    /* Store the count in the string, so that the next PFCOUNT is fast. This causes no keyspace
+     * event. A client of a replica may not change data. */
     if (!cached && !call->txn->no_purge) {
         char printed[HLL_COUNT_BYTES];
         hll_print_count(printed, count);

@@ -1,10 +1,17 @@
-/* lcs: LCS: the longest common subsequence of two strings, its length or the matching ranges.
+/* lcs: LCS: the longest common subsequence of two strings a and b: its text, its length or the
+ * matching ranges.
  *
- * L(i, j) is the length for the first i bytes of a and the first j bytes of b. Within a row, L
- * grows by 0 or 1 from one cell to the next, so a row is stored as bits: bit j of row i is clear
- * where L(i, j) > L(i, j - 1). 64 cells are computed at once (Crochemore et al. 2001, in Hyyro's
- * form of 2004). At a mismatch, the traceback goes up exactly where the bit is clear. That decides
- * which of several longest subsequences is found, and is what Redis does. */
+ * Let L(i, j) be the length for the first i bytes of a and the first j bytes of b. Along a row, L
+ * grows by 0 or 1 from each cell to the next, so one bit describes a cell: bit j - 1 of row i is
+ * clear where L(i, j) > L(i, j - 1). One addition then computes 64 cells (Crochemore et al. 2001,
+ * in Hyyro's form of 2004), where V is the row above and M has the bits set where b contains the
+ * byte a[i - 1]:
+ *
+ *     V' = (V + (V & M)) | (V & ~M)        row 0 is all ones
+ *
+ * Several subsequences may have the greatest length; clients see which one is returned. The
+ * traceback chooses the one that Redis does: where the bytes differ, it goes up if the bit is
+ * clear, otherwise to the left. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "store/base/ensure.h"
@@ -97,8 +104,8 @@ static struct traceback traceback_begin(const struct table *table)
     return (struct traceback){ table, table->a.len, table->b.len };
 }
 
-/* Finds the next match, beginning with the last one in the strings. Returns false if there are no
- * more. */
+/* Finds the next match, from the last one in the strings to the first. Returns false if there are
+ * no more. */
 static bool traceback_next(struct traceback *back, struct match *match)
 {
     const struct table *table = back->table;
@@ -213,8 +220,8 @@ static void cmd_lcs(struct call *call)
     }
     if (!read_lcs_options(call, &options)) return;
 
-    /* Redis' table takes four bytes for each cell, and must not be larger than a string may be.
-     * This table is smaller, but the same limit bounds the work. */
+    /* Redis' table has four bytes for each cell, and must not be larger than a string may be. Ours
+     * is smaller, but the same limit bounds the work and keeps the error. */
     struct bytes a = text[0], b = text[1];
     if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
         fail(call, ERR_LCS_TOO_LONG);

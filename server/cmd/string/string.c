@@ -1,5 +1,6 @@
 /* string: commands that set, read and append to strings. string_number.c implements those on
- * numbers, string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ and DELEX. */
+ * numbers, string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ, DELEX and
+ * DIGEST. */
 #include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string_condition.h"
@@ -32,8 +33,8 @@ bool string_write(struct call *call, int i, struct entry *entry, size_t offset, 
     return fail(call, ERR_OOM);
 }
 
-/* The options of SET and GETEX. Both accept time units; every other option belongs to one of the
- * two. */
+/* The options of SET and GETEX. Both accept EX, PX, EXAT and PXAT; each other option belongs to one
+ * of the two commands. */
 struct options {
     bool only_new, only_present, give_old, keep_ttl; /* NX XX GET KEEPTTL: SET */
     struct string_condition condition;               /* SET */
@@ -43,8 +44,8 @@ struct options {
     int soft_arg; /* SET: index of the argument of SOFT; 0 if none was given */
 };
 
-/* Reads EX, PX, EXAT or PXAT. As in Redis, units may be given several times; the last one counts.
- */
+/* Parses EX, PX, EXAT or PXAT. As in Redis, the same unit may be given several times, and the last
+ * value counts; two different units are an error. */
 static bool take_ttl(const struct call *call, int *i, struct options *options)
 {
     enum ttl_unit unit;

@@ -1,5 +1,5 @@
-/* string_condition: compares the value of a string, or its digest, with an argument. The digest is
- * that of libxxhash, whose header contains the whole function, so no library is linked. */
+/* string_condition: see string_condition.h. The digest is libxxhash's XXH3. The library's header
+ * contains the whole function (XXH_INLINE_ALL), so nothing is linked. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,5 +1,5 @@
-/* string_condition: the conditions of SET and DELEX on the old value, and the digest by which two
- * of them compare it. */
+/* string_condition: the conditions of SET and DELEX on the old value. Two of them compare a digest
+ * instead of the value, so that a client need not send a long value back. */
 #ifndef SERVER_CMD_STRING_STRING_CONDITION_H
 #define SERVER_CMD_STRING_STRING_CONDITION_H
 
@@ -16,13 +16,13 @@ struct string_condition {
     int arg; /* index of the argument with the value or digest */
 };
 
-/* Is argument i one of the four words of a condition? Replies nothing. The condition's value is
- * argument i + 1. */
+/* Is argument i one of the four words of a condition? If so, stores the condition, whose value is
+ * argument i + 1. Replies nothing. */
 bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
 
-/* Sets *holds to whether the condition holds for this string, or for a missing key if NULL. Sends
- * an error and returns false for a digest of the wrong length, unless the key is missing. O(length)
- * for digests */
+/* Sets *holds to whether the condition holds for the string `entry`, or for a missing key if that
+ * is NULL. If the key exists, a digest of the wrong length is an error: sends it and returns false.
+ * O(length) for digests */
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds);
 

@@ -1,5 +1,5 @@
 /* string_if: MSETEX, DELIFEQ and DELEX, which write or delete strings if a condition holds, and
- * DIGEST. SET with such conditions is in string.c. Redis 7.0 has none of them. */
+ * DIGEST. Redis 7.0 has none of these four. SET with conditions is in string.c. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "server/cmd/string/string_condition.h"
@@ -84,15 +84,15 @@ static void cmd_delifeq(struct call *call)
     resp_integer(call->out, equal);
 }
 
-/* Returns how this DELEX uses its key: with a condition it also reads the value, because the result
- * reveals something about it. */
+/* Returns how this DELEX uses its key. With a condition it also reads the value, because whether it
+ * deletes the key reveals something about the value. */
 static unsigned vary_delex_key(int argc, const struct bytes *argv)
 {
     (void)argv;
     return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
 }
 
-/* DELEX: deletes the key if the condition holds. As in Redis, the condition is not looked at if the
+/* DELEX: deletes the key if the condition holds. As in Redis, nobody looks at the condition if the
  * key is missing. */
 static void cmd_delex(struct call *call)
 {

@@ -1,7 +1,9 @@
-/* string_increx: INCREX: adds to the number in a string within bounds, and sets the key's deadline.
+/* string_increx: INCREX, which adds to the number in a string within bounds, and sets the key's
+ * deadline.
  *
- * Integers and floating-point numbers share one path: the options and the value become a `struct
- * sum` of either kind, which is added up, checked against the bounds, stored and returned. */
+ * Integers and floating-point numbers take the same steps, in cmd_increx: the options and the old
+ * value are read into one of the two halves of a `struct sum`, added up, checked against the
+ * bounds, stored and returned. */
 #include <float.h>
 #include <math.h>
 
@@ -107,7 +109,7 @@ static bool read_real(struct call *call, const struct increx *how, struct sum *s
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* Adds up, and moves a sum that is out of bounds to the bound. Returns true if it was within
+/* Adds up, and moves a sum that is out of bounds to the bound. Returns whether the sum was within
  * bounds. */
 static bool add_whole(struct sum *sum)
 {
@@ -130,8 +132,8 @@ static bool add_real(struct sum *sum)
 
 /* ---- storing and replying -------------------------------------------------------------------- */
 
-/* Stores the sum and sets the deadline. A deadline that is not in the future removes the key
- * instead, as EXPIRE does; the only event is then "del". */
+/* Stores the sum and sets the deadline. If the deadline has passed, removes the key instead, as
+ * EXPIRE does; "del" is then the only event. */
 static void store_sum(struct call *call, struct entry *entry, const struct increx *how,
                       const struct sum *sum, msec at)
 {

@@ -1,5 +1,5 @@
-/* string_number: commands that increment and decrement the number in a string. The key's deadline
- * does not change. store/base/number parses and prints the numbers. */
+/* string_number: commands that increment and decrement the number in a string, keeping the key's
+ * deadline. store/base/number parses and prints the numbers. */
 #include <math.h>
 
 #include "server/cmd/call/args.h"

@@ -1,5 +1,5 @@
-/* string_range: SETRANGE GETRANGE SUBSTR. SETRANGE and GETRANGE address bytes; bit.c implements the
- * commands that address bits. */
+/* string_range: SETRANGE, GETRANGE and SUBSTR, which address bytes of a string. bit.c implements
+ * the commands that address bits. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 

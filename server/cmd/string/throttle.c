@@ -1,12 +1,14 @@
-/* throttle: CL.THROTTLE and CL.THROTTLEMS: the generic cell rate algorithm (GCRA), as in
- * redis-cell.
+/* throttle: CL.THROTTLE and CL.THROTTLEMS: a rate limit by the generic cell rate algorithm (GCRA),
+ * as in redis-cell.
  *
- * The state is a string with one integer: the theoretical arrival time (TAT) in nanoseconds, at
- * which the bucket is full again. The key expires at that time. Each action moves the TAT by the
- * interval between two actions of the rate; an action is refused if that would move the TAT more
- * than a burst ahead of the clock. redis-cell stores the same integer, so its keys can be taken
- * over. But it rounds times below a millisecond down, so that a client that waits may be refused
- * again; here times are rounded up. */
+ * The limit is a bucket of actions that fills up at a steady rate. Its whole state is one integer
+ * in a string: the instant, in nanoseconds, at which the bucket is full again (the theoretical
+ * arrival time, TAT). Each action moves the TAT by the interval between two actions of the rate. An
+ * action is refused if that would move the TAT more than a burst ahead of the clock. A full bucket
+ * needs no state, so the key expires at the TAT.
+ *
+ * redis-cell stores the same integer, so its keys continue to work here. It rounds times down to
+ * milliseconds, so a client that waits as told may be refused again; here times are rounded up. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "store/base/number.h"

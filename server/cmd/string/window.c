@@ -1,12 +1,13 @@
 /* window: CL.WINDOW: at most `limit` requests in any window of time.
  *
- * The state is a string: the instants of the admitted requests, packed as differences (struct log
- * below). A request that is admitted at `t` counts until t + window - 1; the key expires when the
+ * The state is a string: the instants of the admitted requests, packed as differences (layout
+ * below). A request that is admitted at `t` counts until t + window - 1. The key expires when the
  * last request has left the window.
  *
- * Time never goes back for a key: while the clock is set to before the latest admitted request,
- * requests are admitted at that request's instant. A clock that is set back can thus only delay
- * requests. A clock that is set ahead counts as time that has passed, as for all deadlines. */
+ * The instants in a key never decrease: while the clock is set to before the latest admitted
+ * request, requests are admitted at that request's instant. So a clock that is set back can delay
+ * requests, but can't admit too many. A clock that is set ahead counts as time that has passed, as
+ * for all deadlines. */
 #include <string.h>
 
 #include "server/cmd/call/args.h"
@@ -16,19 +17,19 @@
 
 /* ---- the log of admitted requests ------------------------------------------------------------ */
 
-/* Layout, integers least significant byte first: entries, then a footer, which an append overwrites
- * together with the new entry.
+/* Layout, integers least significant byte first: entries, then a footer. To add a request, the
+ * footer is overwritten with a new entry and a new footer.
  *
  *     entry   number: milliseconds since the entry before, times 2, plus 1 if a quantity follows
  *             number: quantity, if it is not 1
- *     footer  u64 start of the first entry that counts
- *             u64 instant that this entry's difference is added to
- *             u64 instant of the last entry
- *             u64 sum of the quantities from `start` on
+ *     footer  u64 start: offset of the first entry that counts
+ *             u64 the instant to which this entry's difference is added
+ *             u64 the instant of the last entry
+ *             u64 the sum of the quantities from `start` on
  *             "CLW1": the version; a change of the layout needs another one
  *
- * A number is stored in 7 bits of each byte, least significant first; the top bit says that more
- * follow. */
+ * A number has 7 bits in each byte, least significant first; the top bit of a byte is set if more
+ * bytes follow. */
 enum { FOOTER = 36, NUMBER_MAX = 10, ENTRY_MAX = 2 * NUMBER_MAX };
 
 #define MAGIC "CLW1"
@@ -66,8 +67,8 @@ struct request {
     int64_t quantity;
 };
 
-/* Removes the first request from the log. Returns false if there is none, or the bytes are
- * damaged. */
+/* Removes the first request from the log and stores it in *first. Returns false if there is none,
+ * or if the bytes are damaged. */
 static bool take_first(struct log *log, struct request *first)
 {
     uint64_t step, quantity = 1;
@@ -120,9 +121,10 @@ static size_t put_tail(unsigned char *to, struct log *log, const struct request 
 
 /* ---- storing --------------------------------------------------------------------------------- */
 
-/* Expired entries stay in the string until they are a quarter as long as the others. Moving the
- * others then costs O(1) for each request, and the string takes at most 8 bytes a request. Returns
- * false after sending an error; nothing has changed then. */
+/* Stores the log with the request added to it. Usually only the tail of the string is written.
+ * Entries that no longer count stay in front, until they are more than a quarter as long as the
+ * others; then the string is written anew without them. So the copying costs O(1) for each request
+ * on average. Returns false after sending an error; the string is then unchanged. */
 static bool store_request(struct call *call, struct entry *entry, struct log *log,
                           const struct request *request, msec until)
 {
@@ -137,7 +139,8 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
         return true;
     }
 
-    /* There must be memory for a copy of the entries and for the string made from it. */
+    /* There must be memory for a copy of the entries and, at the same time, for the string made
+     * from it. */
     if (!call_has_room(used + ENTRY_MAX + FOOTER)) return fail(call, ERR_OOM);
     unsigned char *bytes = mem_alloc(used + ENTRY_MAX + FOOTER);
     if (used > 0) memcpy(bytes, log->entries + log->start, used);

@@ -1,5 +1,5 @@
 /* zset: commands that add, remove and read given members of sorted sets. zset_range.c implements
- * the commands on ranges. */
+ * those on ranges of scores, ranks or members. */
 #include "store/type/zset.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
@@ -53,8 +53,8 @@ static bool is_surely_score(const struct call *call, int i)
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
-/* Replies with ZADDEX's own errors, which name the missing part; ZADD replies with Redis'
- * errors. */
+/* Checks the rest of ZADDEX's arguments. Its errors name the missing part, where ZADD replies
+ * Redis' bare "syntax error". */
 static bool check_zaddex_pairs(struct call *call, const struct zadd *how)
 {
     double score;
@@ -95,8 +95,8 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     return !how->has_expiry || how->life.is_given || fail(call, ERR_NO_DEADLINE);
 }
 
-/* Puts the members with their scores and replies. A member whose given deadline has passed is
- * removed at once: a new one then does not count as added, and an existing one counts as moved. */
+/* Puts the members with their scores, and replies. If the given deadline has passed, each member is
+ * removed again at once: a new one does not count as added, and an existing one counts as moved. */
 static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
 {
     for (int i = 0; i < how->pairs; i++) {

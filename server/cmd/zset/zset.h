@@ -1,7 +1,11 @@
-/* Folder server/cmd/zset: sorted sets. zset adds and reads members; zset_range implements the
- * commands on a range (zset_span and zset_range_args parse it), zset_pop and zset_time those that
- * pop and block, zset_algebra unions and intersections. The value is store/type/zset. Start with
+/* Folder server/cmd/zset: the commands of sorted sets. The value is store/type/zset. Start with
  * zset.c.
+ *
+ *     zset                        adds, removes and reads given members
+ *     zset_range                  ranges; zset_range_args and zset_span parse them
+ *     zset_pop, zset_time         pop members, the latter if their score, a time, is due
+ *     zset_algebra, zset_source   unions, intersections and differences of sorted sets and sets
+ *     zset_random                 ZRANDMEMBER
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #ifndef SERVER_CMD_ZSET_ZSET_H

@@ -1,5 +1,5 @@
-/* zset_algebra: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD. They take sets as well,
- * whose members have the score 1; zset_source reads both types. */
+/* zset_algebra: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD. A source may also be a
+ * set, whose members all have the score 1: zset_source reads both types alike. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ static int compare_counts(const void *a, const void *b)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Parses the option at *i and moves *i to the argument after it. Returns false after sending an
- * error. */
+/* Parses the option at *i and moves *i to the argument after the option. Returns false after
+ * sending an error. */
 static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
 {
     int at = *i;
@@ -107,8 +107,8 @@ static double aggregate_scores(enum aggregate aggregate, double score, double ot
     return score;
 }
 
-/* Adds a member to a result that will be stored. Stores -0 as 0, as all commands do; a reply, in
- * contrast, shows the -0 that a weight may cause. */
+/* Adds a member to the result. A weight may turn 0 into -0; a reply shows -0, but a stored score
+ * becomes 0, as in all commands that store scores. */
 static void add_to_zset(const struct algebra *a, struct zset *result, struct bytes member,
                         double score)
 {
@@ -195,8 +195,8 @@ static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 
 /* ---- difference ------------------------------------------------------------------------------ */
 
-/* Looks up the members of the first source in the others or, if those are small, their members in
- * the first. */
+/* Computes a difference with the fewer look-ups of two ways: looks up the members of the first
+ * source in all others or, if the others are small, their members in the first. */
 static void subtract_zsets(const struct algebra *a, struct zset *result)
 {
     const struct source *first = &a->sources[0];

@@ -1,6 +1,6 @@
-/* zset_pop: commands that pop the lowest or highest members of the first non-empty sorted set of
- * several keys. The BZ... forms block until there are members. ZPOPMIN and ZPOPMAX, for one key,
- * are in zset_range.c. */
+/* zset_pop: commands that pop the lowest or highest members of the first sorted set that exists
+ * among several keys. The forms that begin with BZ block until one exists. ZPOPMIN and ZPOPMAX, for
+ * a single key, are in zset_range.c. */
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/zset/zset.h"

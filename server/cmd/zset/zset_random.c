@@ -11,8 +11,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-/* If a sample has at least 1/3 of the members, one walk over all of them chooses it. A smaller
- * sample is drawn one member at a time, because few draws then repeat a member. */
+/* A sample of distinct members that contains at least 1/DENSE_PART of them is chosen by one walk
+ * over all members. A smaller one is drawn by random ranks, because then few ranks repeat. */
 enum { DENSE_PART = 3 };
 
 struct zset_sample {

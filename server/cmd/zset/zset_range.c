@@ -1,5 +1,5 @@
-/* zset_range: commands that read, count, remove, store or pop a range of a sorted set, by rank,
- * score or lexicographical order. */
+/* zset_range: commands that read, count, remove, store or pop a range of a sorted set. The range
+ * consists of ranks, of scores, or of members in lexicographical order. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/command.h"

@@ -11,8 +11,8 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Parses like strtod, as Redis does. Unlike a score, a bound may be empty, begin with spaces or
- * exceed the range of a double, and a NUL ends it. */
+/* Parses a bound as Redis does, with strtod. A bound is allowed more than a score: it may be empty,
+ * begin with spaces, end at a NUL, or exceed the range of a double. */
 static bool parse_score_bound(struct bytes text, struct bound *bound)
 {
     if (text.len > 0 && text.data[0] == '(') {

@@ -1,5 +1,5 @@
-/* zset_range_args: parses a range of ranks, scores or members, and finds its ranks in a sorted set.
- * Shared by ZRANGE, its older forms, ZRANGESTORE, ZCOUNT and ZREMRANGEBY... */
+/* zset_range_args: parses a range of ranks, scores or members, and finds the ranks of the members
+ * in it. ZRANGE and its older forms, ZRANGESTORE, ZCOUNT, ZLEXCOUNT and ZREMRANGEBY... share it. */
 #ifndef SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
 #define SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
 
@@ -34,8 +34,8 @@ struct range {
 
 /* Both functions return false after replying with the error. */
 
-/* Parses the two bounds from `first` on, then the options up to the last argument. The caller sets
- * by, way and is_stored. */
+/* Parses the two bounds at `first` and first + 1, then the options up to the last argument. The
+ * caller sets by, way and is_stored first. */
 bool range_parse(struct call *call, struct range *range, int first);
 /* Parses only the bounds, for a command without options. */
 bool range_parse_bounds(struct call *call, struct range *range, int low, int high);

@@ -1,5 +1,5 @@
-/* zset_source: reads a set or a sorted set as members with scores, for the operations of
- * zset_algebra.c. The score of a member of a set is 1. */
+/* zset_source: reads a set or a sorted set as members with scores, so that zset_algebra.c treats
+ * both alike. Each member of a set has the score 1. */
 #ifndef SERVER_CMD_ZSET_ZSET_SOURCE_H
 #define SERVER_CMD_ZSET_ZSET_SOURCE_H
 
@@ -9,8 +9,8 @@
 
 bool source_is_possible(const struct object *object); /* is it a set or a sorted set? */
 
-/* Iterates over a set, in no order, or a sorted set, lowest score first. The object must not change
- * meanwhile. */
+/* An iterator over a set, in no particular order, or over a sorted set, lowest score first. The
+ * object must not change during the iteration. */
 struct source_iter {
     bool is_set;
     struct set_iter set;

@@ -1,5 +1,5 @@
-/* zset_span: a range of ranks of a sorted set, and its reply. zset_range_args finds the span of a
- * range of scores or members. */
+/* zset_span: a range of ranks of a sorted set, and the reply with its members. zset_range_args
+ * converts ranges of scores and of members to spans. */
 #ifndef SERVER_CMD_ZSET_ZSET_SPAN_H
 #define SERVER_CMD_ZSET_ZSET_SPAN_H
 
@@ -24,7 +24,7 @@ static inline size_t span_count(const struct span *span)
 /* Returns the span of all members, lowest first. */
 struct span span_all(const struct zset *zset);
 /* Leaves out the first `skip` members, in the order of the reply, and keeps at most `limit` of the
- * rest. There is no limit if limit < 0, and no result if skip < 0. */
+ * rest. With limit < 0 there is no limit; with skip < 0 the result is empty. */
 struct span span_limited(struct span span, int64_t skip, int64_t limit);
 
 /* FLAT is member, score, member, score; PAIRED is the same in RESP2, and pairs in RESP3. */

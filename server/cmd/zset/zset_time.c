@@ -1,6 +1,6 @@
-/* zset_time: BZTSPOP and BZTSMOVE. The scores are Unix times in seconds, fractions allowed. A
- * member is due when its score is at most the current time; the commands take due members, and
- * block until there are any. */
+/* zset_time: BZTSPOP and BZTSMOVE, for sorted sets whose scores are Unix times in seconds, with
+ * fractions. A member is due when its score is at most the current time. Both commands take members
+ * that are due, and block until there are any. */
 #include <math.h>
 
 #include "server/cmd/block.h"
@@ -10,8 +10,9 @@
 
 /* ---- scores as instants ---------------------------------------------------------------------- */
 
-/* Converts an instant to the double that a client receives for it, so that a score with
- * milliseconds is due exactly in its millisecond, although few such doubles are exact. */
+/* Converts an instant to seconds, as the double that a client receives for it when it divides its
+ * milliseconds by 1000. Few such doubles are exact, but if both sides round alike, a member is due
+ * exactly in its millisecond. */
 static double seconds_of(msec at)
 {
     return (double)at / 1000;
@@ -78,8 +79,8 @@ static void cmd_bztspop(struct call *call)
     txn_zset_remove_ranks(call->txn, take.from, take.span.from, take.span.to, EVENT_ZPOPMIN);
 }
 
-/* BZTSMOVE: moves due members to the tail of a list, lowest first. The type of the destination is
- * checked only when a member is moved, as in BLMOVE. */
+/* BZTSMOVE: moves the members that are due to the tail of a list, lowest score first. As in BLMOVE,
+ * the type of the destination is checked only once there is a member to move. */
 static void cmd_bztsmove(struct call *call)
 {
     struct take take;
