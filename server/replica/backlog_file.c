@@ -95,8 +95,8 @@ static bool read_bytes(struct input *in, const struct stream_position *position,
            wanted == in->sum;
 }
 
-/* Reads the bytes of the stream up to `position`, at which the data ends. Ignores later bytes:
- * after a crash the data may end earlier than the stream in the file. */
+/* Reads the bytes of the stream up to `position`, which is the end of the data, and ignores later
+ * bytes: after a crash the data may end earlier than the stream in the file. */
 static bool read_open(struct input *in, const struct stream_position *position,
                       struct backlog *backlog)
 {

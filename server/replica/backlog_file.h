@@ -1,5 +1,6 @@
-/* backlog_file: keeps the backlog across a clean stop, for replicas that have not received all of
- * it. Depends on backlog, disk.h and stream_position.h.
+/* backlog_file: saves the backlog at a clean stop, so that after the restart replicas that lack
+ * some of its bytes can continue without a full copy. Depends on backlog, disk.h and
+ * stream_position.h.
  *
  * Layout:
  *
@@ -8,7 +9,8 @@
  *     bytes of the stream
  *     #xxxxxxxx\r\n          CRC-32C of everything before, as at the end of a journal's record
  *
- * Every start removes the file, even if it could not use the file.
+ * Every start removes the file, even if it could not use the file: the stream that continues makes
+ * the file obsolete.
  *
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #ifndef SERVER_REPLICA_BACKLOG_FILE_H
@@ -19,12 +21,12 @@
 #include "server/disk/format/stream_position.h"
 #include "server/replica/stream/backlog.h"
 
-/* Writes the file; `position` is that of the backlog's end. Returns 0, or an errno and leaves no
- * file; EEXIST if a file of another program has the name. */
+/* Writes the file. `position` is the position of the backlog's end. Returns 0, or an errno and
+ * leaves no file: EEXIST if a file of another program has the name. */
 int backlog_file_write(const char *path, const struct stream_position *position,
                        const struct backlog *backlog);
-/* Adds the bytes before `position` to the backlog, which must be empty and end there. If the file
- * does not contain them, returns false and leaves the backlog empty. */
+/* Fills the backlog with the bytes before `position`: the backlog must be empty, with `position` as
+ * its end. If the file does not contain these bytes, returns false and leaves the backlog empty. */
 bool backlog_file_read(const char *path, const struct stream_position *position,
                        struct backlog *backlog);
 /* Removes the file, unless it is another program's. */

@@ -1,11 +1,11 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
- * Writes are paused until a replica has received the whole stream. With `appendfsync always` its
- * journal, if it has one, must be synced as well, because clients were promised that their writes
- * are on disk. Then this server follows that replica, and asks it to become the master (PSYNC ...
- * FAILOVER). The reply ends the pause: paused writes then fail, because this server is a replica,
- * or run, because the failover was aborted. */
+ * Writes are paused until a replica has received the whole stream. With `appendfsync always` the
+ * replica's journal, if it has one, must be synced as well, because clients were promised that
+ * their writes are on disk. Then this server follows that replica, and asks it to become the master
+ * (PSYNC ... FAILOVER). The reply ends the pause, and paused writes run if the failover was
+ * aborted, or else fail because this server is now a replica. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 
@@ -59,12 +59,12 @@ enum failover_target {
     TARGET_NOT_ONLINE,
     TARGET_ONLINE,
 };
-/* Looks up the replica at goal->host and goal->port. If the host is an address in another notation,
- * sets goal->host to that of the replica. */
+/* Looks up the replica at goal->host and goal->port. If goal->host is the replica's address in
+ * another notation, replaces it by the replica's own notation. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
-/* For TARGET_MAYBE_NAMED: resolves goal->host, sets it to the address of a replica, and calls
- * `found` later, from the loop. Returns false if another name is being resolved, or this is
- * impossible now. */
+/* For TARGET_MAYBE_NAMED: resolves goal->host, and then calls `found` from the loop, with a goal
+ * whose host is the address of a replica. Returns false if another name is being resolved, or if
+ * resolving can't begin now. */
 bool failover_resolve(struct failover *failover, const struct failover_goal *goal,
                       void (*found)(void *ctx, enum failover_target target,
                                     const struct failover_goal *goal),

@@ -79,7 +79,7 @@ static void forget_asker(void *ctx)
 }
 
 /* Called when the name is resolved: begins the failover and replies to the client, or replies with
- * an error. Checks everything again, because much may have changed since the request. */
+ * an error. Repeats all checks, because much may have changed since the request. */
 static void answer_asker(void *ctx, enum failover_target target, const struct failover_goal *goal)
 {
     const struct asker *asker = ctx;
@@ -101,8 +101,8 @@ static void give_up(void *ctx)
     fail(&call, ERR_FAILOVER_TARGET);
 }
 
-/* Begins to resolve the name of the target, and blocks the client until then. Returns false if the
- * name can't be resolved now. */
+/* Begins to resolve the name of the target, and blocks the client until the result is known.
+ * Returns false if the name can't be resolved now. */
 static bool resolve(struct call *call, const struct failover_goal *goal)
 {
     struct replication *replication = call->context;

@@ -16,8 +16,8 @@
 
 enum { WHY = 256, NAME_SHOWN = 32, UNITS_PER_CHECK = 16, LOG_USEC = 60 * 1000 * 1000 };
 
-/* The part of the next unit that has arrived and been parsed, so that it is not parsed again when
- * more arrives. */
+/* The part of the next unit that has arrived and been parsed. Kept, so that this part is not parsed
+ * again when more bytes arrive. */
 struct arrived {
     size_t len; /* bytes that were parsed; 0 until some have arrived */
     bool bracketed, multi;
@@ -97,9 +97,9 @@ static bool is_command(const struct request *request, const char *name)
     return bytes_is_word(request->argv[0], name);
 }
 
-/* Applies one effect of the stream. One that does not fit the data is skipped on a writable
- * replica, where clients may have changed the data, as Redis skips the command. On other replicas
- * returns false: the data differs from the master's. */
+/* Applies one effect of the stream. An effect may not fit the data. On a writable replica, whose
+ * clients may have changed the data, such an effect is skipped, as Redis skips a command that
+ * fails. On other replicas the data must differ from the master's: returns false. */
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;
@@ -183,8 +183,8 @@ static bool is_text(const char *data, size_t size, const char *text)
     return size < 32 && bytes_is_word(bytes_of(data, size), text);
 }
 
-/* Measures the unit that begins at `data`. A single "\n", with which Redis keeps the link alive, is
- * a unit of its own. */
+/* Measures the unit that begins at `data`. A single "\n", which Redis sends to keep the link alive,
+ * is a unit of its own. */
 static enum measured measure_unit(struct follower *follower, const char *data, size_t len,
                                   size_t *whole)
 {
@@ -250,8 +250,8 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
         size_t size = 0;
         enum measured result = measure_unit(follower, data + *used, len - *used, &size);
         if (result == PARTIAL) {
-            /* A unit is applied only when it has arrived completely, so without a limit a bad
-             * master could use up memory. */
+            /* A unit is applied only when it has arrived completely and is stored until then. Limit
+             * its length, so that a bad master can't use up the memory. */
             int64_t limit = follower->w.engine->conf->client_query_buffer_limit;
             if (len - *used <= (size_t)limit) return *used > 0 ? FOLLOWED : FOLLOW_PART;
             snprintf(follower->why, WHY,

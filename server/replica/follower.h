@@ -1,11 +1,16 @@
 /* follower: applies a master's stream to the data. Depends on effects' text, and on engine for the
  * commands of other servers; knows no connection.
  *
- * The stream of a server like this one consists of effects (feed.h). The stream of Redis or Valkey
- * consists of commands that change data. They run like those of a client, except that nothing
- * expires on access and no policy applies. A server like this one that followed Redis sends
- * commands up to the offset at which it was promoted, and then effects. Transactions (MULTI, or
- * between empty lines) are applied when they are complete. */
+ * What the stream consists of depends on the master:
+ *
+ *     expired           effects (feed.h)
+ *     Redis or Valkey   commands that change data. They run like those of a client, except that
+ *                       nothing expires on access and no policy applies
+ *     expired that followed Redis or Valkey before its promotion
+ *                       commands up to the offset of the promotion, then effects
+ *
+ * A transaction (between MULTI and EXEC, or between empty lines) is applied only once it is
+ * complete. */
 #ifndef SERVER_REPLICA_FOLLOWER_H
 #define SERVER_REPLICA_FOLLOWER_H
 
@@ -21,8 +26,8 @@ struct follower_wiring {
     struct engine *engine;
     /* The master asks for the offset that has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
-    /* A unit with these bytes was applied, and is committed next. `good` is false if only a part of
-     * it was applied, so that the data differs from the master's. */
+    /* A unit with these bytes was applied, and is committed next. `good` is false if some of its
+     * changes were left out, so that the data differs from the master's. */
     void (*applied)(void *ctx, struct bytes unit, bool good);
     void *ctx;
 };
@@ -32,7 +37,7 @@ void follower_free(struct follower *follower);
 
 #define FOLLOW_COMMANDS UINT64_MAX
 /* Begins a stream, with this database selected. Its first `commands` bytes are whole commands of
- * another server, the rest are effects. With FOLLOW_COMMANDS all are commands. */
+ * another server, the rest are effects. FOLLOW_COMMANDS stands for commands without end. */
 void follower_begin(struct follower *follower, uint64_t commands, unsigned db);
 unsigned follower_db(const struct follower *follower); /* the selected database */
 
@@ -46,8 +51,8 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
                              size_t *used);
 const char *follower_error(const struct follower *follower);
 
-/* Returns the number of commands that were skipped, as in Redis, because they failed or do not
- * exist here. Their names are logged. */
+/* Returns the number of commands that were skipped, as Redis skips them, because they failed or do
+ * not exist here. The log contains their names. */
 uint64_t follower_failed(const struct follower *follower);
 
 #endif

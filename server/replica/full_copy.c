@@ -74,8 +74,8 @@ static bool write_data(const struct full_copy *copy, const struct copy_sink *sin
                            copy->stream_db, sink);
 }
 
-/* Writes the copy after its length. A first pass computes the length: the data does not change in
- * the child. */
+/* Writes the length of the copy, then the copy. The length is computed by a first pass that writes
+ * nothing; both passes write the same, because the data does not change in the child. */
 static bool write_sized(struct writing *writing, const struct copy_sink *sink)
 {
     char head[32];
@@ -198,8 +198,8 @@ static bool has_room(const struct full_copy *copy)
     return backlog_end(copy->bytes) - copy->least < FULL_COPY_AHEAD;
 }
 
-/* Ends the copy when the pipe has ended or carried a refusal. The exit status of the child tells
- * whether the copy is whole: the pipe also ends if the child crashes. */
+/* Ends the copy when the pipe has ended or carried a refusal. The pipe also ends if the child
+ * crashes, so the exit status of the child decides whether the copy is whole. */
 static void end_copy(struct full_copy *copy)
 {
     struct child_outcome outcome = { .error = ECHILD };

@@ -1,8 +1,9 @@
 /* full_copy: the current data, written by a forked child into a pipe, for any number of replicas at
  * once. Depends on child, the loop and a store; knows no connection.
  *
- * The bytes wait in memory until every reader has taken them. While more than FULL_COPY_AHEAD bytes
- * wait, the pipe is not read: a slow reader slows down the child instead of filling memory. */
+ * The bytes stay in memory until every reader has received them. While more than FULL_COPY_AHEAD
+ * bytes wait, the pipe is not read: a slow reader slows down the child instead of filling
+ * memory. */
 #ifndef SERVER_REPLICA_FULL_COPY_H
 #define SERVER_REPLICA_FULL_COPY_H
 
@@ -38,8 +39,8 @@ bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
 
 struct full_copy;
 
-/* The copy calls `progress` when bytes have arrived or the copy has ended. Returns NULL with errno
- * on failure. */
+/* Makes a copy that calls `progress` when bytes have arrived or the copy has ended. Returns NULL
+ * with errno on failure. */
 struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */

@@ -1,5 +1,5 @@
-/* link: see link.h. The socket and the received bytes; link_handshake.c implements the
- * handshake. */
+/* link: see link.h. This file moves bytes: it connects the socket, sends, receives, and keeps what
+ * has arrived. link_handshake.c decides what to say. */
 #include "server/replica/link_state.h"
 
 #include <errno.h>
@@ -104,8 +104,8 @@ static const char *fault_of(const struct link *link)
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
 }
 
-/* Sends a message at once. Messages are small and the socket's buffer is empty, so a partial write
- * means that the link is broken. */
+/* Sends a message at once. Messages are small and the socket's buffer is empty, so a message that
+ * is only partly sent means that the link is broken. */
 static void send_text(struct link *link, const char *text, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
@@ -139,8 +139,8 @@ static void take(struct link *link, size_t len)
     if (link->len == 0) link->start = 0;
 }
 
-/* Takes the next complete line, without its end. Returns false if none has arrived, or it is too
- * long. */
+/* Removes the next complete line from the received bytes and copies it without its line end.
+ * Returns false if no complete line has arrived or the line is too long. */
 static bool take_line(struct link *link, char line[LINE_MAX_LEN])
 {
     const char *from = link->data + link->start;
@@ -162,8 +162,9 @@ static bool take_line(struct link *link, char line[LINE_MAX_LEN])
     return true;
 }
 
-/* Sets the events that the loop reports. For bytes that TLS has read ahead, which have left the
- * socket, waits for room to write: the loop reports that at once. */
+/* Sets the events that the loop reports. TLS may have read bytes ahead, for which the socket no
+ * longer becomes readable: then asks whether the socket is writable, which the loop reports at
+ * once. */
 static void update_wants(struct link *link)
 {
     if (link->io == NULL) return;

@@ -1,8 +1,8 @@
-/* link: the connection of a replica to its master. It connects, performs the handshake, receives a
- * full copy or continues the stream. Depends on sockets and the loop; knows no store: its owner
- * loads copies and applies the stream.
+/* link: the connection of a replica to its master: connects, performs the handshake, receives a
+ * full copy or continues the stream. Depends on sockets and the loop; knows no store, because the
+ * link's owner loads copies and applies the stream.
  *
- * The bytes of the stream stay in the link until its owner has applied them. */
+ * The bytes of the stream stay in the link until the owner has applied them. */
 #ifndef SERVER_REPLICA_LINK_H
 #define SERVER_REPLICA_LINK_H
 
@@ -31,8 +31,8 @@ struct link_wiring {
     struct loop *loop;
     const struct conf *conf;
     struct stats *stats;
-    /* Sets the stream's id and the offset of its next byte, for PSYNC. Returns false if there is no
-     * data to continue with, and a full copy is needed. */
+    /* Sets the id of the data's stream and the offset of the next byte to ask for (PSYNC). Returns
+     * false if there is no data to continue with: a full copy is then needed. */
     bool (*position)(void *ctx, const char **id, uint64_t *offset);
     /* The master continues the stream (+CONTINUE) under this id, or under the same one if NULL. */
     void (*continues)(void *ctx, const char *id);
@@ -44,14 +44,14 @@ struct link_wiring {
 struct link *link_new(const struct link_wiring *wiring);
 void link_free(struct link *link);
 
-/* Begins to resolve the name and to connect; over TLS unless `tls`, which is borrowed while the
- * link exists, is NULL. An error is logged with the peer's name, and leads to LINK_DOWN. */
+/* Begins to resolve the name and to connect. `tls` is borrowed while the link exists; NULL means
+ * without TLS. An error is logged with the peer's name, and leads to LINK_DOWN. */
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
 /* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL to close silently */
-/* Was the last connection closed with a reason, after the master had promised a full copy but
- * before the copy had arrived? True once for each such connection. */
+/* Was the last connection lost between the master's promise of a full copy and the end of that
+ * copy, and closed with a reason? Returns true once for each such connection. */
 bool link_take_lost_copy(struct link *link);
 
 enum link_state link_state(const struct link *link);
@@ -65,7 +65,8 @@ int link_socket(const struct link *link, char *local, size_t size);
 
 #define LINK_NO_EFFECTS UINT64_MAX
 /* Returns the offset from which the master's stream consists of effects (follower.h), or
- * LINK_NO_EFFECTS if it consists of commands of Redis or Valkey. Known after the handshake. */
+ * LINK_NO_EFFECTS if all of it consists of commands of Redis or Valkey. Known after the
+ * handshake. */
 uint64_t link_effects_from(const struct link *link);
 
 /* ---- a full copy ---- */
@@ -83,8 +84,8 @@ const struct link_copy *link_copy(const struct link *link);
 bool link_copy_begins(struct link *link);
 /* Returns the bytes of the copy that have arrived and were not read. */
 size_t link_copy_ready(const struct link *link);
-/* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; link_copy_ended tells
- * whether that is the end. */
+/* Reads up to `size` bytes of the copy. Returns 0 if none has arrived; link_copy_ended says whether
+ * the copy has ended. */
 size_t link_copy_read(struct link *link, void *to, size_t size);
 /* Were all bytes of the copy taken, and has its end arrived? */
 bool link_copy_ended(const struct link *link);
@@ -93,14 +94,14 @@ void link_copy_done(struct link *link);
 
 /* ---- the stream ---- */
 
-/* Returns the bytes that have arrived and were not taken, borrowed until the next turn of the
- * loop. */
+/* Returns the bytes that have arrived but that link_stream_take has not removed, borrowed until the
+ * next turn of the loop. */
 struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
 /* Makes the link read even if many bytes wait, because the owner needs more to continue. */
 void link_want_more(struct link *link, bool on);
-/* Sends the master the offsets that have been applied and synced. As in Redis, an offset is that of
- * the last byte. */
+/* Sends the master the offsets up to which the stream has been applied, and synced to disk. As in
+ * Redis, an offset is sent as that of the last byte and not of the next one. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
 /* Keeps the master from giving up while a copy is being loaded. */
 void link_keep_alive(struct link *link);

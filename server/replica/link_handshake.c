@@ -1,5 +1,5 @@
-/* link_handshake: the handshake of a replica with its master, before the full copy or the stream: a
- * list of steps, each a request and a function for its reply. See link.h. */
+/* link_handshake: the handshake of a replica with its master, before the full copy or the stream. A
+ * list of steps, each a request and a function that handles the reply. See link.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,9 +10,10 @@
 #include "server/base/log.h"
 #include "server/replica/link_state.h"
 
-/* The version whose format proto/rdb reads, RDB 80. Valkey 9 copies its data in the newest format
- * that a replica of this version reads. Without a version it would use RDB 11, which can't hold
- * hashes whose fields have deadlines, and break off the copy. Redis refuses the option. */
+/* The version that this replica claims to have (REPLCONF version), so that Valkey sends RDB 80, the
+ * newest format that proto/rdb reads. Valkey 9 copies its data in the newest format that a replica
+ * of the stated version reads. Without a version it uses RDB 11, which can't hold hashes whose
+ * fields have deadlines, and aborts the copy. Redis refuses the option. */
 #define VALKEY_VERSION "9.1.0"
 
 static void next_step(struct link *link)
@@ -156,9 +157,9 @@ void link_answer(struct link *link, const char *line)
             next_step(link);
         break;
     case STEP_OURS:
-        /* A server like this one replies "OK expired", or "OK expired <offset>" if effects begin
-         * there. Redis replies OK to any option, and so does a server like this one that relays the
-         * stream of a Redis. */
+        /* An expired replies "OK expired", or "OK expired <offset>" if effects begin at that
+         * offset. Redis replies OK to any option, and so does an expired that passes on the stream
+         * of a Redis. */
         link->effects_from = LINK_NO_EFFECTS;
         if (begins_with(line, ours)) {
             link->effects_from = 0;

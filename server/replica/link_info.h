@@ -1,5 +1,5 @@
-/* link_info: the link to the master as CLIENT LIST shows it, like a client. Depends on replication.
- */
+/* link_info: describes the link to the master like a client, for CLIENT LIST. Depends on
+ * replication. */
 #ifndef SERVER_REPLICA_LINK_INFO_H
 #define SERVER_REPLICA_LINK_INFO_H
 

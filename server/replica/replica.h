@@ -1,9 +1,18 @@
-/* Folder server/replica: masters and replicas. replication owns the role and sets struct role
- * (server/cmd/call/role.h) for the gates. On a master, replicas sends the stream to the replicas,
- * and replica_copies full copies, which full_copy writes in a forked child. On a replica, link is
- * the connection to the master, follower applies its stream, replication_load receives a full copy.
- * history names the streams that the data belongs to, waits keeps the clients of WAIT, failover
- * hands the role over. Start with replication.h; doc/replication.md is the page for operators.
+/* Folder server/replica: masters and replicas. Start with replication.h; doc/replication.md is the
+ * page for operators.
+ *
+ *     replication        owns the role, and sets struct role (server/cmd/call/role.h) for the gates
+ *     history            names the streams that the data belongs to
+ *     waits              keeps the clients that WAIT and WAITAOF block
+ *     failover           hands the role over
+ *   on a master:
+ *     replicas           sends the stream to the replicas
+ *     replica_copies     sends them full copies
+ *     full_copy          writes a full copy in a forked child
+ *   on a replica:
+ *     link               the connection to the master
+ *     follower           applies the master's stream
+ *     replication_load   receives a full copy
  *
  * May use: conf proto/resp server/base server/cmd/call server/net server/engine/observe server/disk
  * server/disk/effect server/disk/format server/disk/import server/engine/react

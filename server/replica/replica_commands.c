@@ -17,8 +17,8 @@ enum { HOST_LEN_MAX = 255 };
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-/* May this client receive the stream? If not, replies with the error, but not to a replica that
- * asks twice. */
+/* May this client receive the stream? If not, replies with the error. A replica that asks a second
+ * time receives no reply, because that would land inside the stream. */
 static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
@@ -34,10 +34,11 @@ static bool may_sync(struct call *call)
     return true;
 }
 
-/* PSYNC id offset FAILOVER: the master hands its role over to us. A master asks again if the
- * connection is lost before our reply reaches it. We have the role already then. An error would
- * make the master take it back, and there would be two masters. DIFFERS: Redis refuses, and there
- * are two. (doc/differs.md) */
+/* PSYNC id offset FAILOVER: the master hands its role over to this server. The master asks again if
+ * the connection was lost before our reply arrived; by then this server is the master. An error
+ * would make the old master take its role back, and there would be two masters, so the reply must
+ * be the same as to the first request. DIFFERS: Redis refuses, and there are two.
+ * (doc/differs.md) */
 static bool take_role(struct call *call, const char *id, int64_t offset)
 {
     struct replication *replication = call->context;
@@ -63,15 +64,16 @@ static void cmd_psync(struct call *call)
     bool follows = replication_report(replication).follows;
     const struct replica *replica = call->session->replica;
     bool is_ours = replica != NULL && replica_is_ours(replica);
-    /* A promoted replica leaps from the largest token that it knows (store/tokens.h). Its clock may
-     * be behind the master's, so it must have received the master's first leap. The master
-     * therefore leaps here, before the stream begins. REPLCONF can't do this, because a leap
-     * changes data, and REPLCONF also runs while a script does. */
+    /* Leap here, before the stream begins, so that the replica knows this master's first leap of
+     * the fencing tokens (store/tokens.h). A replica that is promoted leaps from the largest token
+     * that it knows, and its clock may be behind the master's: without this, it could grant tokens
+     * again that the master has granted. REPLCONF can't leap, because a leap changes data, and
+     * REPLCONF also runs while a script does. */
     if (is_ours && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
-    /* After a restart, a replica may be behind its own replicas, until its master has sent it what
-     * those have. */
+    /* After a restart this replica may be behind its own replicas, until the master has sent it
+     * what those replicas have already. They must ask again later. */
     if (follows && strcasecmp(id, replication_history(replication)->id) == 0 &&
         from > backlog_end(replication_backlog(replication)))
         fail(call, ERR_NO_MASTER_LINK);
@@ -148,8 +150,9 @@ static void cmd_replconf(struct call *call)
             if (arg_is(call, i + 1, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
             if (arg_is(call, i + 1, "psync2")) replica_add_ability(replica, REPLICA_CONTINUES);
             if (arg_is(call, i + 1, "expired")) replica_add_ability(replica, REPLICA_IS_OURS);
-            /* Redis does not name its version, but 8.0 and later have this ability. Decline it: the
-             * stream follows the copy on the same connection. */
+            /* Redis does not send its version, but only 8.0 and later have this ability. The
+             * ability itself is declined: here the stream follows the copy on the same
+             * connection. */
             if (arg_is(call, i + 1, "rdb-channel-repl"))
                 replica_add_ability(replica, REPLICA_READS_REDIS_8);
             ours |= arg_is(call, i + 1, "expired");

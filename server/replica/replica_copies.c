@@ -1,5 +1,5 @@
 /* replica_copies: the full copies that replicas receive before the stream. One child at a time
- * makes a copy in one form, for all replicas that wait for that form. See replicas_state.h. */
+ * makes one copy, for all replicas that wait for a copy of that form. See replicas_state.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,8 +12,9 @@ enum { USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-/* A client that wants only the copy keeps it as a backup, so it receives a whole copy or an error.
- * A replica that is a Redis server receives as much as it can hold. */
+/* Chooses the form of a replica's copy. A client that wants only the copy stores it as a backup, so
+ * it receives a whole copy or an error. A replica that is a Redis server receives as much as that
+ * Redis can hold. */
 static struct full_copy_form form_for(const struct replica *replica)
 {
     const struct conf *conf = replica->all->w.conf;
@@ -38,9 +39,9 @@ static bool waits_for(const struct replica *replica, struct full_copy_form form)
            full_copy_same_form(form_for(replica), form);
 }
 
-/* Should a child begin a copy in this form? Not before repl-diskless-sync-delay has passed since
- * the first request, or repl-diskless-sync-max-replicas wait, so that these replicas share the
- * child. */
+/* Should a child begin a copy in this form? Replicas that ask at about the same time share a child:
+ * the copy begins when repl-diskless-sync-delay has passed since the first request, or when
+ * repl-diskless-sync-max-replicas wait. */
 static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
 {
     const struct conf *conf = all->w.conf;
@@ -133,8 +134,9 @@ void replica_copies_update(struct replicas *all)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns bytes of the copy while the turn has some of its COPY_A_TURN left. Otherwise schedules
- * the next turn: a thousand replicas that copy at once must not delay clients. */
+/* Returns bytes of the copy to send. All replicas together may send COPY_A_TURN bytes in a turn,
+ * because a thousand replicas that copy at once must not delay clients. When these are used up,
+ * schedules the next turn and returns 0. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max)
 {
     struct replicas *all = replica->all;
@@ -169,8 +171,8 @@ void replica_copies_sent(struct replica *replica, size_t len)
         replicas_close(replica);
         return;
     }
-    /* After a copy of known length the stream may follow at once; otherwise the replica could not
-     * tell where the copy ends. */
+    /* If the replica knows the length of the copy, the stream may follow at once. Otherwise it must
+     * not: the replica could not tell where the copy ends. */
     bool at_once = replica->is_old || replica->has_copy || full_copy_form(all->copy).sized;
     if (at_once && !replica->copy_only) replicas_go_online(replica);
 }

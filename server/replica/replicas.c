@@ -195,8 +195,8 @@ void replicas_close(struct replica *replica)
 
 /* ---- at work --------------------------------------------------------------------------------- */
 
-/* Returns the bytes that a replica may lag, or 0 for no limit. As in Redis, a limit below the size
- * of the backlog counts as that size. */
+/* Returns the number of bytes that a replica may lag, or 0 for no limit. As in Redis, a limit below
+ * the size of the backlog is raised to that size. */
 static uint64_t hard_limit(const struct conf *conf)
 {
     uint64_t hard = (uint64_t)conf->output_limits[CONF_LIMIT_REPLICA].hard;
@@ -223,8 +223,8 @@ static bool lags_too_far(struct replica *replica, uint64_t lag)
     return (now - replica->over_soft_usec) / USEC >= limit->soft_seconds;
 }
 
-/* Schedules the sending of this turn's bytes, and closes replicas that lag too far behind. Returns
- * the offset of the first byte that a replica still needs. */
+/* Lists the replicas for sending this turn's bytes, and closes those that lag too far behind.
+ * Returns the offset of the first byte that a replica still needs. */
 static uint64_t pass_on(struct replicas *all)
 {
     uint64_t end = backlog_end(all->w.backlog), least = end;
@@ -252,8 +252,9 @@ void replicas_turn(struct replicas *all)
     struct backlog *backlog = all->w.backlog;
     uint64_t least = backlog_end(backlog), end = least,
              size = (uint64_t)all->w.conf->repl_backlog_size;
-    /* The effects of one command can exceed the hard limit, while Redis sends the short command
-     * itself (BITOP). A full copy would not be smaller, so a replica may lag by one such burst. */
+    /* One command can have effects that exceed the hard limit; Redis would send the short command
+     * itself (BITOP). Closing the replica would not help, because a full copy is no smaller. So a
+     * replica may lag by one such burst. */
     uint64_t hard = hard_limit(all->w.conf);
     if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
         all->burst_from = all->turned_at;
@@ -270,8 +271,8 @@ void replicas_turn(struct replicas *all)
     backlog_trim(backlog, keep - all->lag);
 }
 
-/* Returns bytes that, as in Redis, do not count towards maxmemory: an eviction is part of the
- * stream, so evicting would create more of them. */
+/* Returns the bytes that do not count towards maxmemory, as in Redis: each eviction adds to the
+ * stream, so if they counted, evicting would create more of them. */
 size_t replicas_lag_bytes(const struct replicas *all)
 {
     const struct backlog *copy = full_copy_bytes(all->copy);
@@ -369,8 +370,9 @@ static bool has_applied(const struct replica *replica, uint64_t offset)
     return replica->applied >= offset;
 }
 
-/* Has the replica synced all bytes before the offset? Offset 0 is a write from before the stream
- * began, which the full copy contains: a replica that has synced any byte has synced that copy. */
+/* Has the replica synced all bytes before the offset? Offset 0 stands for a write from before the
+ * stream began, which the full copy contains: a replica that has synced any byte has synced that
+ * copy. */
 static bool has_synced(const struct replica *replica, uint64_t offset)
 {
     return replica->synced > 0 && replica->synced >= offset;

@@ -1,11 +1,12 @@
-/* replicas: the replicas that follow this server, whether it is a master or a replica itself.
- * Depends on full copies, the backlog and connections.
+/* replicas: the replicas that follow this server, whether this server is a master or a replica
+ * itself. Depends on full copies, the backlog and connections.
  *
- * A replica asks for the stream from an offset. If the backlog contains that offset, the replica
- * continues from there. Otherwise it first receives a full copy, made by one child for all replicas
- * that wait, and then the stream from the offset at which the child was forked. Bytes are sent
- * directly from the backlog, so a replica uses no memory except for the bytes by which it lags, and
- * is closed when these exceed its output limit. */
+ * A replica asks for the stream from an offset on. If the backlog contains that offset, the replica
+ * continues from there. Otherwise it first receives a full copy, and then the stream from the
+ * offset at which the copy was begun. One child makes the copy for all replicas that wait.
+ *
+ * Bytes are sent directly from the backlog, so a replica costs no memory except for the bytes by
+ * which it lags. A replica that lags by more than its output limit is closed. */
 #ifndef SERVER_REPLICA_REPLICAS_H
 #define SERVER_REPLICA_REPLICAS_H
 
@@ -57,15 +58,15 @@ enum replica_can {
     REPLICA_READS_REDIS_8 = 16, /* the same, but RDB 12 */
 };
 void replica_set_port(struct replica *replica, int64_t port);
-/* Returns false if the address is empty or too long, or contains a byte that no address or host
- * name contains. */
+/* Returns false if the address is empty or too long, or contains a byte that occurs in no address
+ * or host name. */
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
 /* Call when the replica was sent the offset at which effects begin. */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Has the replica been sent this offset, at which effects begin? Always true for replicas that are
- * not servers like this one, because they are never sent it. */
+/* Does the replica know that effects begin at this offset? Always true for replicas other than
+ * expired: the offset is never sent to them. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* Call if the replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);
@@ -74,25 +75,25 @@ void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* did it ask for the stream? */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
-/* Replies to PSYNC with +CONTINUE and the stream from `offset` on, the first byte that the replica
- * needs, or with a full copy. */
+/* Replies to PSYNC. `offset` is that of the first byte that the replica needs. The reply is
+ * +CONTINUE and the stream from there on, or a full copy. */
 void replica_sync(struct replica *replica, const char *id, uint64_t offset);
 /* Replies to SYNC: a full copy without the line +FULLRESYNC before it. */
 void replica_sync_old(struct replica *replica);
 
 /* ---- at work ---- */
 
-/* Call at the end of each turn, before output is sent: begins full copies, schedules the sending of
- * the stream, closes replicas that lag too far behind, and trims the backlog. */
+/* Call at the end of each turn, before output is sent: begins full copies, lists replicas for
+ * sending the stream, closes those that lag too far behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
 /* Returns the memory that is used only because replicas are slow: full copies that are being sent,
- * and the bytes beyond repl-backlog-size by which replicas lag. */
+ * and the part of the backlog that replicas still need but that exceeds repl-backlog-size. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
-/* Closes all replicas that have asked for the stream, because it has ended or continues under
- * another id. replicas_gone_sec counts from this call, even if none was closed, because replicas
- * may reconnect later. */
+/* Closes all replicas that have asked for the stream. Call when the stream has ended or continues
+ * under another id. replicas_gone_sec counts from this call, even if no replica was closed, because
+ * replicas may reconnect later. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 /* Counts the replicas that have asked for the stream. */
@@ -101,8 +102,8 @@ size_t replicas_count(const struct replicas *replicas);
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
 /* Counts the replicas that have applied all bytes before `offset`, or synced them to their disk. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Returns the seconds since the last replica left, or since replicas_close_all; -1 while a replica
- * is connected, and if neither has happened. */
+/* Returns the seconds since the last replica left or since replicas_close_all. Returns -1 while a
+ * replica is connected, and if neither has ever happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* The state of one replica, for reports (INFO, ROLE, the metrics port) and for FAILOVER. */

@@ -1,5 +1,5 @@
-/* replicas_state: the structs behind replicas.h. Only for replicas.c (the list of replicas, and
- * their stream) and replica_copies.c (their full copies). */
+/* replicas_state: the structs behind replicas.h. Only for replicas.c, which keeps the list of
+ * replicas and sends the stream, and replica_copies.c, which sends full copies. */
 #ifndef SERVER_REPLICA_REPLICAS_STATE_H
 #define SERVER_REPLICA_REPLICAS_STATE_H
 
@@ -48,8 +48,8 @@ struct replicas {
     struct replicas_wiring w;
     struct replica_list list;
     struct full_copy *copy;
-    /* Bytes of the copy that may still be sent in this turn. While copies_wait, sending continues
-     * when the timer fires, in the next turn. */
+    /* How many bytes of copies may still be sent in this turn. When they are used up, copies_wait
+     * is set, and the timer continues the sending in the next turn. */
     size_t copy_room;
     bool copies_wait;
     struct loop_timer *next_turn;
@@ -74,8 +74,8 @@ bool replica_copies_make(struct replicas *all); /* false with errno */
 void replica_copies_free(struct replicas *all);
 /* Forks a child if one is due and none is running. Call in each turn, before output is sent. */
 void replica_copies_begin(struct replicas *all);
-/* Ends a copy that is complete or has failed, and frees bytes that no replica needs. Call in each
- * turn. */
+/* Ends a copy that is complete or has failed, and frees bytes of the copy that no replica needs any
+ * more. Call in each turn. */
 void replica_copies_update(struct replicas *all);
 /* Fills in the bytes to send to a replica that is COPYING, as `peek` of struct client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);

@@ -37,12 +37,12 @@ void replication_update_role(struct replication *r)
     /* Clients that wait for a value may get the right to make it now. */
     if (followed && !role->replica) blocked_ready_type(r->w.engine->blocked, TYPE_STRING);
     bool feeds = r->active && !r->follows;
-    /* A transaction can change the role between its commands. Its writes so far are part of the
-     * data, so commit them to the stream. */
+    /* A transaction can change the role between its commands. The changes that it made before are
+     * part of the data, so commit them to the stream now. */
     if (!feeds && feed_pending(r->feed)) feed_commit(r->feed);
     struct commit_hooks *hooks = r->w.engine->hooks;
-    /* The call that runs may have begun without listeners, but the stream must receive its next
-     * effects. */
+    /* The command that changes the role may have begun while nothing listened to effects. Listen
+     * now, because the stream must receive the next effects of the transaction. */
     if (feeds && hooks->feed == NULL) r->w.engine->store->event_mask |= LISTEN_CHANGES;
     hooks->feed = feeds ? r->feed : NULL;
 }
@@ -58,8 +58,9 @@ void replication_begin_stream(struct replication *r)
     replication_update_role(r);
 }
 
-/* Writes the position after PING and GETACK, which move the stream without changing data, into the
- * journal. Otherwise a replica that received them would be ahead of this server after a restart. */
+/* Writes the position after PING and GETACK, which move the stream on without changing data, into
+ * the journal. Otherwise a replica that has received them would be ahead of this server after a
+ * restart. */
 static void mark_position(struct replication *r, uint64_t bytes)
 {
     if (r->w.engine->persist != NULL) persist_mark_position(r->w.engine->persist, bytes);
@@ -195,8 +196,8 @@ static void take_back(void *ctx)
     replication_promote(r);
 }
 
-/* Called before a unit of the master's stream commits. Appends the unit to the backlog now, so that
- * the unit's record in the journal contains the position after it. */
+/* Called before a unit of the master's stream commits. Appends the unit to the backlog before the
+ * commit, so that the unit's record in the journal states the position after the unit. */
 static void end_unit(void *ctx, struct bytes unit, bool good)
 {
     struct replication *r = ctx;
@@ -300,8 +301,8 @@ void replication_second(struct replication *r)
     if (r->active) replicas_second(r->replicas, r->follows || failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) {
-        /* No replica has been connected for repl-backlog-ttl: free the backlog. One that returns
-         * needs a full copy. */
+        /* No replica has been connected for repl-backlog-ttl: free the backlog. A replica that
+         * returns later needs a full copy. */
         r->active = r->has_position = false;
         feed_restart(r->feed);
         backlog_restart(r->backlog, backlog_end(r->backlog));
@@ -314,8 +315,8 @@ void replication_second(struct replication *r)
 
 /* ---- making and reporting -------------------------------------------------------------------- */
 
-/* Returns the database that the stream has selected, for a full copy. A master makes its stream
- * select the database again after the copy, so it returns 0. */
+/* Returns the database that the stream has selected, for a full copy. On a master that is always 0:
+ * feed_restart makes the stream select its database again after the copy. */
 static unsigned stream_db(void *ctx)
 {
     struct replication *r = ctx;

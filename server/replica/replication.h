@@ -2,8 +2,8 @@
  * and the link to a master; sets the engine's role. Depends on all of replica/, on engine and net.
  *
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
- * byte by byte, so that offsets mean the same everywhere. When promoted, it continues the stream
- * from there under a new id. */
+ * byte by byte, so that an offset means the same on all servers. A replica that is promoted
+ * continues the stream from its current offset under a new id (history). */
 #ifndef SERVER_REPLICA_REPLICATION_H
 #define SERVER_REPLICA_REPLICATION_H
 
@@ -34,13 +34,13 @@ struct replication_wiring {
 struct replication *replication_new(const struct replication_wiring *wiring); /* NULL with errno */
 void replication_free(struct replication *replication); /* after the connections */
 
-/* Continues the stream that the loaded data belongs to, and begins to follow the master of the
- * option `replicaof`, if it is set. Call when the data is loaded, before it changes. */
+/* Call when the data is loaded, before it changes: continues the stream that the loaded data
+ * belongs to, and begins to follow the master of the option `replicaof`, if that is set. */
 void replication_start(struct replication *replication);
-/* Call at a clean stop, when nothing changes data any more: saves the backlog for replicas that
- * have not received all of it. */
+/* Call at a clean stop, after the last change of data: saves the backlog for replicas that have not
+ * received all of it. */
 void replication_stop(struct replication *replication);
-/* Returns the position of the data in its stream after all transactions so far, or NULL if unknown.
+/* Returns the position of the data in its stream, after all transactions so far. NULL if unknown.
  * Valid until the next call. */
 const struct stream_position *replication_position(struct replication *replication);
 /* Starts to follow this master; keeps its old data until a full copy has arrived. */
@@ -49,11 +49,11 @@ void replication_follow(struct replication *replication, const char *host, int64
 bool replication_promote(struct replication *replication);
 
 /* Call in each turn after requests have run and before output is sent: applies bytes of the
- * master's stream and passes them on. Returns true if some are left because the turn's time is used
- * up. */
+ * master's stream and passes them on. Returns true if some bytes are left because the time for this
+ * turn is used up. */
 bool replication_turn(struct replication *replication);
-/* Call at the very end of a turn, outside of everything else: loads a full copy that has begun to
- * arrive, for which it runs turns of the loop. Returns true if it has loaded one; data and role may
+/* Call last in a turn, with nothing else in progress: loads a full copy that has begun to arrive,
+ * and runs turns of the loop meanwhile. Returns true if it has loaded a copy; data and role may
  * then have changed. */
 bool replication_load(struct replication *replication);
 void replication_second(struct replication *replication); /* about once a second */
@@ -63,14 +63,14 @@ void replication_second(struct replication *replication); /* about once a second
 struct link *replication_link(const struct replication *replication);
 struct replicas *replication_replicas(const struct replication *replication);
 const struct history *replication_history(const struct replication *replication);
-/* Was the stream `id` up to `offset` this server's when it became a master? Still known after the
- * next restart, which changes the server's own id again. */
+/* Did this server become a master at this point, when its stream was `id` up to `offset`? The
+ * answer survives the next restart, which changes the server's own id again. */
 bool replication_took_over(const struct replication *replication, const char *id, uint64_t offset);
 const struct backlog *replication_backlog(const struct replication *replication);
 /* Returns the offset of the last byte of the stream, as Redis counts. */
 uint64_t replication_offset(const struct replication *replication);
-/* Returns the offset from which the stream consists of effects, or LINK_NO_EFFECTS if it consists
- * of the commands of a Redis server. */
+/* Returns the offset from which the stream consists of effects, or LINK_NO_EFFECTS if all of it
+ * consists of the commands of a Redis server. */
 uint64_t replication_effects_from(const struct replication *replication);
 /* Call when a replica asks for the stream (PSYNC, SYNC): begins one if there is none. */
 void replication_begin_stream(struct replication *replication);

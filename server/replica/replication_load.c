@@ -1,6 +1,6 @@
 /* replication_load: receives the full copy of a master into a second store, while turns of the loop
- * serve the old data. See replication.h. Depends on the readers of both forms, copy.h and import.h.
- */
+ * serve the old data. See replication.h. Depends on copy.h and import.h, the readers of the two
+ * forms of a copy. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,8 +16,8 @@
 enum {
     LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
     COPY_PIECE = 8192, /* bytes per read, which take less than LOAD_USEC to load */
-    /* Seconds before another copy, after one that ended early and one that could not be loaded;
-     * doubled after each further one. */
+    /* Seconds before another copy is requested: after a copy that ended early, and after one that
+     * could not be loaded. Each further failure doubles them. */
     RETRY_BROKEN = 1,
     RETRY_BAD = 10,
     MAX_DOUBLINGS = 4,
@@ -39,8 +39,8 @@ static void pause_load(void *ctx)
     serve_meanwhile(ctx, false);
 }
 
-/* Was the copy aborted? A turn of the loop may have begun to follow another master, whose
- * copy may already be arriving. */
+/* Was the copy aborted? A turn of the loop may have begun to follow another master, whose copy may
+ * already be arriving. */
 static bool is_over(const struct replication *r)
 {
     return link_state(r->link) != LINK_COPY || r->link_id != r->loads_from ||
@@ -130,7 +130,7 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
     /* A Redis server begins the stream when the replica acknowledges that it has loaded the copy.
      * But the server ignores acknowledgements until it has noticed the end of the child that wrote
      * the copy. So repeat the acknowledgement until the stream begins, less often each time;
-     * replication_second continues. */
+     * replication_second takes over in the end. */
     replication_acknowledge(r);
     r->copy_end = backlog_end(r->backlog);
     r->ack_msec = 1;
@@ -143,8 +143,8 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* Delays the next copy by `seconds`, doubled for each further failure: a full copy costs the master
- * a fork, so one that fails each time must be requested less often. */
+/* Delays the next copy by `seconds`, doubled for each further failure. A full copy costs the master
+ * a fork, so copies that fail again and again must be requested less and less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
     int64_t now = clock_mono_usec();
@@ -166,8 +166,8 @@ void replication_note_lost_copy(struct replication *r)
     if (r->follows && !r->loading && link_take_lost_copy(r->link)) replication_delay_copy(r);
 }
 
-/* Loads the copy into a second store, so that the old data is served and kept until the whole copy
- * is loaded. */
+/* Loads the copy into a second store. The old data is served meanwhile, and stays if the copy
+ * fails. */
 bool replication_load(struct replication *r)
 {
     char why[WHY] = "";

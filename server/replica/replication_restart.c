@@ -1,5 +1,5 @@
-/* replication_restart: stores the position of the data in its stream, and continues from there
- * after a restart. See replication.h. Depends on persist and backlog_file. */
+/* replication_restart: stores the position of the data in its stream at a stop, and continues from
+ * there after the restart. See replication.h. Depends on persist and backlog_file. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -16,8 +16,8 @@ bool replication_is_unbranched(const struct replication *r)
 
 const struct stream_position *replication_position(struct replication *r)
 {
-    /* The text of an open transaction is not part of the stream yet, but its changes are in the
-     * data. */
+    /* While a transaction is open the position is unknown: the data contains its changes, but the
+     * stream does not contain its text yet. */
     bool known = r->has_position && (r->active || r->follows) && !feed_pending(r->feed);
     if (!known) return NULL;
     if (replication_is_unbranched(r)) return &r->loaded;
@@ -55,9 +55,9 @@ void replication_start(struct replication *r)
     }
     if (has_path) backlog_file_remove(path);
 
-    /* Other replicas may have received more of the stream than the files contain, and continue it
-     * otherwise. So begin a new id; replicas that have received no more than the files continue
-     * with it. */
+    /* Continue under a new id: others may have received more of the old stream than the files
+     * contain, and one of them may have continued it differently. Replicas that have received no
+     * more than the files can follow into the new id. */
     if (position != NULL && !follows) {
         history_branch(&r->position.history, r->position.offset);
         r->is_unshared = true;

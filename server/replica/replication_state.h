@@ -29,14 +29,14 @@ struct replication {
     int64_t port;
     int64_t retry_usec;  /* do not connect to the master before this time */
     unsigned bad_copies; /* how often in a row a full copy of this master, or the stream soon after
-                            it, has failed */
+                          * it, has failed */
     int64_t copied_usec; /* when the last copy was loaded; 0 if none was since the last failure */
     uint64_t link_id;    /* id of the last connection to the master */
     int64_t link_usec;   /* monotonic: when that connection was begun */
     uint64_t full_copies;
     size_t uncounted; /* the lag of replicas as last added to engine.uncounted */
-    /* For WAITAOF. The stream is synced to disk up to offset `synced`. When the journal is synced
-     * up to its position `mark`, the stream is synced up to offset `marked`. */
+    /* For WAITAOF: the stream is synced to disk up to offset `synced`. Once the journal is synced
+     * up to its position `mark`, `synced` becomes `marked`. */
     uint64_t synced, marked, mark;
     int64_t turned_usec; /* when the last turn inside a load ended */
     uint64_t given;      /* bytes of the copy passed to the loader so far */
@@ -51,16 +51,16 @@ struct replication {
 void replication_update_role(struct replication *r);
 /* Call when the link's stream begins at this offset, with this database selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
-/* After a restart a master continues under a new id. True while the new stream contains no bytes
- * and no replica knows its id: then the data still belongs to the old id, which another master may
- * know. */
+/* Does the data still belong to the old id, which another master may know? True after the restart
+ * of a master, which continues under a new id, while the new stream contains no bytes and no
+ * replica knows its id. */
 bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
 /* The timer's callback. */
 void replication_acknowledge_again(void *replication);
-/* Call when a copy has ended early, or the stream after it can't be applied: delays the request for
- * the next copy. */
+/* Call when a copy has ended early, or when the stream after it can't be applied: delays the
+ * request for the next copy. */
 void replication_delay_copy(struct replication *r);
 /* Call when the link may have ended: delays the next copy if one was promised. */
 void replication_note_lost_copy(struct replication *r);

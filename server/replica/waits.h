@@ -1,5 +1,5 @@
-/* waits: the clients that WAIT and WAITAOF block until enough replicas have acknowledged their
- * writes. Depends on blocked clients, replicas and the journal's position. */
+/* waits: the clients that WAIT and WAITAOF block until enough replicas have acknowledged the
+ * clients' writes. Depends on blocked clients, replicas and the journal's position. */
 #ifndef SERVER_REPLICA_WAITS_H
 #define SERVER_REPLICA_WAITS_H
 

@@ -1,6 +1,8 @@
-/* feed: see feed.h. Collects the text of a unit and its runs of known and unknown commands, and
- * copies it into the backlog when the transaction commits. The first command of a unit is usually
- * the only one, so it is written after the backlog's end, where the commit leaves it. */
+/* feed: see feed.h. Collects the text of a unit, as runs of known and unknown commands, and copies
+ * it into the backlog when the transaction commits.
+ *
+ * Most units consist of one command. The first command is therefore written into reserved space
+ * behind the backlog's end, and if it stays alone, the commit only moves the end. */
 #include "server/replica/stream/feed.h"
 
 #include <string.h>
@@ -29,8 +31,9 @@ struct feed {
     const char *first; /* the unit's only command so far, in the backlog's reserved bytes */
     size_t first_len;  /* 0 if there is no such command */
     bool first_known;
-    /* The unit so far, after earlier units that are in the backlog already. Dropping them together
-     * costs less than allocating memory for each unit. */
+    /* The text of the current unit, after that of earlier units, which was copied to the backlog
+     * already. The old text is dropped for many units at a time, which costs less than allocating
+     * memory for each unit. */
     struct outbuf text;
     struct outbuf_cursor copied; /* the text before it is in the backlog, except for `piece` */
     struct iovec piece;          /* the next part to be copied */
@@ -78,10 +81,9 @@ static void begin_run(struct feed *feed, bool known)
     feed->len_before = feed->text.len;
 }
 
-/* Moves the unit's first command, if it is still in the backlog's reserved bytes, into the text.
- * Call before the unit receives another command, because an empty line or MULTI must then precede
- * both, and before anything is appended to the backlog, which would overwrite the reserved bytes.
- */
+/* Moves the unit's first command from the backlog's reserved space into the text. Call before the
+ * unit receives another command, because an empty line or MULTI must then precede both; and before
+ * anything is appended to the backlog, which would overwrite the reserved space. */
 static void take_first(struct feed *feed)
 {
     if (feed->first_len == 0) return;
@@ -206,8 +208,8 @@ void feed_commit(struct feed *feed)
     if (feed->text.len >= TEXT_KEPT) drop_text(feed); /* all of it is in the backlog */
 }
 
-/* Writes straight to the backlog, not to feed->text: a running script may have an open unit there.
- */
+/* Appends directly to the backlog and not to feed->text, where a running script may have an open
+ * unit. */
 void feed_command(struct feed *feed, const struct bytes *words, int count)
 {
     struct outbuf text;

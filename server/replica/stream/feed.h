@@ -1,22 +1,22 @@
 /* feed: turns transactions into the replication stream. Depends on effect_text; knows no replica.
  *
- * All replicas receive the same stream: the command of Redis 7.0 wherever one has the effect,
- * otherwise a command of this server (effect_text.h). A stock Redis skips a command that it does
- * not know, but would lose a whole MULTI that contains one. The form of a transaction therefore
- * depends on its commands:
+ * All replicas receive the same stream: an effect is written as a command of Redis 7.0 if there is
+ * one for it, otherwise as a command of this server (effect_text.h). A stock Redis skips a command
+ * that it does not know, but if a MULTI contains one, it discards all of it. The form of a
+ * transaction therefore depends on its commands:
  *
  *     one command                            unchanged
  *     several, all known to Redis 7.0        MULTI, the commands, EXEC
- *     several, one or more unknown to it     an empty line, the commands, an empty line; runs of
+ *     several, at least one unknown to it    an empty line, the commands, an empty line; runs of
  *                                            known commands are in MULTI and EXEC
  *
- * Redis ignores an empty line. For a replica of this server it begins and ends a unit, which is
- * applied as a whole.
+ * Redis ignores an empty line. For an expired it begins and ends a unit, which is applied as a
+ * whole.
  *
  * A member that is added with a deadline is written as two commands, Redis' command without the
- * deadline and one that sets it, so that a stock Redis adds the member. A field that loses its
- * deadline is written as HSET with its value: Redis 8 ignores HPERSIST if it comes after that
- * deadline, and a replica that lags would lose the field.
+ * deadline and one that sets the deadline, so that a stock Redis adds the member. A field that
+ * loses its deadline is written as HSET with its value: Redis 8 ignores an HPERSIST that arrives
+ * after the deadline, and a replica that lags would lose the field.
  *
  * PUBLISH and SPUBLISH of clients are parts of units, in their order. Other commands of the stream
  * are PING and REPLCONF GETACK *, outside of units. */
@@ -34,8 +34,7 @@ struct feed *feed_new(struct backlog *backlog); /* borrows it */
 void feed_free(struct feed *feed);
 
 void feed_add(struct feed *feed, const struct effect *effect);
-/* Adds a message to a transaction: a command with `count` words that every Redis knows
- * (PUBLISH). */
+/* Adds a message (PUBLISH) to a transaction: a command of `count` words that every Redis knows. */
 void feed_message(struct feed *feed, const struct bytes *words, int count);
 bool feed_pending(const struct feed *feed); /* does feed_commit have anything to append? */
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
@@ -44,8 +43,8 @@ void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* offset of the next byte of the stream */
 /* Returns the database that the stream has selected, or 0 if the next command selects one. */
 unsigned feed_db(const struct feed *feed);
-/* Makes the next command select its database again, and discards an open unit. Call when the stream
- * begins anew or this server becomes its master, and when a replica begins here. */
+/* Discards an open unit, and makes the next command select its database again. Call when the stream
+ * begins anew, when this server becomes its master, and when a replica begins at this offset. */
 void feed_restart(struct feed *feed);
 
 #endif
