@@ -42,8 +42,9 @@ void access_note(struct store *store, struct entry *entry, msec now)
         return;
     }
     unsigned counter = access_frequency(store, entry, now);
-    /* The counter rises with the probability 1 / ((counter - COUNTER_START) * access_log_factor +
-     * 1). */
+    /* As in Redis, the counter rises with the probability
+     *
+     *     1 / ((counter - COUNTER_START) * access_log_factor + 1) */
     unsigned above = counter > COUNTER_START ? counter - COUNTER_START : 0;
     bool rises =
         counter < COUNTER_MAX &&

@@ -1,10 +1,12 @@
-/* access: the time or frequency of an entry's last use, in the 32 bits of entry->accessed. For
- * eviction (LRU, LFU) and OBJECT IDLETIME and FREQ.
+/* access: when, or how often, a key was used. Eviction (LRU, LFU) and OBJECT IDLETIME and FREQ read
+ * it. Both forms fit into the 32 bits of entry->accessed:
  *
- * By default the field holds unix seconds (LRU). If store->counts_access is set, it holds 24 bits
- * of unix minutes above an 8-bit logarithmic counter, which decays by one per access_decay_minutes
- * (Morris, "Counting large numbers of events in small registers", 1978; parameters as in Redis'
- * LFU). */
+ *     by default (LRU)              32 bits   unix seconds of the last use
+ *     store->counts_access (LFU)    24 bits   unix minutes of the last use
+ *                                    8 bits   a logarithmic counter, the lowest bits
+ *
+ * The counter decays by one per access_decay_minutes (Morris, "Counting large numbers of events in
+ * small registers", 1978; parameters as in Redis' LFU). */
 #ifndef STORE_ACCESS_H
 #define STORE_ACCESS_H
 
@@ -15,8 +17,8 @@
 /* Initializes the field of a new entry: used now. */
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
-/* Sets the idle time in seconds or the counter (0 to 255), whichever the store keeps, for RESTORE
- * and imports. -1 means unknown, and leaves the field unchanged. */
+/* Sets what the store keeps, the idle time in seconds or the counter (0 to 255), for RESTORE and
+ * imports. -1 means unknown, and leaves the field unchanged. */
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 

@@ -1,8 +1,8 @@
 /* delivery: see delivery.h. */
 #include "store/delivery.h"
 
-/* Returns how many deliveries a RATE allows now, any number without a RATE; *next becomes the
- * microsecond of the next one. */
+/* Returns how many deliveries RATE allows now: any number if the key has no RATE. Sets *next to the
+ * microsecond of the next delivery. */
 static uint64_t rate_allows(const struct store *store, const struct entry *entry, msec now,
                             int64_t *next)
 {

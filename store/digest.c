@@ -1,6 +1,6 @@
-/* digest: store_digest() of store.h, a hash of the data set that does not depend on the order of
- * tables. The hashes of keys (with value and deadline) are added up, like those of the elements of
- * unordered types; elements of ordered types are chained. Leaves out expired data. */
+/* digest: store_digest() of store.h, a hash of the data set without expired data. The order of hash
+ * tables must not matter, so the hashes of keys (with value and deadline) are added up, and so are
+ * those of elements of unordered types. The hashes of elements of ordered types are chained. */
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/policy/policy_rows.h"
@@ -243,8 +243,9 @@ static uint64_t digest_pending(unsigned lane, const struct stream *stream,
     return chain;
 }
 
-/* Returns the hash of the texts that producers are known by, without forgotten ones, and of the
- * limits unless they are the usual ones; 0 if there is neither. */
+/* Returns the hash of the texts by which repeated entries are detected, without forgotten ones, and
+ * of the limits unless they are the defaults. Returns 0 if there is neither, so that a stream
+ * without them has the same digest as before they existed. */
 static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
 {
     uint64_t sum = 0;
@@ -305,9 +306,9 @@ static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const str
     return hash_words(lane, words, 5);
 }
 
-/* Hashes the options of version 0.1 as that version did, so that its data keeps its digest. All
- * later options are hashed as their words: a policy that lacks an option has the same digest as
- * before the option was added. */
+/* Hashes the options of version 0.1 as that version did, so that its data keeps its digest. Later
+ * options are hashed as words, and only those that the policy has: adding an option to this program
+ * thus changes no existing digest. */
 static void digest_policy(void *ctx, struct bytes name, const struct policy *policy)
 {
     struct digest *digest = ctx;

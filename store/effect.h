@@ -1,11 +1,12 @@
-/* effect: the record of one change that a mutator made. It is absolute and deterministic, without
- * relative times and randomness: replay and replicas make exactly the same change.
+/* effect: the record of one change that a mutator made. An effect is absolute and deterministic,
+ * without relative times and randomness, so that a replay and replicas make exactly the same
+ * change.
  *
- * A store has one listener. Except during a replay, the store calls it for each effect that its
- * event mask selects, as the effect happens, and once when the transaction commits. All data is
- * borrowed: copy what must be kept. Without a listener an effect costs the test of one event mask.
- * txn/effect_row.h describes how each kind is written, and how its change is made in another
- * store. */
+ * A store has one listener. The store calls the listener for each effect that its event mask
+ * selects, as the effect happens, and once when the transaction commits; during a replay it does
+ * not. All data is borrowed: copy what must be kept. Without a listener an effect costs the test of
+ * one event mask. txn/effect_row.h describes how each kind is written, and how its change is made
+ * in another store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 
@@ -42,8 +43,8 @@ enum effect_kind {
     EFFECT_POP_TAIL,  /* `from` elements are popped from the tail of list key */
     EFFECT_KEEP,      /* list key is trimmed to [from, to) */
     EFFECT_LIST_PUT,  /* the element of list key at index `from` becomes a */
-    /* a is inserted into list key before the first b (`to` is 0), after that (1), or at index
-     * `from` (-1) */
+    /* a is inserted into list key: before the first b (`to` is 0), after it (1), or at index `from`
+     * (-1) */
     EFFECT_LIST_INSERT,
     EFFECT_LIST_DROP,   /* LREM key from a */
     EFFECT_SET_ADD,     /* a is added to set key with deadline `at` (NEVER for none) */
@@ -61,13 +62,13 @@ enum effect_kind {
     EFFECT_REDE_MOVE,   /* the stage of element a of dehydrator key becomes `stage` */
     EFFECT_REDE_DROP,   /* element a of dehydrator key is removed, and its successor */
     /* the options of element a of dehydrator key become first (`from`), remember (`to`), every
-     * (`at`), and phase (stage.at) */
+     * (`at`) and phase (stage.at) */
     EFFECT_REDE_OPTIONS,
-    /* an element with payload b and these options, due at the phase, follows element a of
-     * dehydrator key as its successor */
+    /* element a of dehydrator key receives a successor: its payload is b, its options are as above,
+     * and it is due at the phase */
     EFFECT_REDE_FOLLOW,
     /* the schedule of element a of dehydrator key (`from` is 0), or of its successor (1), becomes
-     * b, whose first instant is the phase (stage.at) */
+     * b; its first instant is the phase (stage.at) */
     EFFECT_REDE_CRON,
     EFFECT_REDE_UNFOLLOW, /* element a of dehydrator key has no successor any more */
     EFFECT_REDE_REMEMBER, /* dehydrator key remembers the id a until `at` */
@@ -85,14 +86,14 @@ enum effect_kind {
     EFFECT_GROUP_DROP,    /* group a of stream key is removed */
     EFFECT_CONSUMER_ADD,  /* consumer b is added to group a of stream key */
     EFFECT_CONSUMER_DROP, /* consumer b of group a is removed, with its pending entries */
-    EFFECT_PENDING_PUT,   /* in group a of stream key, entry `id` is pending for consumer b, or for
-                             nobody if b has no data, since `at`, and was delivered `to` times */
+    EFFECT_PENDING_PUT,   /* in group a of stream key, entry `id` is pending since `at`, after `to`
+                           * deliveries, for consumer b, or for nobody if b has no data */
     EFFECT_PENDING_DROP,  /* in group a of stream key, entry `id` is no longer pending */
     EFFECT_REPEAT_LIMITS, /* stream key remembers the last `to` texts of each producer, for `from`
-                             seconds */
+                           * seconds */
     EFFECT_REPEAT_PUT,    /* producer a of stream key has sent text b, which was added as `id` */
     EFFECT_REPEAT_COUNTS, /* `from` texts were added to stream key, and `to` were sent again */
-    EFFECT_LEASE_TAKE,    /* owner a holds lease key with the token `from` until `at`, and the key
+    EFFECT_LEASE_TAKE,    /* owner a holds lease key with the token `from` until `at`; the key
                            * grants `to` permits */
     EFFECT_LEASE_EXTEND,  /* owner a holds lease key until `at` */
     EFFECT_LEASE_DROP,    /* owner a holds lease key no longer */
@@ -100,8 +101,8 @@ enum effect_kind {
     EFFECT_POLICY_DROP,   /* the policy named `key` is removed */
     EFFECT_LIBRARY_SET,   /* the code of the library of functions named `key` becomes a */
     EFFECT_LIBRARY_DROP,  /* the library named `key` is removed */
-    EFFECT_TOKEN, /* the last fencing token of the data set is `from`, or a larger one; if `to`
-                     is 1, all that were granted are recorded before this */
+    EFFECT_TOKEN, /* the last fencing token of the data set is at least `from`; if `to` is 1, all
+                   * tokens granted before are recorded before this effect */
     EFFECT_KINDS,
 };
 
@@ -126,7 +127,7 @@ struct effect {
     struct group_position position;
 };
 
-/* Options of a push in the fields of an effect, of EFFECT_REDE_OPTIONS or _FOLLOW. */
+/* Convert the options of a push to the fields of EFFECT_REDE_OPTIONS or _FOLLOW, and back. */
 static inline struct effect effect_of_options(enum effect_kind kind, struct bytes id,
                                               const struct push_options *options)
 {
@@ -159,8 +160,8 @@ static inline struct effect effect_of_cron(struct bytes id, bool of_successor,
                             .stage.at = options->phase };
 }
 
-/* The successor of a claimed element in the fields of EFFECT_REDE_FOLLOW, whose phase is the
- * instant at which it is due. */
+/* Convert the successor of a claimed element to the fields of EFFECT_REDE_FOLLOW, and back. The
+ * phase in the effect is the instant at which the successor is due. */
 static inline struct effect effect_of_successor(const struct successor *successor)
 {
     struct effect effect =
@@ -178,9 +179,15 @@ static inline struct successor effect_successor(const struct effect *effect)
                                .options = effect_options(effect) };
 }
 
-/* A block of a stream in the fields of EFFECT_STREAM_BLOCK: names a and entries b, marks.added of
- * them, from `id` to marks.last. `from` is own_names. Commands do not contain the last two, which
- * stream_packed_check computes. */
+/* Convert a block of a stream to the fields of EFFECT_STREAM_BLOCK, and back:
+ *
+ *     a, b              names, entries
+ *     id, marks.last    first and last ID
+ *     marks.added       number of entries
+ *     from              own_names
+ *
+ * As a command the effect has neither own_names nor the last ID; stream_packed_check computes
+ * them. */
 static inline struct effect effect_of_packed(const struct stream_packed *packed)
 {
     return (struct effect){ .kind = EFFECT_STREAM_BLOCK,
@@ -214,9 +221,9 @@ enum {
 };
 
 struct effect_listener {
-    /* Called when the first call of a transaction begins, and before each later call of a client's
-     * or a master's transaction, because the call before may have added a WATCH or a subscription.
-     * Returns the event mask until the next begin. NULL if the mask is constant. */
+    /* Returns the event mask until the next begin; NULL if the mask is constant. Called when the
+     * first call of a transaction begins, and before each later call of a client's or a master's
+     * transaction, because the call before may have added a WATCH or a subscription. */
     unsigned (*begin)(void *ctx, const struct txn *txn);
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);

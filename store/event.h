@@ -1,5 +1,5 @@
-/* event: the keyspace events: their names, and the class letters by which notify-keyspace-events
- * enables them. */
+/* event: the keyspace events, each with its name and with the class letter by which
+ * notify-keyspace-events enables it. */
 #ifndef STORE_EVENT_H
 #define STORE_EVENT_H
 

@@ -67,8 +67,8 @@ struct changed {
 struct fair {
     struct fair_list indexes;
     struct fair_list dropped; /* indexes whose nodes are still to be freed */
-    /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
-     * write thus costs the same with one prefix as with a thousand of similar length. */
+    /* Finds the prefixes of a key: one look-up for each length that occurs among prefixes. A write
+     * thus costs the same with one prefix as with a thousand of the same length. */
     struct dict prefixes;
     struct fair_length *lengths;
     size_t length_count, length_cap;
@@ -149,8 +149,9 @@ static const struct entry *find_dehydrator(const struct store *store,
     return entry != NULL && entry->object.type == TYPE_DEHYDRATOR ? entry : NULL;
 }
 
-/* Moves the node to the ring or the agenda, or frees it. A node in the ring keeps its position, or
- * moves to the end with `behind`. */
+/* Moves the node to where it belongs: to the ring if an element may be claimed now, to the agenda
+ * if one may be claimed later; frees it if the key has no elements. A node that stays in the ring
+ * keeps its position, or with `behind` moves to the end. */
 static void node_move(struct store *store, struct fair_index *index, struct fair_key *node,
                       msec now, bool behind)
 {
@@ -281,9 +282,8 @@ static struct fair_index *find_index(const struct fair *fair, unsigned db, struc
     return index;
 }
 
-/* Must the index be kept? Yes while a policy of its name has FAIR, or a client waits for its
- * prefix.
- */
+/* Returns true if the index must be kept: a policy of its name has FAIR, or a client waits for its
+ * prefix. */
 static bool is_needed(const struct store *store, const struct fair_index *index)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;
@@ -328,11 +328,12 @@ static void begin_scan(struct fair_index *index)
     index->looks++;
 }
 
-/* Begins to check the nodes outside the ring. One of them may be claimable earlier than its
- * instant, because a policy has changed, or because the clock was set back, so that the microsecond
- * of a RATE no longer counts. Nodes in the ring are checked when it is their turn. A running scan
- * or check goes on to its end, and a check follows: restarting it would never end while a client
- * keeps setting policies. */
+/* Begins to check the nodes outside the ring. One of them may be claimable earlier than its node
+ * says: because a policy has changed, or because the clock was set back, so that the microsecond of
+ * a RATE no longer counts. Nodes in the ring are checked when it is their turn.
+ *
+ * A running scan or check continues, and a check follows it. If it were restarted instead, it would
+ * never end while a client keeps setting policies. */
 static void begin_check(struct fair_index *index)
 {
     if (index->nodes == FAIR_COMPLETE) {
@@ -352,8 +353,8 @@ static void end_scan_or_check(const struct store *store, struct fair_index *inde
     announce(store, index);
 }
 
-/* Replaces an index whose data was replaced. If its nodes were known, begins a scan for the new
- * one; a database without keys (has_data is false) needs no scan. */
+/* Puts a new index in the place of one whose data was replaced. If the old index had nodes, begins
+ * a scan for the new one; has_data is false if the database is now empty, which needs no scan. */
 static void index_restart(struct store *store, struct fair_index *old, bool has_data)
 {
     struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
@@ -436,8 +437,8 @@ static void note_node(struct fair_index *index, struct fair_key *node)
     fair->changed[fair->changed_count++] = (struct changed){ index, node };
 }
 
-/* Notes a node outside the ring, so that fair_settle checks it after the step: moving a node may
- * free it, which dict_scan does not allow. */
+/* Notes a node outside the ring, so that fair_settle checks it after this step of dict_scan. It
+ * cannot be checked here: moving a node may free it, which dict_scan does not allow. */
 static void visit_checked(void *ctx, void *element)
 {
     const struct visit *visit = ctx;
@@ -535,9 +536,9 @@ void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec n
     if (index != NULL) catch_up(store, index, now, most);
 }
 
-/* Prefetches the data of the next turns. Each turn is that of another key, and reads five things of
- * which each leads to the next: with many keys, five waits for memory. Prefetching for several
- * turns lets these waits overlap. */
+/* Prefetches the data of the next turns. Each turn belongs to another key, and reads five things of
+ * which each leads to the next, so with many keys a turn waits for memory five times. Prefetching
+ * for several turns at once lets these waits overlap. */
 static void look_ahead(const struct store *store, struct fair_index *index)
 {
     const struct keyspace *ks = store_database(store, index->db);
@@ -660,8 +661,8 @@ static void restart(struct store *store, const unsigned *db, bool has_data)
     }
 }
 
-/* SWAPDB: moves the indexes with the keys. Waiting clients stay with their databases: those of both
- * run their calls again, and make the indexes that are missing there. */
+/* Handles SWAPDB: the indexes move with the keys. Waiting clients stay with their databases, so
+ * those of both databases run their calls again, which make the indexes that are missing there. */
 static void note_swap(struct store *store, unsigned a, unsigned b)
 {
     const struct fair_hooks *hooks = &store->fair_hooks;

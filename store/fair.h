@@ -1,47 +1,51 @@
 /* fair: whose turn it is among the dehydrators whose names begin with a prefix (REDE.FAIRCLAIM).
  *
- * An index belongs to a prefix and a database, and keeps one node for each dehydrator with elements
- * under the prefix. If an element of a key may be claimed now (delivery.h), its node is in a ring,
- * in order of turns; otherwise it is in an agenda, at the instant at which one may be. A key that
- * becomes claimable joins at the end of the ring, and moves to the end after its turn. A push to a
- * key in the ring leaves it where it is.
+ * An index belongs to a prefix and a database. It has one node for each dehydrator with elements
+ * under the prefix. If an element of a key may be claimed now (delivery.h), the node is in a ring,
+ * in the order of turns; otherwise it is in an agenda, at the instant at which an element may be
+ * claimed. A key that becomes claimable joins the ring at its end, and returns to the end after its
+ * turn. A push to a key in the ring does not move it.
  *
- *            its instant comes, or a change of the key
- *      +---------------+ -----------------------> +-------------+ --+
- *      | in the agenda |                          | in the ring |   | its turn ends
- *      +---------------+ <----------------------- +-------------+ <-+
- *            no more to claim now: taken, paused, limited
+ *           its instant comes, or a change of the key
+ *     +---------------+ -----------------------> +-------------+ --+
+ *     | in the agenda |                          | in the ring |   | its turn ends
+ *     +---------------+ <----------------------- +-------------+ <-+
+ *           no more to claim now: taken, paused, limited
  *
- *      A key without elements, or of another type, has no node.
+ *     A key without elements, or of another type, has no node.
  *
- * Nodes follow the effects of all mutators: fair_note marks the keys that changed, fair_settle
- * looks at them when the call ends. An index is not part of the data: files, replicas and digests
- * leave it out. POLICY SET with FAIR creates it, and so does the first REDE.FAIRCLAIM that needs
- * it: from a scan of all keys in slices, made by fair_run, and by the calls that wait for it. The
- * figures of REDE.FAIRINFO are counted the same way (fair_survey.h); they need no nodes.
+ * Nodes follow the effects of all mutators: fair_note marks the keys that changed, and fair_settle
+ * looks at these keys when the call ends. An index is not part of the data: files, replicas and
+ * digests leave it out.
  *
- *      nodes                                          survey
+ * POLICY SET with FAIR creates an index, and so does the first REDE.FAIRCLAIM that needs one. Its
+ * nodes come from a scan of all keys in slices, made by fair_run and by the calls that wait for the
+ * scan. The figures of REDE.FAIRINFO are counted in the same way, but they need no nodes
+ * (fair_survey.h).
  *
- *      FAIR_NO_NODES                                  SURVEY_NONE
- *           | begin_scan                                   | fair_survey_begin
- *           v                                              v
- *      FAIR_SCANNING      calls wait                  SURVEY_RUNNING   calls wait
- *           | end_scan_or_check                            | its last slice ^
- *           v                                              v                | fair_survey_begin
- *      FAIR_COMPLETE <-----------+                    SURVEY_DONE ---------+
- *           | begin_check        |
- *           v                    | end_scan_or_check
- *      FAIR_CHECKING ------------+   calls that find nothing wait
+ *     nodes                                          survey
  *
- * While other clients keep setting policies, check follows check. A call without BLOCK therefore
- * replies at the end of the first scan or check that takes the policies at its start into account.
+ *     FAIR_NO_NODES                                  SURVEY_NONE
+ *          | begin_scan                                   | fair_survey_begin
+ *          v                                              v
+ *     FAIR_SCANNING      calls wait                  SURVEY_RUNNING   calls wait
+ *          | end_scan_or_check                            | its last slice ^
+ *          v                                              v                | fair_survey_begin
+ *     FAIR_COMPLETE <-----------+                    SURVEY_DONE ---------+
+ *          | begin_check        |
+ *          v                    | end_scan_or_check
+ *     FAIR_CHECKING ------------+   calls that find nothing wait
  *
- * Each end of a scan, check or survey calls hooks.done, so that waiting calls run again; so does
- * each change that puts another index or other data in the place of one: FLUSHDB, SWAPDB, a reload.
+ * While other clients keep setting policies, one check follows another. A call without BLOCK
+ * therefore replies at the end of the first scan or check that takes into account the policies at
+ * the call's start.
  *
- * The index is kept while a policy of the same name has FAIR or a client waits for the prefix, and
- * otherwise for FAIR_KEEP after its last use, so that workers that poll without BLOCK need no scan
- * each time.
+ * Each end of a scan, check or survey calls hooks.done, so that waiting calls run again. So does
+ * each change that replaces an index or its data: FLUSHDB, SWAPDB, a reload.
+ *
+ * The index is kept while a policy of the same name has FAIR or a client waits for the prefix.
+ * Otherwise it is kept for FAIR_KEEP after its last use, so that workers that poll without BLOCK
+ * need no scan each time.
  *
  * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
  * look-up for each distinct length of the prefixes. Nothing without an index. */
@@ -75,7 +79,8 @@ enum {
     FAIR_AT_ONCE = 125,    /* buckets that a call visits before it waits for slices */
 };
 
-/* Set by the server; all may be NULL. They only note what to do when the transaction has ended. */
+/* Hooks of the server; each may be NULL. A hook must only note what to do when the transaction has
+ * ended. */
 struct fair_hooks {
     /* An element of this key may be claimed now. */
     void (*ready)(void *ctx, unsigned db, struct bytes prefix, struct bytes key);
@@ -91,14 +96,15 @@ struct fair_hooks {
 /* Is the policy's name a prefix followed by '*'? */
 bool fair_prefix_ok(struct bytes name);
 
-/* Returns the index of this prefix (without '*'), created if there is none. Borrowed until
- * fair_run. */
+/* Returns the index of this prefix (without '*'); creates it if there is none. Borrowed until
+ * fair_run, which may drop it. */
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
-/* Continues the scan or check of the index for about `budget` buckets, and begins a scan if there
- * was none. Returns the new state. */
+/* Continues the scan or check of the index for about `budget` buckets, and begins a scan if the
+ * index has no nodes. Returns the new state. */
 enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
-/* Begins to build the index of a policy with FAIR in this database, and in all others with keys;
- * fair_run continues. No effect on indexes that exist, and for the name of a single key. */
+/* Begins to build the index of a policy with FAIR, in this database and in all others with keys;
+ * fair_run continues. Has no effect on an index that has nodes, and none for a policy of a single
+ * key. */
 void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now);
 /* Call after a start: the same for all policies with FAIR, in databases with keys. */
 void fair_keep_all(struct store *store, msec now);
@@ -109,19 +115,19 @@ bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
 
-/* Finds the key whose turn it is. Returns false if no element may be claimed. `key` is valid until
- * fair_turned. Looks only at the key's node: the key may be unable to deliver after all. */
+/* Finds the key whose turn it is. Returns false if the ring is empty. `key` is valid until
+ * fair_turned. Looks only at the node, so the key may turn out to be unable to deliver. */
 bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct store *store, struct fair_index *index, msec now);
-/* Returns the instant from which on another key may have its turn if no key changes: now if the
+/* Returns the instant from which on another key may have its turn, if no key changes: now if the
  * ring is not empty, NEVER if no key has elements. */
 msec fair_next_at(const struct fair_index *index, msec now);
-/* For a call that stops before it knows whether an element may be claimed: fair_run will call
- * hooks.done for the prefix. */
+/* Makes fair_run call hooks.done for the prefix, for a call that stops before it knows whether an
+ * element may be claimed. */
 void fair_continue(struct fair_index *index);
-/* Call when a client has begun to wait for the prefix: calls the hooks for what has become
- * claimable since its call looked. */
+/* Call when a client has begun to wait for the prefix: calls the hooks for keys that became
+ * claimable after the client's call had looked. */
 void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec now);
 
 /* ---- changes (for store/txn) ---- */
@@ -133,17 +139,16 @@ void fair_settle(struct store *store, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */
 
-/* Begins a survey unless one is running, and visits about `budget` buckets. Returns true and the
- * figures if the survey is complete; otherwise hooks.done is called when it is. `again` is for a
- * call that waited: it accepts the figures of the last survey, unless all data was replaced since.
- */
+/* Begins a survey unless one is running, and visits about `budget` buckets. Returns true with the
+ * figures if the survey is complete; otherwise hooks.done is called when it is. A call that waited
+ * passes `again`: it accepts the figures of the last survey, unless all data was replaced since. */
 bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures);
 
 /* ---- background work ---- */
 
 /* Visits about `budget` buckets for scans, checks and surveys, frees nodes of dropped indexes, and
- * drops indexes that are no longer needed. Returns true while there is more to do. */
+ * drops indexes that are no longer needed. Returns true if there is more to do. */
 bool fair_run(struct store *store, msec now, size_t budget);
 /* Makes all indexes anew, because the data was replaced. */
 void fair_replaced(struct store *store);

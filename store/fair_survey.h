@@ -1,6 +1,6 @@
-/* fair_survey: counts the dehydrators of a prefix for REDE.FAIRINFO, from a scan of all keys in
- * slices. Needs no index: whoever keeps a survey also names the prefix. For fair.c, which tells
- * waiting calls when it ends, and for readers of the figures. */
+/* fair_survey: counts the dehydrators of a prefix for REDE.FAIRINFO, in a scan of all keys in
+ * slices. A survey needs no index (fair.h), and does not know its prefix: the caller names it at
+ * each step. fair.c runs surveys, and tells waiting calls when one ends. */
 #ifndef STORE_FAIR_SURVEY_H
 #define STORE_FAIR_SURVEY_H
 
@@ -33,8 +33,8 @@ struct fair_survey {
 
 /* Begins a survey unless one is running. With `again`, also keeps one that is done. */
 void fair_survey_begin(struct fair_survey *survey, bool again);
-/* Visits at most *budget buckets of a running survey and subtracts them. Returns whether it ended
- * now. */
+/* Visits at most *budget buckets of a running survey and subtracts them from *budget. Returns true
+ * if the survey has ended in this call. */
 bool fair_survey_run(struct fair_survey *survey, const struct store *store, unsigned db,
                      struct bytes prefix, msec now, size_t *budget);
 static inline bool fair_survey_runs(const struct fair_survey *survey)

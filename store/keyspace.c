@@ -92,8 +92,8 @@ static enum key_kind kind_of(msec expires_at, struct due_at next_due)
     return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_INNER_FIRST : KEY_OWN_FIRST;
 }
 
-/* Returns the agenda that holds the entry's node, if armed. Call it before the key's own deadline
- * changes; the value's deadlines may have changed already. */
+/* Returns the agenda that contains the entry's node if it is armed. Call it before the key's own
+ * deadline changes; the value's deadlines may have changed already. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
     for (unsigned kind = KEY_SHOWN_KINDS; ks->hidden > 0 && kind < KEY_KINDS; kind++)

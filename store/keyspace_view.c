@@ -6,9 +6,10 @@ enum {
     ALIVE_TRIES = 100,   /* draws of keyspace_random_alive, if expired keys are not hidden */
 };
 
-/* Compares the first keys of three agendas, then walks the fourth, whose nodes are armed at
- * deadlines inside. A node is due no later than its key's own deadline. Once the walk reaches the
- * best deadline found so far, no later node can therefore have an earlier one. */
+/* Takes the earliest of the first keys of three agendas, then walks the fourth, KEY_INNER_FIRST,
+ * for a better one. There each node is armed at a deadline inside, which is earlier than the key's
+ * own. Once the walk reaches the best deadline found so far, no later node can have an earlier
+ * one. */
 struct entry *keyspace_first_volatile(const struct keyspace *ks)
 {
     static const enum key_kind kinds[] = { KEY_OWN_FIRST, KEY_GONE, KEY_PARTLY };
@@ -219,8 +220,8 @@ struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *
     return dict_random(&ks->dict, next, ctx);
 }
 
-/* Returns the entry of node lot % n in agendas of these kinds, which have n nodes; NULL if n is 0.
- */
+/* Returns the entry of node lot % n, where n is the number of nodes in the agendas of these kinds;
+ * NULL if n is 0. */
 static struct entry *nth_of(const struct keyspace *ks, const enum key_kind *kinds, unsigned count,
                             uint64_t lot)
 {
@@ -257,8 +258,8 @@ struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
             if (!entry_expired(ks, drawn, now)) return drawn;
         }
 
-    /* Take the first key alive after a random position, because uniform draws would seldom hit one.
-     * A key is thus likelier the more expired keys precede it. */
+    /* Take the first key alive after a random position, because nearly all uniform draws would hit
+     * expired keys. A key is thus likelier the more expired keys precede it. */
     struct dict_iter iter;
     struct entry *entry;
     dict_iter_from(&iter, &ks->dict, next(ctx));

@@ -1,5 +1,5 @@
-/* leases: the state that all leases of the data set share: limits, and an instant before which this
- * server must grant none. The server sets it; commands read it. */
+/* leases: the state that all leases of the data set share: limits, and the instant before which
+ * this server must grant none. The server sets this state, and the commands of leases read it. */
 #ifndef STORE_LEASES_H
 #define STORE_LEASES_H
 
@@ -13,13 +13,14 @@
 
 struct leases {
     msec max_ttl; /* the longest ttl that TAKE and EXTEND accept */
-    /* The server grants no lease before this instant, because others may hold leases that it has
-     * not seen; 0 if no such lease can exist. */
+    /* The server grants no lease before this instant, because others may hold leases that are not
+     * in its data: after a start or a promotion the end of the journal or stream may be missing. 0
+     * if no such lease can exist. */
     msec quiet_until;
     msec until; /* the latest end of any lease so far; 0 if none was granted */
     /* This server is a replica: only its master grants leases and fencing tokens. */
     bool granted_elsewhere;
-    /* Counts clients that wait for a lease of this key, up to `most`. NULL where no client can
+    /* Counts the clients that wait for a lease of this key, up to `most`. NULL if no client can
      * wait. */
     size_t (*waiting)(void *ctx, unsigned db, struct bytes key, size_t most);
     void *ctx;

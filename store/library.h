@@ -1,5 +1,5 @@
-/* library: the function libraries of the data set, as names and source code. Does not depend on any
- * language: the interpreter compares `version` with the version that it compiled. */
+/* library: the function libraries of the data set, as names and source code. Independent of the
+ * language: the interpreter compares `version` with the version that it compiled last. */
 #ifndef STORE_LIBRARY_H
 #define STORE_LIBRARY_H
 
@@ -36,8 +36,8 @@ static inline size_t libraries_count(const struct libraries *libraries)
 }
 /* Returns the library of this name, or NULL. Borrowed until it is replaced or removed. O(1) */
 const struct library *libraries_find(const struct libraries *libraries, struct bytes name);
-/* Adds a library or replaces its code. The name must satisfy library_name_ok. Both texts are copied
- * and may point into the old library. O(length) */
+/* Adds a library or replaces its code. The name must satisfy library_name_ok. Both texts are
+ * copied, and may point into the old library. O(length) */
 const struct library *libraries_set(struct libraries *libraries, struct bytes name,
                                     struct bytes code);
 bool libraries_remove(struct libraries *libraries, struct bytes name); /* false if there is none */

@@ -1,8 +1,8 @@
-/* lookahead: see lookahead.h. A look-up in a table that is larger than the CPU caches waits for
- * memory three times, for the bucket, the key and the value, and again for a member of a large
- * collection. One look-up can't avoid these waits, because each step needs the result of the one
- * before. Therefore each step is done for all look-ups of a window before the next step begins: the
- * waits overlap. */
+/* lookahead: prefetches for a window of look-ups, step by step. A look-up in a table that is larger
+ * than the CPU caches waits for memory three times: for the bucket, the key and the value; and
+ * again for a member of a large collection. A single look-up can't avoid these waits, because each
+ * step needs the result of the one before. Each step is therefore done for all look-ups of the
+ * window before the next step begins, so that the waits overlap. */
 #include "store/lookahead.h"
 
 #include "store/base/siphash.h"
@@ -40,9 +40,9 @@ void lookahead(struct prefetch *all, unsigned count)
         if (one->entry == NULL || one->count < 2) continue;
         one->table = object_hint(&one->entry->object);
         if (one->table == NULL || dict_count(one->table) < LARGE_TABLE) continue;
-        /* Guess the member: a command on a sorted set has a score before the member, or no argument
-         * after it. All other commands have the member behind the key, except that a push to a
-         * dehydrator may have its ID anywhere. */
+        /* Guess which argument is the member. With one argument after the key, it is that one. With
+         * more, a command on a sorted set has a score before the member, and a push to a dehydrator
+         * may have its ID anywhere. All other commands have the member behind the key. */
         enum type type = one->entry->object.type;
         if (type == TYPE_DEHYDRATOR && one->count > 2) continue;
         bool behind_score = type == TYPE_ZSET && one->count > 2;

@@ -1,6 +1,6 @@
 /* lookahead: prefetches the keys and members of the next requests, or of the next effects of a
- * replay, into the CPU cache before the first of them runs. It guesses which argument is a member;
- * a wrong guess costs only a little time. Depends on the keyspace. */
+ * replay, into the CPU cache before the first of them runs. Which argument is a member is a guess;
+ * a wrong guess costs a little time and does no other harm. */
 #ifndef STORE_LOOKAHEAD_H
 #define STORE_LOOKAHEAD_H
 
@@ -26,8 +26,8 @@ struct prefetch {
 
 void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
-/* Call before and after the prefetched requests run, so that their hashes need not be computed
- * again. The hashes are kept in a global, for the reason in siphash.h. */
+/* Call lookahead_remember before a prefetched request runs, and lookahead_forget after it, so that
+ * its hashes need not be computed again. They are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);
 

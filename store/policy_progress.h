@@ -1,5 +1,6 @@
 /* policy_progress: how far pending policies have been applied to existing keys. sweep/policy_walk.c
- * does the work; the progress belongs to the store, because SWAPDB must adjust it. */
+ * does this work. Its progress is kept here, as part of the store, because SWAPDB must adjust
+ * it. */
 #ifndef STORE_POLICY_PROGRESS_H
 #define STORE_POLICY_PROGRESS_H
 

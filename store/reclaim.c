@@ -3,8 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* A value with fewer elements, and nothing else to free, is freed at once, because queueing it
- * would cost more. */
+/* A value with fewer elements, and nothing else to free, is freed at once. Queueing it would cost
+ * more. */
 enum { SMALL = 64 };
 
 struct reclaim_item {

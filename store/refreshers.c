@@ -1,5 +1,5 @@
-/* refreshers: see refreshers.h. Each database has a hash from key to nothing; the deadlines of its
- * fields are the ends of the rights. */
+/* refreshers: each database has a hash whose fields are keys with empty values. The deadline of a
+ * field is the end of the right. */
 #include "store/refreshers.h"
 
 #include "store/type/hash.h"
@@ -67,8 +67,8 @@ void refreshers_shift(struct store *store, msec by)
         struct hash_iter iter;
         struct bytes key, none;
         if (old == NULL) continue;
-        /* A change of a deadline may move a field in memory, so the rights are added to a new
-         * hash. */
+        /* Add the moved rights to a new hash. Changing deadlines while iterating over the old one
+         * is not possible, because a change may move a field in memory. */
         ks->refreshers = NULL;
         hash_iter_begin(&iter, old);
         while (hash_iter_next(&iter, &key, &none))

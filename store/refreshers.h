@@ -1,11 +1,11 @@
 /* refreshers: the rights to refresh a key's value (GETFRESH). A right belongs to a key of a
- * database, whether the key exists or not. Only one client at a time holds it, until an instant, or
- * until the value is set or deleted.
+ * database, whether the key exists or not. At most one client holds it, until an instant, or until
+ * the value is set or deleted.
  *
  * Rights are not data: no effect, snapshot or digest contains them, and after a restart or a
- * promotion there are none. Their number is limited because reads create them: otherwise a reader
- * could fill the memory. Ended rights stay until refreshers_run removes them. Cost: O(1) unless
- * stated. */
+ * promotion there are none. Reads create them, so their number is limited, or a reader could fill
+ * the memory. A right that has ended stays in the table until refreshers_run removes it. Cost: O(1)
+ * unless stated. */
 #ifndef STORE_REFRESHERS_H
 #define STORE_REFRESHERS_H
 

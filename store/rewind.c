@@ -8,8 +8,8 @@ struct visit {
     struct keyspace *ks;
 };
 
-/* Lets the value announce its later elements again. It may repeat some that it announced after the
- * walk began. */
+/* Makes the value announce again its elements that are later than the instant to which the clock
+ * was set back. An element that was announced after the walk began may be announced twice. */
 static void rewind_value(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;

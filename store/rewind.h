@@ -1,8 +1,8 @@
 /* rewind: background work after the clock is set back.
  *
  * The deadlines of keys and members are instants and stay valid. But a dehydrator stores the
- * instant up to which it has sent "rede.due" for its elements, and elements that are no longer due
- * must be announced again at their deadlines. A walk over all keys, in slices, sets this instant
+ * instant up to which it has sent "rede.due" for its elements. Elements that are no longer due must
+ * be announced again at their deadlines, so a walk over all keys, in slices, sets this instant
  * back. */
 #ifndef STORE_REWIND_H
 #define STORE_REWIND_H
@@ -31,8 +31,7 @@ static inline void rewind_note(struct rewind *rewind, msec now)
     if (now > rewind->announced) rewind->announced = now;
 }
 /* Starts a walk if the clock was set back to before the last announcement, and makes up to `budget`
- * steps (of dict_scan). Returns true while there is more to do. Call it in every turn of the
- * loop. */
+ * steps of dict_scan. Returns true if there is more to do. Call it in every turn of the loop. */
 bool rewind_run(struct store *store, msec now, unsigned budget);
 /* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);

@@ -42,7 +42,7 @@
 
 struct store_stats {
     uint64_t hits, misses; /* reads by clients */
-    /* Misses of keys that have expired, been deleted or been evicted, as the trail knows. */
+    /* Misses of keys that, according to the trail, have expired, been deleted or been evicted. */
     uint64_t expiration_misses, deletion_misses, eviction_misses;
     uint64_t expired_keys, expired_members, evicted_keys;
     /* Entries that could not be added to the target of EXPIRED TO or MAXDELIVERIES. */
@@ -55,10 +55,10 @@ struct calendar;
 struct trail;
 struct policy_progress;
 
-/* How the expiry log writes values. A missing function has a default: no payloads, and scores with
- * 17 digits. */
+/* How the expiry log writes values. A function may be NULL: without `dump` no payloads are written,
+ * without `print_score` scores have 17 digits. */
 struct value_format {
-    /* Calls `take` with the payload that DUMP would reply; not at all if memory runs out. */
+    /* Calls `take` with the payload that DUMP would reply; does not call it if memory runs out. */
     void (*dump)(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                  void *ctx);
     size_t (*print_score)(char *to, double score); /* writes at most 40 bytes, returns how many */
@@ -83,8 +83,8 @@ struct store {
     struct fair_hooks fair_hooks;
     bool keeps_counts;  /* keeps counts of empty dehydrators (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
-    /* For LFU: how slowly the counter rises, and after how many minutes it falls by one; never if
-     * 0. */
+    /* For LFU: how slowly the counter rises, and after how many minutes it falls by one (0:
+     * never). */
     unsigned access_log_factor, access_decay_minutes;
     struct value_format value_format;
     struct store_stats stats;
@@ -96,7 +96,7 @@ struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
 /* Replaces the store's data, policies, libraries and tokens with those of `other`, without
- * recording effects. Frees `other` at once, but the old data in slices. Both must have the same
+ * recording effects. Frees `other` at once, but the old keys in slices. Both must have the same
  * number of databases. O(databases) */
 void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
@@ -117,8 +117,9 @@ void store_expect(struct store *store, unsigned db, size_t count);
 size_t store_count(const struct store *store);
 /* Counts keys with work due by now, in all databases, up to `most`. O(databases + found) */
 size_t store_count_due(const struct store *store, msec now, size_t most);
-/* Hides keys that have work due by now, in all databases: see keyspace_hide. Moves at most `most`
- * nodes; a result below `most` means that all are hidden. O(databases + moved * log n) */
+/* Hides keys that have work due by now, in all databases (keyspace_hide). Moves at most `most`
+ * nodes and returns how many; fewer than `most` means that all are hidden. O(databases + moved *
+ * log n) */
 size_t store_hide(struct store *store, msec now, size_t most);
 /* Counts the nodes that store_hide would move, up to `most`. O(databases + found) */
 size_t store_count_to_hide(const struct store *store, msec now, size_t most);
@@ -132,8 +133,9 @@ msec store_next_due(const struct store *store);
 /* Checks every invariant of every structure; aborts if one is broken. O(n) */
 void store_check(const struct store *store);
 
-/* A 128-bit hash of the data set, independent of the order in tables: all keys that have not
- * expired, their values and deadlines, the policies, the libraries and the last token. O(n) */
+/* A 128-bit hash of the data set: all keys that have not expired, their values and deadlines, the
+ * policies, the libraries and the last token. Stores with equal data have equal digests, whatever
+ * the order in their tables. O(n) */
 struct digest {
     uint64_t high, low;
 };

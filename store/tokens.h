@@ -1,20 +1,20 @@
 /* tokens: the fencing tokens of the data set, one counter for everything that is granted. Each
- * token is larger than every one that the data set has granted before, so storage that refuses
- * smaller tokens than the largest it has seen is safe from a holder that was paused.
+ * token is larger than all that the data set has granted before. Storage that refuses tokens
+ * smaller than the largest it has seen is therefore safe from a holder that was paused.
  *
  * The counter may lag behind tokens that were granted: a loss of power loses the end of the
  * journal, and a replica that is promoted may not have received all of its master's stream. The
  * first grant after a start or a promotion therefore leaps ahead, to the token of the clock: the
- * Unix time in milliseconds times TOKENS_PER_MSEC. A master also leaps when the first replica asks
- * for its stream, so that a replica knows this leap before anything is granted. As long as fewer
- * than TOKENS_PER_MSEC tokens are granted per millisecond, all earlier ones lie below the leap,
- * even those of a promotion that this server never learnt of, or of a run after which an older copy
- * of the files was restored.
+ * Unix time in milliseconds times TOKENS_PER_MSEC. As long as fewer than TOKENS_PER_MSEC tokens are
+ * granted per millisecond, all earlier tokens are below the leap. That holds even for tokens of a
+ * promotion that this server never learnt of, or of a run after which an older copy of the files
+ * was restored. A master also leaps when the first replica asks for its stream, so that a replica
+ * knows this leap before anything is granted.
  *
  * If the clock is behind the last token, because it was set back or is behind that of the former
  * master, the leap is TOKEN_DISTANCE instead: more tokens than are granted in 30 s, the time for
- * which the kernel may hold a write back. A longer leap would do harm: a server that does not learn
- * of this leap relies on the clock.
+ * which the kernel may hold a write back. It is not longer, because a server that never learns of
+ * this leap relies on its clock being ahead of all tokens.
  *
  * Tokens stay below 2^53, so that a double holds them exactly. The clock reaches that in 2248. */
 #ifndef STORE_TOKENS_H
@@ -46,7 +46,7 @@ void tokens_replace(struct tokens *tokens, const struct tokens *other);
 /* Leaps now, at most to TOKEN_MAX, if the next grant must. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);
 /* Call when no more tokens will be granted before the stop. Returns true if the caller must record
- * that. */
+ * that in the journal. */
 bool tokens_close(struct tokens *tokens);
 /* Notes a granted token, between 0 and TOKEN_MAX, unless a larger one is known. */
 void tokens_raise(struct tokens *tokens, int64_t token);

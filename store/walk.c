@@ -75,8 +75,9 @@ static void walk_remembered(void *to, struct bytes id, msec until)
     visit_effect(to, (struct effect){ .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until });
 }
 
-/* Visits the effects that make the dehydrator. Remembered ids come before elements, because an
- * element's id may be remembered too: dead letters and expiry logs push such elements. */
+/* Visits the effects that build the dehydrator. Remembered ids come before elements, because
+ * put_dehydrator accepts an id to remember only while no element has it. A value may contain both,
+ * because dead letters and expiry logs push elements whose ids are remembered. */
 static void walk_dehydrator(const struct object *object, const struct visitor *to)
 {
     struct dehydrator_walk walk;
@@ -182,8 +183,7 @@ static void walk_stream(const struct object *object, const struct visitor *to)
     if (stream_count(stream) > 0) {
         walk_entries(stream, to);
     } else {
-        /* A stream exists only through an entry, so an empty one begins with an entry that is
-         * removed. */
+        /* No effect creates an empty stream. Add an entry and remove it. */
         const struct bytes texts[] = { LIT("x"), LIT("y") };
         visit_effect(
             to, (struct effect){
@@ -386,8 +386,8 @@ static void take_score(const struct object *object, struct effect *effect)
 static const struct {
     void (*walk)(const struct object *object, const struct visitor *to);
     bool (*put)(struct object *to, const struct effect *effect);
-    /* Adds the parts of a member other than its name and deadline. NULL if there are none, or no
-     * members. */
+    /* Adds the parts of a member other than its name and deadline. NULL if members have no other
+     * parts, or the type has no members. */
     void (*take)(const struct object *object, struct effect *effect);
 } forms[TYPE_COUNT] = {
     [TYPE_STRING] = { .walk = walk_string, .put = put_string },

@@ -1,5 +1,5 @@
 /* walk: the effects that build a value from nothing. Snapshots, COPY, DUMP and stored results are
- * all made from them, so one description of each type serves all four. */
+ * all made from these effects, so that each type is described once. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 
@@ -7,23 +7,24 @@
 #include "store/type/object.h"
 
 /* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
- * the visitor sets key and database. A string yields one EFFECT_SET without a deadline, and its
- * soft deadline. The `at` of an EFFECT_CONSUMER_ADD is when the consumer was last seen. O(n) */
+ * the visitor sets key and database. A string yields one EFFECT_SET without the key's deadline, and
+ * EFFECT_SOFT if it has a soft deadline. The `at` of an EFFECT_CONSUMER_ADD is the instant at which
+ * the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* As walk_object, but entries of streams are visited in whole blocks where that is possible: for
- * readers that know EFFECT_STREAM_BLOCK. */
+/* As walk_object, but visits whole blocks of a stream's entries where that is possible, as
+ * EFFECT_STREAM_BLOCK. */
 void walk_blocks(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
-/* Applies an effect of walk_object or walk_blocks to a value of the same type, built by the effects
- * before it. These effects always fit; for any other that does not fit the stream or lease, returns
- * false and leaves the value unchanged. */
+/* Applies an effect of walk_object or walk_blocks to a value of the same type that the effects
+ * before it have built. Such an effect always fits. For an operand from outside that does not fit a
+ * dehydrator, stream or lease, returns false and leaves the value unchanged. */
 bool walk_put(struct object *to, const struct effect *effect);
 
 /* Returns the operands of the effect that adds this member of a set, hash, sorted set or lease,
- * with its value, score or token and the deadline `at`. Borrowed from the object. O(1) */
+ * with its value, score or token and with the deadline `at`. Borrowed from the object. O(1) */
 struct effect walk_member(const struct object *object, struct bytes member, msec at);
 
 /* Returns a deep copy with the same encoding. O(n) */

@@ -41,7 +41,7 @@ void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
 /* Returns true if this much can be allocated without touching the reserve. Costs one large malloc
- * and free. With a foreign allocator the answer is always true. */
+ * and free. With a foreign allocator it is true unless memory is short. */
 bool mem_has_room(size_t size);
 
 /* Turns the reserve on or off: several MiB, allocated but never written to. A mem_alloc that finds

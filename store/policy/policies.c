@@ -1,6 +1,6 @@
 /* policies: a radix tree of names. There is a node wherever names differ or a name ends. The '*' of
- * a prefix is stored as an ordinary byte, always the last of its name, so that one walk down the
- * tree for a key visits every prefix of the key. */
+ * a prefix is stored as an ordinary byte, the last of its name; one walk down the tree along a key
+ * therefore passes every prefix of the key. */
 #include "store/policy/policies.h"
 
 #include "store/base/ensure.h"

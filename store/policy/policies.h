@@ -1,7 +1,7 @@
-/* policies: the table of policies, which finds the policy of a key.
+/* policies: the table of policies, which finds the policy that applies to a key.
  *
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
- * name wins, then the longest prefix. */
+ * name wins over a prefix, and a longer prefix over a shorter one. */
 #ifndef STORE_POLICY_POLICIES_H
 #define STORE_POLICY_POLICIES_H
 
@@ -13,8 +13,9 @@
 #include "store/policy/policy.h"
 #include "store/policy/policy_targets.h"
 
-/* Statistics of a policy in a table, also counted by those who only read the table. They are not
- * part of the data: all are 0 when the policy is added, and a change of its options keeps them. */
+/* Statistics of a policy in a table. Code that may only read the table counts here too, so the
+ * counts are behind a pointer. They are not part of the data: all are 0 when the policy is added,
+ * and a change of its options keeps them. */
 struct policy_stats {
     uint64_t set;            /* keys that a client created, or whose value it replaced as a whole */
     uint64_t expired_unread; /* keys that expired and had not been read since they were set */
@@ -33,7 +34,7 @@ struct policies {
     struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
     size_t bytes;                                    /* memory of the table */
     /* The pending policies, in the order in which they were set. A pass over the keys applies those
-     * that were set before it began, which are first in the list. */
+     * that were set before it began; they are first in the list. */
     struct rule *first_pending, *last_pending;
     size_t pending;
     uint64_t pass;
@@ -41,14 +42,14 @@ struct policies {
 
 void policies_drop(struct policies *policies);
 
-/* Adds a copy of the policy, or replaces the policy of that name, which must satisfy
- * policy_name_ok. A pending policy goes to the end of the list. O(length of the names) */
+/* Adds a copy of the policy, or replaces the policy of that name. `name` must satisfy
+ * policy_name_ok. A pending policy goes to the end of the pending list. O(length of the names) */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
 /* Returns the policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);
 bool policies_remove(struct policies *policies, struct bytes name); /* false if there is none */
-/* Returns the policy that applies to a key, or NULL; *name (if not NULL) is its name. Both are
- * borrowed until the next change. O(length of the key) */
+/* Returns the policy that applies to a key, or NULL, and sets *name (unless NULL) to its name. Both
+ * are borrowed until the next change. O(length of the key) */
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name);
 /* As policies_of, but returns NULL at once if no policy has the option. */
@@ -78,8 +79,8 @@ void policies_each(const struct policies *policies,
 void policies_begin_pass(struct policies *policies);
 /* Is this policy of the table pending and part of the current pass? O(1) */
 bool policies_in_pass(const struct policies *policies, const struct policy *policy);
-/* Returns the first pending policy of the current pass, or NULL; *name (if not NULL) is its name.
- * O(1) */
+/* Returns the first pending policy of the current pass, or NULL, and sets *name (unless NULL) to
+ * its name. O(1) */
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
 void policies_check(const struct policies *policies);

@@ -1,4 +1,4 @@
-/* policy: one policy: TTL, length limits and others, for all keys with a prefix.
+/* policy: one policy: the TTL, length limit and other rules for all keys with a prefix.
  * txn/txn_policy.c applies policies to keys.
  *
  * Folder store/policy: rules by prefix. policy defines a policy, policies the table that finds the
@@ -18,9 +18,10 @@
 #include "store/base/instant.h"
 #include "store/base/random.h"
 
-/* The options, each with the words that follow its name, in the order of replies and of files. An
- * option is a line here, fields of struct policy, a row of policy_rows.c, and the code that obeys
- * the fields. Files keep the order of older versions: add options, but never move or rename one. */
+/* The options, each with the words that follow its name, in the order of replies and of files. To
+ * add an option, write a line here, fields of struct policy, a row of policy_rows.c, and the code
+ * that obeys the fields. Never move or rename an option, because files of older versions must stay
+ * readable. */
 #define POLICY_OPTION_LIST(X)                                                                      \
     X(TTL, " duration")                                                                            \
     X(MAXTTL, " duration")                                                                         \
@@ -42,14 +43,15 @@ enum policy_option { POLICY_OPTION_LIST(POLICY_OPTION_NUMBER) POLICY_OPTIONS };
 
 enum policy_refresh { REFRESH_NEVER, REFRESH_WRITE, REFRESH_ACCESS };
 
-/* A span is 0 if the policy lacks that rule. A table owns the names of targets (dead_to,
- * expired_to) in its policies; any other struct policy borrows them. */
+/* A policy. A span of 0 means that the policy lacks that rule. The names of targets (dead_to,
+ * expired_to) are owned by the table that the policy is in; any other struct policy borrows
+ * them. */
 struct policy {
     msec ttl, max_ttl, member_ttl;
     msec retain;      /* how long a stream keeps its entries */
     uint64_t max_len; /* members, elements or entries, or 0 for no limit */
-    /* The number of deliveries after which an entry of a stream (for each group) or an element of a
-     * dehydrator moves to dead_to; 0 for no limit. */
+    /* An entry of a stream (for each group) or an element of a dehydrator moves to dead_to after
+     * this many deliveries; 0 for no limit. */
     uint64_t max_deliveries;
     struct bytes dead_to;      /* the target: a stream, or for elements also a dehydrator */
     msec backoff, backoff_max; /* delay after an element's first failure, and the longest delay */
@@ -58,8 +60,8 @@ struct policy {
     msec rate_span;            /* ... in any such span, or 0 for no limit */
     uint64_t max_claimed;      /* elements of a dehydrator at once, or 0 for no limit */
     bool fair;                 /* keep the index of the prefix (store/fair.h) */
-    struct bytes expired_to;   /* the log of expired keys: a stream or dehydrator; without bytes
-                                * there is none */
+    struct bytes expired_to;   /* the log of expired keys, a stream or dehydrator; an empty name for
+                                * none */
     uint64_t value_max;        /* a longer value is not logged */
     bool log_value;            /* write the value to the log too */
     enum policy_refresh refresh;
@@ -93,26 +95,33 @@ struct policy_use {
     bool expiry_set; /* the command set or removed the deadline, so TTL does not apply */
     bool refreshed;  /* the call is an access for which REFRESH resets the TTL */
 };
-/* Returns the deadline of a key to which the rule TTL applies. A new key without a deadline
- * receives now + TTL. An existing deadline is kept, because it comes from the command, or from the
- * key that was copied or renamed. With REFRESH, the deadline becomes now + TTL if that is later. */
+/* Returns the deadline of a key to which the rule TTL applies:
+ *
+ *     created by this call, without a deadline      now + TTL
+ *     created by this call, with a deadline         that deadline: the command gave it, or the
+ *                                                   key that was copied or renamed
+ *     existing, with a deadline, REFRESH applies    now + TTL, if that is later
+ *     otherwise                                     unchanged */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
 /* Returns the deadline, but no later than MAXTTL allows. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
 /* Returns the delay before an element that failed this often is due again: backoff * 2^(failures -
- * 1), at most backoff_max, varied at random by the jitter. 0 without a failure or a back-off. */
+ * 1), varied at random by the jitter, at most backoff_max. 0 if it never failed, or without
+ * BACKOFF. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
 
-/* Applies the rate, by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts:
- * deliveries are at least rate_span / rate apart, rounded up to microseconds. Deliveries scheduled
- * for any microsecond of a millisecond may take place at once in that millisecond, so no span of
- * rate_span milliseconds contains more than `rate`.
+/* Returns how many deliveries may take place in the millisecond `now`. *next is the earliest
+ * microsecond of the next delivery (0 before the first one), and becomes that of the first delivery
+ * allowed.
  *
- * Returns how many deliveries may take place in the millisecond `now`. *next is the earliest
- * microsecond of the next delivery (0 before the first), and becomes that of the first one allowed.
+ * The rate is enforced by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts:
+ * deliveries are at least rate_span / rate apart, rounded up to microseconds. A delivery scheduled
+ * for any microsecond of a millisecond may take place anywhere in that millisecond. No span of
+ * rate_span milliseconds thus contains more than `rate` deliveries.
+ *
  * If *next is further ahead than one delivery can put it, the clock was set back or the rate was
- * raised: the next delivery may then take place now. */
+ * raised. The next delivery may then take place now. */
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
 /* Returns what *next is after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);

@@ -1,7 +1,7 @@
-/* policy_rows: one row for each option of a policy: the words and values of which it consists, and
- * the fields of struct policy that keep them. The rows drive the parser and the words of files
- * (policy_words.h), equality, digests, the counts of policy.h, the replies and the help of POLICY,
- * and the table of options in its reference. */
+/* policy_rows: one row for each option of a policy, with its words, its values, and the fields of
+ * struct policy that keep them. The rows drive the parser and the words of files (policy_words.h),
+ * equality, digests, the counts of options in policies.h, the replies and the help of POLICY, and
+ * the table of options in its reference. */
 #ifndef STORE_POLICY_POLICY_ROWS_H
 #define STORE_POLICY_POLICY_ROWS_H
 
@@ -20,8 +20,8 @@ enum policy_kind {
     POLICY_KEY,    /* the name of a key that the policy writes to */
 };
 
-/* One value of an option, and the word before it. The part is missing if the value is 0, or a key
- * of no bytes. */
+/* One value of an option, and the word before it. If the value is 0, or a key without bytes, the
+ * policy lacks this part. */
 struct policy_part {
     const char *word;  /* the word before the value, or NULL */
     const char *shown; /* its name in POLICY GET; NULL if POLICY GET omits it */
@@ -35,8 +35,8 @@ struct policy_part {
     const char *const *choices; /* ends with NULL */
     const char *missing;        /* "<option> needs ..." if it is missing */
     const char *valid;          /* "... is not <valid>"; if NULL, the kind provides the text */
-    /* Does the value agree with those before it? NULL if it always does. The error for a value that
-     * does not is `valid` or, if that is NULL, `missing`. */
+    /* Returns true if the value agrees with those before it; NULL if it always does. The error for
+     * a value that does not agree is `valid` or, if that is NULL, `missing`. */
     bool (*fits)(const struct policy *policy);
 };
 

@@ -1,5 +1,5 @@
-/* policy_targets: the names of the keys that policies write to (EXPIRED TO or MAXDELIVERIES), each
- * with the number of policies that do so. Sorted, so finding one costs O(log n). */
+/* policy_targets: the keys that policies write to (EXPIRED TO or MAXDELIVERIES), each with the
+ * number of policies that do so. The names are sorted, so a look-up costs O(log n). */
 #ifndef STORE_POLICY_POLICY_TARGETS_H
 #define STORE_POLICY_POLICY_TARGETS_H
 

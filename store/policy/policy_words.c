@@ -299,8 +299,8 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     return true;
 }
 
-/* Parses as for a client, then compares the words with those that would be written: a file contains
- * no others, although the parser would accept them. */
+/* Parses the words as those of a client, then writes the policy and compares. The comparison
+ * refuses what the parser accepts from clients but no version writes, such as "1h" for 3600000. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy)
 {
     struct policy_fault fault;

@@ -1,5 +1,5 @@
-/* policy_words: the words of a policy, both those that POLICY SET and the configuration accept and
- * those in files and on replicas. Both derive from the rows of policy_rows.h. */
+/* policy_words: a policy as words, in two forms: the words that POLICY SET and the configuration
+ * accept, and the words in files and on replicas. Both are made from the rows of policy_rows.h. */
 #ifndef STORE_POLICY_POLICY_WORDS_H
 #define STORE_POLICY_POLICY_WORDS_H
 
@@ -31,18 +31,20 @@ struct policy_fault {
     char text[256];
 };
 
-/* Parses the words; words[0] is the name. Options that the words leave out are copied from the
- * policy of this name in `policies`, if there is one. Names of keys are borrowed from that policy
- * and from the words. Returns false if a word is invalid; the fault then says which one, and
- * why. */
+/* Parses the words of POLICY SET; words[0] is the name. Options that the words leave out are copied
+ * from the policy of this name in `policies`, if there is one. Names of keys are borrowed from that
+ * policy and from the words. Returns false if a word is invalid; `fault` then contains the word and
+ * the reason. */
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 
 /* ---- words of a file --------------------------------------------------------------------------
  *
- * They are the words of POLICY SET for all options of the policy, in the order of the rows and with
- * plain decimal numbers, so that equal policies have equal words. PENDING 1 follows if the policy
- * is pending. */
+ * These are the words of POLICY SET for all options of the policy, in the order of the rows and
+ * with plain decimal numbers, so that equal policies have equal words. PENDING 1 follows if the
+ * policy is pending. An example:
+ *
+ *     TTL 60000 JITTER 10 PENDING 1 */
 
 enum { POLICY_WORDS_MAX = 64, POLICY_NUMBERS_MAX = 32 };
 
@@ -55,7 +57,7 @@ struct policy_words {
 };
 
 void policy_words_write(struct policy_words *to, const struct policy *policy);
-/* Parses words that policy_words_write wrote, and returns false for all others. Key names are
+/* Parses words that policy_words_write wrote, and returns false for all others. Names of keys are
  * borrowed from `words`. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
 
