@@ -1,4 +1,4 @@
-/* main: the command line, and the process that the daemon runs in. The daemon itself is in
+/* main: the command line, and the process in which the daemon runs. The daemon itself is in
  * server/daemon/. */
 #include <errno.h>
 #include <locale.h>
@@ -48,8 +48,8 @@ static bool enter_process(struct parts *parts)
     struct conf *conf = &parts->conf;
     const char *why;
 
-    /* Make `import` absolute if it names a file in the directory that the daemon is started in.
-     * Otherwise the file is searched in `dir`. */
+    /* If `import` names a file relative to the directory in which the daemon was started, make it
+     * absolute before the directory changes. Otherwise the file is searched in `dir`. */
     char *path = conf->import[0] != '\0' ? realpath(conf->import, NULL) : NULL;
     bool kept = path == NULL || conf_set(conf, conf_find("import"), path, &why);
     free(path);

@@ -73,8 +73,10 @@ static void write_command_counts(struct report *report)
     }
 }
 
-/* A call of n microseconds took less than n + 1, so that each bound, a power of two, separates the
- * buckets of struct histogram exactly. */
+/* The bounds of the histogram of durations, as text and in microseconds. A call counted as n
+ * microseconds took less than n + 1. So histogram_below(limit) counts the calls that took less than
+ * the bound, exactly, because the bounds are powers of two, at which buckets of struct histogram
+ * begin. */
 static const char *const duration_bounds[] = {
     "0.000001", "0.000002", "0.000004", "0.000008", "0.000016", "0.000032",  "0.000064",
     "0.000128", "0.000256", "0.000512", "0.001024", "0.002048", "0.004096",  "0.008192",
@@ -112,8 +114,8 @@ static void write_errors(struct report *report)
                 "Errors of commands, by the first word of the reply.");
     dict_iter_begin(&iter, &report->context->observer->errors);
     while ((error = dict_iter_next(&iter)) != NULL) {
-        /* Scripts can invent codes, so only the usual ones become labels, which bounds the labels'
-         * number. */
+        /* Scripts can invent codes, so codes of an unusual form are counted together as "other":
+         * otherwise scripts could add any number of labels. */
         struct bytes code = blob_view(error->code);
         size_t usual = 0;
         while (usual < code.len &&

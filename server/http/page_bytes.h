@@ -1,5 +1,5 @@
-/* page_bytes: the symbols at the beginning and end of the files of server/http/page/, which the
- * assembler includes; for page_files.c only. */
+/* page_bytes: the symbols at the beginning and end of each file of server/http/page/. page_files.c
+ * makes the assembler include these files; no other file needs the symbols. */
 #ifndef SERVER_HTTP_PAGE_BYTES_H
 #define SERVER_HTTP_PAGE_BYTES_H
 

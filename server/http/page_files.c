@@ -1,5 +1,5 @@
 /* page_files: see page_files.h. The Makefile builds this file without link-time optimization, which
- * does not see the assembler's symbols. */
+ * can't see symbols that the assembler defines. */
 #include "server/http/page_files.h"
 
 #include "server/http/page_bytes.h"

@@ -1,5 +1,5 @@
-/* page_files: the files of the page, server/http/page/, built into the daemon so that it needs no
- * files at run time. */
+/* page_files: the files of the page, from server/http/page/. They are built into the daemon, so
+ * that it needs no files at run time. */
 #ifndef SERVER_HTTP_PAGE_FILES_H
 #define SERVER_HTTP_PAGE_FILES_H
 

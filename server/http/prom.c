@@ -1,5 +1,5 @@
-/* prom: see prom.h. Samples are assembled from ready pieces, because a scrape may have thousands
- * and blocks the loop. */
+/* prom: see prom.h. Samples are assembled from pieces of text, without printf for each: a scrape
+ * may write thousands of samples, and blocks the loop meanwhile. */
 #include "server/http/prom.h"
 
 #include <math.h>
@@ -68,8 +68,8 @@ size_t prom_print_real(char *to, double value)
     return to[len - 1] == '.' ? len - 1 : len;
 }
 
-/* Writes the family's name, `suffix`, and the labels, followed by le="bound" unless `bound` is
- * NULL. */
+/* Writes the family's name, `suffix` and the labels. `bound`, unless NULL, is added as a last label
+ * le="bound". */
 static void begin_sample(struct prom *prom, const char *suffix, const struct prom_labels *labels,
                          const char *bound)
 {

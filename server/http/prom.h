@@ -1,8 +1,8 @@
-/* prom: writes Prometheus' text format 0.0.4
+/* prom: writes the text format 0.0.4 of Prometheus
  * (https://prometheus.io/docs/instrumenting/exposition_formats/). Knows nothing about the server.
  *
- * A family is a metric's name with its type and help; its samples follow directly. Fractions have
- * up to six decimals, so that spans of time are exact to the microsecond. */
+ * A family is a metric's name with its type and help; its samples must follow at once. Fractions
+ * have up to six decimals, so spans of time are exact to the microsecond. */
 #ifndef SERVER_HTTP_PROM_H
 #define SERVER_HTTP_PROM_H
 
@@ -28,8 +28,8 @@ struct prom_labels {
 
 /* Begins a family; `name` and `help` are constants. */
 void prom_family(struct prom *prom, const char *name, enum prom_type type, const char *help);
-/* Appends a label. The value must be UTF-8. All labels together must fit even if each byte of a
- * value takes two. */
+/* Appends a label. The value must be UTF-8. A byte of a value may be escaped as two, and all labels
+ * together must still fit in PROM_LABELS_MAX. */
 void prom_label(struct prom_labels *labels, const char *name, struct bytes value);
 
 /* Writes a sample of the family; `labels` may be NULL. */

@@ -1,5 +1,5 @@
-/* query: the parameters after the '?' of an address, such as key=a%20b&db=3 (WHATWG,
- * application/x-www-form-urlencoded). Knows nothing about the server. */
+/* query: the parameters behind the '?' of an address, such as key=a%20b&db=3, in the format
+ * application/x-www-form-urlencoded (WHATWG). Knows nothing about the server. */
 #ifndef SERVER_HTTP_QUERY_H
 #define SERVER_HTTP_QUERY_H
 
@@ -8,8 +8,9 @@
 
 #include "store/base/bytes.h"
 
-/* Decodes the first parameter of this name into `to`, which has room for the whole query. Returns
- * false if there is none. A '%' that no two hexadecimal digits follow stays as it is. */
+/* Decodes the first parameter of this name into `to`, which must have room for the whole query.
+ * Returns false if the query has no such parameter. A '%' without two hexadecimal digits behind it
+ * stays as it is. */
 bool query_find(struct bytes query, struct bytes name, char *to, struct bytes *value);
 
 #endif

@@ -8,8 +8,8 @@
 #include "server/http/state.h"
 #include "server/http/why.h"
 
-/* The page loads nothing from other sites and cannot be framed. Each reply closes its connection,
- * so that bytes after a request are never taken for another one. */
+/* Headers of every reply. The page loads nothing from other sites and can't be framed. "close":
+ * bytes that follow a request are never taken for another request. */
 const struct site_header site_headers[] = {
     { "Cache-Control", "no-store" },
     { "Connection", "close" },
@@ -47,8 +47,8 @@ static void refuse(struct site_reply *reply, int status, const char *reason, con
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* Is it an address or "localhost", and not a name that a foreign name server could direct here (DNS
- * rebinding)? */
+/* Does the request name this machine by an address or as "localhost"? A foreign web page can reach
+ * this port under a name of its own, which its name server directs here (DNS rebinding). */
 static bool is_own_host(struct bytes host)
 {
     size_t len = 0;
@@ -69,9 +69,8 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
         refuse(reply, 405, "Method Not Allowed", "This port is read-only: use GET.\n");
         return false;
     }
-    /* As on the client port, protected-mode allows only this machine while there is no password. A
-     * browser on this machine also runs foreign pages, which must not read this port under a name
-     * of their own. */
+    /* As on the client port, protected-mode admits only this machine while there is no password. A
+     * browser on this machine also runs foreign pages; is_own_host keeps those out. */
     const struct acl *acl = site->context->engine->acl;
     bool is_protected = site->context->conf->protected_mode && acl->main_user->nopass;
     if (is_protected && (!request->from_loopback || !is_own_host(request->host))) {
@@ -98,8 +97,8 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* While data is being loaded or a script runs, keys must not be counted, and the clock stands
- * still. */
+/* Is the server neither loading data nor busy with a script? If it is, keys must not be counted,
+ * and the clock must stand still. */
 static bool is_idle(const struct site *site)
 {
     const struct engine *engine = site->context->engine;

@@ -1,5 +1,6 @@
-/* survey: see survey.h. A pass makes an outlook of each database in turn. The outlook visits every
- * key anyway, so the survey notes dehydrators and streams during the same visit. */
+/* survey: see survey.h. A pass makes an outlook (EXPIRY FORECAST) of one database after the other.
+ * The outlook visits every key anyway, so the survey notes dehydrators and streams during these
+ * visits. */
 #include "server/http/survey.h"
 
 #include "server/http/surveyed_names.h"
@@ -121,7 +122,7 @@ static void note_drained(void *ctx, struct bytes key, const struct delivery_tall
         surveyed_names_note(&pass->drained, survey->db, key);
 }
 
-/* Notes dehydrators of the current database that have become empty. Returns true when all are
+/* Notes the dehydrators of the current database that have become empty. Returns true when all are
  * noted. */
 static bool scan_drained(struct survey *survey, size_t steps)
 {
@@ -135,8 +136,8 @@ static bool scan_drained(struct survey *survey, size_t steps)
     return drained == NULL;
 }
 
-/* Counts some keys of the current database. After its last key, continues with the next database;
- * after the last database, makes the pass the new result. */
+/* Works on the current database for about `steps` keys. After its last key, moves on to the next
+ * database; after the last database, makes the pass the new result. */
 static void step(struct survey *survey, size_t steps)
 {
     const struct store *store = survey->store;
@@ -246,7 +247,8 @@ static const struct object *look_up(const struct survey *survey, const struct su
     return entry == NULL || entry_expired(ks, entry, now) ? NULL : &entry->object;
 }
 
-/* Returns false if the key now has another type, or neither a value nor counts. */
+/* Reads the dehydrator of this name. Returns false if the key now holds another type, or if there
+ * is neither a value nor a tally of a former one. */
 static bool read_dehydrator(const struct survey *survey, const struct surveyed_name *name, msec now,
                             struct surveyed *found)
 {

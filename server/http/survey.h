@@ -1,10 +1,10 @@
-/* survey: the forecast of each database, and the names of the dehydrators and streams to report,
- * for the metrics port. For both, background work visits every key in slices, as for EXPIRY
- * FORECAST. Depends on the store and the clock, not on HTTP.
+/* survey: counts all keys for the metrics port: the forecast of each database, and the names of the
+ * dehydrators and streams to report. Background work visits every key for this, in slices. Depends
+ * on the store and the clock, not on HTTP.
  *
- * A survey begins on demand, once the last one has been over for a second and for twenty times as
- * long as it worked. Surveys therefore take at most a twentieth of the server's time, no matter how
- * many keys there are. A result is kept until the next one is complete. */
+ * A survey begins on demand, but only when the last one has been over for a second, and for twenty
+ * times as long as it worked. So surveys take at most a twentieth of the server's time, however
+ * many keys there are. The last complete result stays until the next survey is complete. */
 #ifndef SERVER_HTTP_SURVEY_H
 #define SERVER_HTTP_SURVEY_H
 
@@ -23,8 +23,8 @@ struct survey *survey_new(const struct store *store, const struct conf *conf,
                           const struct clock *clock);
 void survey_free(struct survey *survey);
 
-/* Call before reading the result: begins a survey if one is due, and works on it for a fraction of
- * a millisecond, enough to finish a few thousand keys. */
+/* Call it before reading the result. Begins a survey if one is due, and works on it for a fraction
+ * of a millisecond, which completes a survey of a few thousand keys at once. */
 void survey_ask(struct survey *survey);
 /* For struct background_work. */
 bool survey_run(void *survey, size_t amount);
@@ -51,15 +51,14 @@ struct surveyed {
     struct delivery_counts counts; /* borrowed; all 0 until a first delivery */
 };
 /* Visits at most metrics-dehydrators-max dehydrators that match metrics-dehydrators: first those
- * that exist, in the order of their names, then those whose counts are kept although they are empty
- * (drained.h). */
+ * that exist, in the order of their names, then those that have become empty and whose tally is
+ * kept (drained.h). */
 void survey_dehydrators(const struct survey *survey, msec now,
                         void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
 
-/* Of all dehydrators that match metrics-dehydrators, a survey keeps the SURVEY_LONGEST whose first
- * due element has waited longest. Visits these, the longest wait first, except those in which
- * nothing is due any more. If `others` is set, also leaves out those that survey_dehydrators
- * visits. */
+/* A survey also keeps, of all dehydrators that match metrics-dehydrators, the SURVEY_LONGEST whose
+ * first due element has waited longest. Visits these, the longest wait first, but not those in
+ * which nothing is due any more. With `others`, leaves out those that survey_dehydrators visits. */
 enum { SURVEY_LONGEST = 10 };
 void survey_longest(const struct survey *survey, msec now, bool others,
                     void (*visit)(void *ctx, const struct surveyed *dehydrator), void *ctx);
@@ -71,14 +70,15 @@ struct surveyed_group {
     uint64_t consumers, pending;
     int64_t lag; /* entries not delivered yet; STREAM_LAG_UNKNOWN */
 };
-/* Visits the groups of streams whose keys fit metrics-dehydrators, of at most
- * metrics-dehydrators-max streams; at most SURVEY_GROUPS_MAX groups. */
+/* Visits consumer groups, at most SURVEY_GROUPS_MAX, of streams whose keys match
+ * metrics-dehydrators, at most metrics-dehydrators-max streams. */
 enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
 /* Returns how many dehydrators match metrics-dehydrators but are left out: those beyond
- * metrics-dehydrators-max, and those whose name is not UTF-8 or exceeds SURVEY_NAME_MAX bytes. */
+ * metrics-dehydrators-max, and those whose names are not UTF-8 or are longer than SURVEY_NAME_MAX
+ * bytes. */
 size_t survey_omitted(const struct survey *survey);
 
 #endif

@@ -1,5 +1,5 @@
-/* surveyed_names: a sorted list of the first names that match a pattern, up to a maximum. Depends
- * on byte strings. */
+/* surveyed_names: a sorted list of those names that match a pattern, limited to the first ones.
+ * Depends on byte strings. */
 #ifndef SERVER_HTTP_SURVEYED_NAMES_H
 #define SERVER_HTTP_SURVEYED_NAMES_H
 
@@ -27,8 +27,8 @@ void surveyed_names_init(struct surveyed_names *names, const char *pattern, size
 void surveyed_names_drop(struct surveyed_names *names);
 /* May the name be reported: does it match the pattern, and is it UTF-8 and not too long? */
 bool surveyed_names_fit(const struct surveyed_names *names, struct bytes key);
-/* Adds a name if it matches the pattern, is UTF-8 and not too long, and is among the first. No
- * effect if it is listed already. O(log n), and O(n) to add */
+/* Adds a name if surveyed_names_fit accepts it and it sorts among the first `most`; then the last
+ * one makes way. No effect if the name is listed already. O(log n), or O(n) if it is added */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
 bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key);
 

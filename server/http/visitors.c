@@ -1,9 +1,9 @@
 /* visitors: see visitors.h.
  *
- * libevent does not report when its HTTP server closes a connection, but removes the callbacks of
- * the bufferevent then. Each visitor therefore holds a reference to its bufferevent and checks
- * whether it still has callbacks. The socket, which the HTTP server has shut down, is closed with
- * the last reference. */
+ * libevent does not report that its HTTP server closes a connection, but the HTTP server then
+ * removes its callbacks from the connection's bufferevent. So each visitor holds a reference to the
+ * bufferevent, which release() drops once the callbacks are gone. The HTTP server has only shut the
+ * socket down; dropping the last reference closes it. */
 #include "server/http/visitors.h"
 
 #include <event2/bufferevent.h>
@@ -105,8 +105,9 @@ void visitors_free(struct visitors *visitors)
     mem_free(visitors);
 }
 
-/* Makes a stream that never delivers input, so that the HTTP server closes it as silent. If it
- * returned NULL, libevent would make an unencrypted stream. */
+/* Makes a stream that never delivers input, so that the HTTP server closes it as silent. This
+ * replaces a stream that can't be made: given NULL, libevent would make a stream of its own,
+ * without TLS. */
 static struct bufferevent *deaf_stream(struct event_base *base)
 {
     struct bufferevent *stream = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
@@ -123,8 +124,8 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
         release(visitors);
     }
 
-    /* A handshake may block the loop for ten milliseconds. The pause after it leaves most of the
-     * time to clients. */
+    /* A handshake may block the loop for ten milliseconds. The pause after it leaves clients at
+     * least half of the time. */
     if (visitors->tls != NULL) {
         evhttp_foreach_bound_socket(visitors->server, disable_listener, NULL);
         loop_timer_set(visitors->accept, VISITORS_SHAKE_USEC);
@@ -140,8 +141,8 @@ static struct bufferevent *admit(struct event_base *base, void *ctx)
         if (session == NULL) return deaf_stream(base);
         stream = bufferevent_openssl_socket_new(base, -1, session, BUFFEREVENT_SSL_ACCEPTING,
                                                 BEV_OPT_CLOSE_ON_FREE);
-        /* A peer may close without close_notify: HTTP messages state their length, so a truncated
-         * one is noticed anyway. */
+        /* A peer may close the connection without close_notify. HTTP messages state their length,
+         * so a message that was cut off is noticed without it. */
         if (stream != NULL) bufferevent_openssl_set_allow_dirty_shutdown(stream, 1);
     }
     if (stream == NULL) return deaf_stream(base);

@@ -1,5 +1,6 @@
-/* visitors: the connections of the metrics port. Bounds their number, their time and the bytes read
- * from each. Depends on libevent's bufferevents and the settings of TLS; knows nothing of HTTP. */
+/* visitors: the connections of the metrics port: limits their number, their duration, and the bytes
+ * read from each. Depends on libevent's bufferevents and the settings of TLS; knows nothing of
+ * HTTP. */
 #ifndef SERVER_HTTP_VISITORS_H
 #define SERVER_HTTP_VISITORS_H
 
@@ -15,8 +16,8 @@ struct tls;
 struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* plain HTTP if tls is NULL */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
-/* Makes the bufferevents of the server's connections. A new connection beyond VISITORS_MAX closes
- * the oldest. */
+/* Makes the HTTP server obtain its bufferevents from here. A new connection beyond VISITORS_MAX
+ * closes the oldest one. */
 void visitors_serve(struct visitors *visitors, struct evhttp *server);
 
 enum {
@@ -39,8 +40,8 @@ struct delayed *delayed_new(struct loop *loop);
 /* Sends all replies. Call before the HTTP server is freed. */
 void delayed_free(struct delayed *delayed);
 bool delayed_full(const struct delayed *delayed);
-/* Takes over a request whose reply has its headers and body. `delayed` must not be full; `reason`
- * is a constant. */
+/* Takes over a request whose reply already has headers and body, and sends the reply a second
+ * later. `delayed` must not be full; `reason` must be a constant. */
 void delayed_add(struct delayed *delayed, struct evhttp_request *request, int status,
                  const char *reason);
 

@@ -1,5 +1,5 @@
-/* commands: see commands.h. A call that finds nothing and blocks becomes a blocked client of the
- * host, which calls serve_blocked when one of the keys is ready. */
+/* commands: see commands.h. A command of ours that blocks becomes a blocked client of the host,
+ * which calls serve_blocked when one of the keys is ready. */
 #include "server/module/commands.h"
 
 #include <stdio.h>
@@ -37,9 +37,9 @@ static const struct command_group *const collection_groups[] = {
     &geo_commands,           &geo_search_commands,
 };
 
-/* BZTSMOVE pushes to a list, and lists belong to the host. The keys of the next two can't be found
- * by position alone, and those of the last two not at all: the host lets a command open only the
- * keys that it names. */
+/* Commands that the module leaves out. BZTSMOVE pushes to a list, and lists belong to the host. For
+ * the others, positions do not suffice to find all keys, and the host lets a command open only keys
+ * whose positions it was told. */
 static const char *const left_out[] = { "BZTSMOVE", "GEORADIUS", "GEORADIUSBYMEMBER",
                                         "REDE.FAIRCLAIM", "REDE.FAIRINFO" };
 
@@ -67,7 +67,7 @@ static void arguments_end(struct arguments *args)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* Runs a call on the lent keys. A read does not remove expired members, because it may run on a
+/* Runs a call on the lent keys. A read must not remove expired members, because this node may be a
  * replica. */
 static void run_call(struct call *call, msec now)
 {

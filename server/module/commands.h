@@ -1,5 +1,6 @@
-/* commands: our commands in the host: those of dehydrators, and those of sets, hashes and sorted
- * sets under the prefix "E.". Depends on lent_keys and due_values. */
+/* commands: registers our commands in the host: those of dehydrators under their own names, and
+ * those of sets, hashes and sorted sets with the prefix "E.". Depends on lent_keys and
+ * due_values. */
 #ifndef SERVER_MODULE_COMMANDS_H
 #define SERVER_MODULE_COMMANDS_H
 

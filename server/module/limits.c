@@ -1,7 +1,7 @@
-/* limits: see limits.h. For each call a store with one database receives a copy of the host's
- * string, so that the functions in server/cmd run as in the daemon. A SET of the host writes the
- * new string back. Replicas and the append-only file receive that SET, and its events report the
- * deadline. */
+/* limits: see limits.h. The commands' functions in server/cmd need a store, so each call copies the
+ * host's string into a store with one database, and runs there as in the daemon. If the call
+ * changes the string, a SET of the host writes it back. Replicas and the append-only file receive
+ * that SET, and its events report the deadline. */
 #include "server/module/limits.h"
 
 #include "server/cmd/call/call.h"

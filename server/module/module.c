@@ -1,5 +1,5 @@
-/* module: the entry point of expired.so. A host is Redis, from 7.0 on, or Valkey; it does not
- * unload modules that have types. */
+/* module: the entry point of expired.so. The host is Redis, from 7.0 on, or Valkey. A host does not
+ * unload a module that has types, so nothing here is ever undone. */
 #include <sys/random.h>
 
 #include "server/base/version.h"

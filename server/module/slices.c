@@ -1,5 +1,5 @@
-/* slices: see slices.h. The state is static, because the host's callbacks have no argument for our
- * data. */
+/* slices: see slices.h. The state is static, because the host's callbacks pass no pointer to data
+ * of ours. */
 #include "server/module/slices.h"
 
 #include "server/module/api/imported_slots.h"
@@ -110,8 +110,8 @@ static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
     }
 }
 
-/* Expires the keys and members that are due, the first ones first. Returns whether more is due.
- * Reads the clock again after each batch, because time passes while keys are opened. */
+/* Expires keys and members that are due, in the order of their deadlines. Returns whether more is
+ * due. Reads the clock again after each batch, because time passes while keys are opened. */
 static bool open_due(RedisModuleCtx *ctx, uint64_t end)
 {
     do {
@@ -139,11 +139,13 @@ static struct due_at next_of_policies(void)
     return earlier(key_policies_next(), read_ahead_next());
 }
 
-/* Should this turn have no slice? The host writes replies after the event in which slices run. If
- * the short turn after a slice had one too, a client whose request came during the first slice
- * would wait for both. Nor does a turn in which the host's cron ran have one, because cron may take
- * milliseconds. But one of two turns always has a slice. With policies every turn has one, because
- * a policy applies right after a write, and values must be copied before their keys expire. */
+/* Should this turn have no slice? The host writes replies after the event in which slices run, so a
+ * slice delays the replies of its turn.
+ *
+ * A short turn right after a slice has none: otherwise a client whose request came during the first
+ * slice would wait for both. Nor has a turn in which the host's cron ran, which may itself take
+ * milliseconds. But never do two turns in a row go without. With policies every turn has a slice: a
+ * policy must apply right after a write, and values must be copied before their keys expire. */
 static bool leaves_turn_to_replies(void)
 {
     bool leaves = !here.left_turn && node_policies()->count == 0 &&
@@ -250,9 +252,9 @@ static void on_swap(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     read_ahead_swap((unsigned)swap->first, (unsigned)swap->second);
 }
 
-/* Each loaded key causes an event, so no scan is needed. The exception is a replica: it may load
- * its master's data into a second place and keep its own if that fails, so it scans its keys
- * afterwards. */
+/* Each loaded key causes an event, so a load needs no scan. The exception is a replica that loads
+ * its master's data: it may load them aside, and keep its own keys if that fails. So it scans its
+ * keys afterwards. */
 static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
 {
     (void)ctx;
@@ -267,7 +269,8 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     scan_keys_begin(&here.scan);
 }
 
-/* Subscribe this only while there are policies, because every write causes such an event. */
+/* For events of writes. This is subscribed only once there are policies, because every write causes
+ * such an event. */
 static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModuleString *name)
 {
     (void)class;

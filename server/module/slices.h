@@ -1,15 +1,16 @@
-/* slices: runs the module's work between two commands of the host, in slices before the host's loop
- * sleeps, at least in every second turn. A slice takes at most half a millisecond, or longer if
- * clients write faster than such slices can follow. Keeps one timer for the next deadline. Depends
- * on keys/, values/ and policies/. */
+/* slices: runs the module's work between two commands of the host, in slices, at the moment before
+ * the host's loop sleeps. While there is work, at least every second turn of the loop has a slice.
+ * A slice takes at most half a millisecond, or longer if clients write faster than that can follow.
+ * Between slices, one timer wakes the loop for the next deadline. Depends on keys/, values/ and
+ * policies/. */
 #ifndef SERVER_MODULE_SLICES_H
 #define SERVER_MODULE_SLICES_H
 
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/volatile_keys.h"
 
-/* Subscribes to events and begins to scan the existing keys. Returns false if the host refused,
- * which is logged. */
+/* Subscribes to events and begins to scan the existing keys. Returns false, after logging it, if
+ * the host refused. */
 bool slices_start(RedisModuleCtx *ctx);
 
 /* For EXPIRED.STATS and INFO. */

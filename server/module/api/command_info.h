@@ -1,5 +1,5 @@
-/* command_info: registers a row of our commands in the host, with its description and the
- * positions of its keys. */
+/* command_info: registers our commands in the host: each row with its description and the positions
+ * of its keys. */
 #ifndef SERVER_MODULE_API_COMMAND_INFO_H
 #define SERVER_MODULE_API_COMMAND_INFO_H
 

@@ -1,10 +1,10 @@
-/* imported_slots: the slots whose keys this node is receiving by CLUSTER MIGRATESLOTS. Depends on
- * the host; hosts other than Valkey 9 have none.
+/* imported_slots: the slots whose keys this node is receiving because of CLUSTER MIGRATESLOTS, a
+ * command of Valkey 9. Under other hosts there are none.
  *
- * During such an import the keys belong to another node, which expires them and sends its changes.
- * Clients do not see these keys here, but a module does; if it opened one, the key would expire
- * here too. Events about these keys are therefore ignored, none of them is opened, and a scan finds
- * them when the import has ended. */
+ * During such an import the keys still belong to another node, which expires them and sends its
+ * changes. The host hides these keys from clients here, but not from a module: if the module opened
+ * an overdue one, it would expire here too. So the module ignores events about these keys and opens
+ * none of them. When the import has ended, a scan finds them. */
 #ifndef SERVER_MODULE_API_IMPORTED_SLOTS_H
 #define SERVER_MODULE_API_IMPORTED_SLOTS_H
 

@@ -1,11 +1,11 @@
-/* node_role: whether this node is a master, which alone expires keys and applies policies.
+/* node_role: whether this node is a master. Only a master expires keys and applies policies.
  *
- * After a restart, a replica in a cluster must find its master before it connects to it. Until then
- * the host treats the replica as a master, and reports it as one in the context. If a module opened
- * an overdue key now, the host would remove the key, although the master may have moved its
- * deadline since the node's file was written. The host reads the node's true role from nodes.conf
- * when it starts, so we ask GetClusterNodeInfo for it. A replica outside a cluster knows its master
- * from its configuration, before it loads. */
+ * The host's own answer (GetContextFlags) is wrong for a while: after a restart, a replica in a
+ * cluster counts as a master until it has found its master. If the module opened an overdue key
+ * then, the host would remove the key, although the master may have moved its deadline since this
+ * node's file was written. GetClusterNodeInfo knows better: it has the role from nodes.conf, which
+ * the host reads when it starts. A replica outside a cluster knows its master from its
+ * configuration, before it loads. */
 #ifndef SERVER_MODULE_API_NODE_ROLE_H
 #define SERVER_MODULE_API_NODE_ROLE_H
 

@@ -70,8 +70,9 @@ bool api_host_is_valkey(void)
     return is_valkey;
 }
 
-/* During EXEC, GetSelectedDb of Valkey 9 returns the client's database. MOVE and COPY write to
- * another one, in which a key can be opened. */
+/* During EXEC, GetSelectedDb of Valkey 9 returns the client's database, even for the events of MOVE
+ * and COPY, which write to another one. A key that is opened during the event tells its
+ * database. */
 unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name)
 {
     bool elsewhere = strcmp(event, "move_to") == 0 || strcmp(event, "copy_to") == 0;

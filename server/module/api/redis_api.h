@@ -1,8 +1,9 @@
 /* redis_api: the part of the module API of Redis and Valkey that this module uses, declared from
- * its documentation.
+ * the API's documentation.
  *
- * Names after `redis.` are those of the API without "RedisModule_". A host provides its functions
- * by name when it loads the module; api_load fetches them all. */
+ * The host offers each function under a name, such as RedisModule_OpenKey. When the host loads the
+ * module, api_load fetches all functions into `redis`, where the names have no prefix:
+ * redis.OpenKey. */
 #ifndef SERVER_MODULE_API_REDIS_API_H
 #define SERVER_MODULE_API_REDIS_API_H
 
@@ -153,8 +154,8 @@ struct api_type {
 };
 enum { API_TYPE_VERSION = 4 };
 
-/* Arguments of SetCommandInfo, version 1. The flags of keys have the values of KEY_* in
- * server/cmd/call/command.h. */
+/* Arguments of SetCommandInfo, version 1. The values of an api_key_spec's flags are those of KEY_*
+ * in server/cmd/call/command.h. */
 struct api_key_spec {
     const char *notes;
     uint64_t flags; /* 0 at the end of the list */
@@ -357,8 +358,8 @@ static inline struct bytes api_bytes(const RedisModuleString *text)
     return bytes;
 }
 
-/* Fetches the functions and names the module. Returns false, after logging the reason, if the host
- * lacks a needed function or already runs a module of this name. */
+/* Fetches the functions and gives the module its name. Returns false, after logging the reason, if
+ * the host lacks a needed function or already has a module of this name. */
 bool api_load(RedisModuleCtx *ctx, const char *name, int version);
 
 bool api_host_is_valkey(void);

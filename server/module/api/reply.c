@@ -36,8 +36,8 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
     case REPLY_MAP: redis.ReplyWithMap(ctx, (long)(node->number / 2)); break;
     case REPLY_SET: redis.ReplyWithSet(ctx, (long)node->number); break;
     case REPLY_DOUBLE: {
-        /* The host prints a double as our writer prints doubles, and a long double as our writer
-         * prints coordinates. */
+        /* Choose the function that prints the same digits as our writer. The host prints a double
+         * as our writer prints doubles, and a long double as our writer prints coordinates. */
         char text[NUMBER_DOUBLE_MAX_CHARS];
         size_t len = number_print_double(text, node->real);
         long double value;

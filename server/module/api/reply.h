@@ -10,8 +10,8 @@ struct reply {
     RedisModuleCtx *ctx;
 };
 
-/* Returns a writer whose replies go to the context's client, in its version of RESP; `flags` are
- * the context's. */
+/* Returns a writer whose replies go to the client of the context, in the version of RESP that the
+ * client uses. `flags` are those of the context. */
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
 
 #endif

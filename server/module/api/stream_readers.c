@@ -36,8 +36,8 @@ static void on_role(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     readers = SOMEBODY;
 }
 
-/* Lets the first change ask the host: after a start with a file, a replica may continue with the
- * stream from before the start. */
+/* Leaves it to the first change to ask the host: after a start from a file, a replica may continue
+ * with the stream from before the start, without a fork. */
 void stream_readers_start(RedisModuleCtx *ctx)
 {
     const struct api_event fork = { .id = EVENT_ID_FORK_CHILD, .data_version = 1 };

@@ -1,10 +1,11 @@
-/* stream_readers: whether the host's stream of changes has a reader: a replica or the append-only
- * file. Without a reader, changes need not be written as commands.
+/* stream_readers: does anyone read the host's stream of changes, a replica or the append-only file?
+ * Without a reader, the module need not write its changes as commands.
  *
- * The module asks the host at the first change, and again only after a fork. That is enough,
- * because a reader always begins with a full copy, for which the host forks: the copy contains the
- * changes before the fork, the stream those after it. A host that ever had a reader or changed its
- * role, or that does not report forks, counts as having one. Depends on redis_api. */
+ * The module asks the host at the first change, and again only after a fork. That is enough: a new
+ * reader always begins with a full copy, for which the host forks, so the changes before the fork
+ * are in the copy and those after it in the stream. If in doubt, the answer is yes: once there was
+ * a reader, after a change of the host's role, and if the host does not report forks. Depends on
+ * redis_api. */
 #ifndef SERVER_MODULE_API_STREAM_READERS_H
 #define SERVER_MODULE_API_STREAM_READERS_H
 

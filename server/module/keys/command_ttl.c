@@ -114,8 +114,8 @@ void command_ttl_end_own(void)
 
 void command_ttl_new_turn(void)
 {
-    /* The key's memory may be reused for another name, since the module's own calls bypass the
-     * filter and do not reset it. */
+    /* The module's own calls bypass the filter and so do not reset the key. Its memory may be
+     * reused for another key's name. */
     shown.key = NULL;
     reading.uses = 0;
 }

@@ -1,10 +1,10 @@
-/* command_ttl: finds, in the arguments of the running command, the deadline that it gives its key.
- * Depends on the host.
+/* command_ttl: finds the deadline that a command sets on its key in the command's arguments, to
+ * save opening the key after each SET EX. Depends on the host.
  *
- * Reading the deadline from the host would mean opening the key after each SET EX. Instead, the
- * host passes each command to a filter before the command runs, and sends the event "expire" while
- * it runs. The result may differ from the host's deadline by the time between two readings of the
- * clock; when the module opens the key at this instant, it reads the host's own deadline. */
+ * The host passes each command to a filter before it runs, where the arguments are read, and sends
+ * the event "expire" while it runs. The deadline found may differ from the host's by the time
+ * between two readings of the clock. That does no harm: when the module opens the key at this
+ * instant, it reads the host's own deadline. */
 #ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
 #define SERVER_MODULE_KEYS_COMMAND_TTL_H
 
@@ -16,17 +16,17 @@
 /* Returns false if the host refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
-/* Call when no command runs and the host may have slept: drops the last command, so that the next
- * use reads the clock. */
+/* Call it when no command runs and the host may have slept. Forgets the last command, and makes the
+ * next deadline read the clock. */
 void command_ttl_new_turn(void);
 
 /* Call when the module itself sets this deadline on one key, between two commands. */
 void command_ttl_begin_own(msec at);
 void command_ttl_end_own(void);
 
-/* In the event "expire" of this key: finds the deadline. Returns false if it is unknown, as in
- * EXEC, whose commands went through the filter earlier. Do not call this while a file is loaded:
- * commands do not pass the filter then. */
+/* Call it in the event "expire" of this key: finds the deadline. Returns false if it is unknown, as
+ * in EXEC, whose commands went through the filter when they were queued. While a file is loaded,
+ * commands do not pass the filter, so do not call this then. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);
 
 #endif

@@ -1,8 +1,8 @@
-/* due_keys: names of keys of the host, each with the instant at which the key must be checked.
+/* due_keys: names of the host's keys, each with the instant at which the key must be checked.
  * Depends on store/struct and store/mem; knows neither the host nor clocks.
  *
- * A name is in the agenda of its database; an entry that no longer matches the host's key costs one
- * check. An entry takes about 39 bytes and the name. */
+ * Each database has an agenda of its names. An entry that no longer matches the host's key does no
+ * harm: it costs one check. An entry takes about 39 bytes, plus the name. */
 #ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
 #define SERVER_MODULE_KEYS_DUE_KEYS_H
 
@@ -70,16 +70,16 @@ struct due_at due_keys_at(const struct due_keys *keys, unsigned db, const struct
 struct due_key *due_keys_first(const struct due_keys *keys, msec now, unsigned *db);
 struct due_at due_keys_next(const struct due_keys *keys); /* the earliest. O(databases) */
 
-/* Returns the number of a database's contents. A flush assigns a new number; a swap moves the
- * number with the data. O(1) */
+/* Returns the number that identifies a database's present contents. A flush assigns a new number; a
+ * swap moves the number together with the data. O(1) */
 uint32_t due_keys_database(struct due_keys *keys, unsigned db);
-/* Finds the database that now holds the contents with this number. Returns false if they were
+/* Finds the database that now holds the contents with this number. Returns false if they have been
  * flushed. O(databases) */
 bool due_keys_has_database(const struct due_keys *keys, uint32_t id, unsigned *db);
 
-/* Prefetch for many names at a time: called in this order, the steps load the memory that a later
- * due_keys_find or due_keys_advance of the name needs. No step waits for memory if enough time has
- * passed since the one before. O(1) */
+/* Prefetching for many names at a time. The steps, called in this order for each name, request the
+ * memory that due_keys_find and due_keys_advance will read. Between two steps of one name, do those
+ * of the other names, so that each step finds its memory loaded. O(1) */
 struct due_hint {
     unsigned db;
     struct bytes name;

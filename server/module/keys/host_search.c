@@ -1,5 +1,5 @@
-/* host_search: see host_search.h. The host's only switch for it is a subcommand of DEBUG, which a
- * module can call even if clients may not. */
+/* host_search: see host_search.h. The host offers only one switch for its search, a subcommand of
+ * DEBUG. A module may call it even if clients may not. */
 #include "server/module/keys/host_search.h"
 
 static bool is_suspended;

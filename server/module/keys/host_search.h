@@ -1,9 +1,9 @@
 /* host_search: suspends the host's own search for expired keys while the module removes many.
  * Depends on the host.
  *
- * Ten times a second the host searches for expired keys. While it finds many it continues for up to
- * 25 ms, and serves no client meanwhile. During a burst the module finds all of these keys anyway,
- * in shorter slices. */
+ * The host searches ten times a second. While it finds many expired keys, it goes on for up to 25
+ * ms, and serves no client meanwhile. During a burst the module removes all these keys anyway, in
+ * shorter slices. */
 #ifndef SERVER_MODULE_KEYS_HOST_SEARCH_H
 #define SERVER_MODULE_KEYS_HOST_SEARCH_H
 

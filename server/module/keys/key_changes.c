@@ -1,5 +1,5 @@
-/* key_changes: see key_changes.h. The queue is a list of blocks, each with aligned changes one
- * after the other. The last block stays when it becomes empty. */
+/* key_changes: see key_changes.h. The queue is a list of blocks, each filled with changes one after
+ * the other, aligned. A last block that becomes empty is reused. */
 #include "server/module/keys/key_changes.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ static const struct key_change *change_at(const struct change_block *block, size
     return (const struct key_change *)(const void *)(block->bytes + at);
 }
 
-/* Returns changes of the first block only; the next call returns the others. */
+/* Returns changes of the first block only. Those of the next block follow once these are taken. */
 unsigned key_changes_peek(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most)
 {

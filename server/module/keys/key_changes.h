@@ -1,9 +1,9 @@
-/* key_changes: a queue of names from keyspace events, in order of arrival. Depends on store/mem;
- * knows neither the host nor how the names are used.
+/* key_changes: a queue of the names that keyspace events report, in order of arrival. Depends on
+ * store/mem; knows neither the host nor how the names are used.
  *
- * An event happens inside a command, so its handler only copies the name here, a few sequential
- * bytes. Work that needs tables or the host is done later, between two commands and for many names
- * at a time, so that cache misses overlap. */
+ * An event happens inside a command, so its handler must be quick: it copies the name here, a few
+ * sequential bytes. What needs tables or the host is done later, between two commands, for many
+ * names at a time, so that their cache misses overlap. */
 #ifndef SERVER_MODULE_KEYS_KEY_CHANGES_H
 #define SERVER_MODULE_KEYS_KEY_CHANGES_H
 
@@ -48,8 +48,8 @@ void key_changes_drop(struct key_changes *changes);
 /* Ignores a name that is longer than KEY_CHANGE_NAME_MAX. Amortized O(length) */
 void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
                      msec at, struct bytes name);
-/* Returns up to `most` of the first changes, valid until they are taken; 0 if the queue is
- * empty. */
+/* Returns up to `most` of the first changes, or 0 if the queue is empty. They are valid until they
+ * are taken. */
 unsigned key_changes_peek(const struct key_changes *changes, const struct key_change *found[],
                           unsigned most);
 /* Removes this many of the changes that key_changes_peek returned. */

@@ -1,4 +1,5 @@
-/* name_pages: see name_pages.h. Invariant: a page is in the list of its size if it has room. */
+/* name_pages: see name_pages.h. Invariant: a page is in the list of its block size exactly while it
+ * has room. */
 #include "server/module/keys/name_pages.h"
 
 #include <stdbool.h>
@@ -65,8 +66,8 @@ void *name_pages_alloc(struct name_pages *pages, size_t size)
     }
     struct name_page **list = list_of(pages, block);
     if (*list == NULL) {
-        /* A page is aligned to its size, if necessary in the middle of a block of twice that
-         * size. */
+        /* A page must be aligned to its size. If the allocator does not do that, the page is the
+         * aligned part of a block of twice the size. */
         void *start = mem_alloc(PAGE_BYTES);
         if ((uintptr_t)start % PAGE_BYTES != 0) {
             mem_free(start);

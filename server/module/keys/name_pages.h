@@ -1,12 +1,13 @@
-/* name_pages: allocates small blocks, those of equal size side by side in pages of 4 KiB. Depends
- * on store/mem.
+/* name_pages: an allocator for small blocks, which shares pages of 4 KiB among blocks of equal
+ * size. Depends on store/mem.
  *
- * The host's allocator rounds 25 bytes up to 32, and 33 to 48. Here a block is rounded up to a
- * multiple of 4 bytes, and about a hundred blocks share a page, whose header takes 32 bytes. A page
- * is aligned to its size, so that a block's address leads to its page; if the allocator does not
- * align blocks of 4 KiB (jemalloc does), a page takes twice as much. A page is freed with its last
- * block, so a few surviving blocks may keep it, just as in jemalloc. Larger blocks come directly
- * from the allocator. */
+ * It saves memory: the host's allocator rounds 25 bytes up to 32, and 33 to 48; here a block is
+ * rounded up to a multiple of 4 bytes, and the header of a page takes 32 bytes for about a hundred
+ * blocks. A page is aligned to its size, so that a block's address leads to its page. If the
+ * allocator does not align blocks of 4 KiB (jemalloc does), a page takes twice as much memory.
+ *
+ * A page is freed with its last block, so a few surviving blocks may keep a page, as in jemalloc.
+ * Blocks larger than NAME_BLOCK_MAX come directly from the allocator. */
 #ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
 #define SERVER_MODULE_KEYS_NAME_PAGES_H
 

@@ -1,5 +1,5 @@
-/* scan_keys: see scan_keys.h. The scan may miss a key that changes meanwhile, but the change has an
- * event, which volatile_keys sees. */
+/* scan_keys: see scan_keys.h. The scan may miss a key that changes meanwhile; the change then
+ * causes an event, which volatile_keys handles. */
 #include "server/module/keys/scan_keys.h"
 
 void scan_keys_init(struct scan_keys *scan)

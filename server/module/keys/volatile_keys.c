@@ -79,9 +79,9 @@ void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int c
     unsigned db = api_event_db(ctx, event, name);
     if (imported_slots_has(api_bytes(name))) return;
     if (class & NOTIFY_LOADED) {
-        /* Open the key at once, because most keys of a file may have no deadline and need no entry:
-         * opening a key does not expire it while a file is loaded. The name is on the host's stack,
-         * where an open key can't refer to it, so copy the name. */
+        /* Open the key at once: most keys of a file may have no deadline, and so need no entry.
+         * While a file is loaded, opening a key does not expire it. The name is on the host's
+         * stack, where an open key can't refer to it, so copy the name. */
         struct bytes text = api_bytes(name);
         RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
         RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
@@ -124,9 +124,9 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 
 enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
 
-/* Opens the key of an entry; *at is its deadline, if it is volatile. If the key has expired, the
- * host removes it, and that event drops the entry. Opens it for writing, because opening for
- * reading would count as a client's hit or miss. */
+/* Opens the key of an entry, and sets *at to its deadline if it has one. If the key has expired,
+ * opening it makes the host remove it, and that event drops the entry. The key is opened for
+ * writing, because opening for reading would count as a client's hit or miss. */
 static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
                             msec *at)
 {
@@ -147,8 +147,9 @@ static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, st
     return found;
 }
 
-/* A deadline that moves later leaves its node where it is: otherwise each write that renews a key's
- * TTL would move the node through the heap. One check at the old instant finds the new deadline. */
+/* Notes a new deadline. If it is later than the old one, the node stays where it is: otherwise each
+ * write that renews a TTL would move its node through the heap. A check at the old instant finds
+ * the new deadline. */
 static void set_deadline(struct volatile_keys *known, unsigned db, struct due_key *key, msec at)
 {
     due_keys_advance(&known->keys, db, key, due_at_expiry(at));
@@ -240,8 +241,9 @@ bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec n
     case FOUND_VOLATILE: {
         struct due_at due = due_at_expiry(at);
         known->stale += !due_at_come(due, now);
-        /* Hosts since Redis 7.2 read the clock before they call the module. If the process had to
-         * wait in between, their instant is older than `now`, and they keep a key that is due. */
+        /* Hosts since Redis 7.2 read the clock before they call the module, and compare deadlines
+         * with this reading. If the process then had to wait, `now` is later, and they keep a key
+         * that is due. */
         if (due_at_come(due, now)) known->held_until = now + LAG_MSEC;
         due_keys_set(&known->keys, db, key, due);
         return true;

@@ -1,14 +1,14 @@
 /* volatile_keys: makes the host expire its keys on time. Depends on due_keys, key_changes,
- * command_ttl and on the host.
+ * command_ttl and the host.
  *
- * Keyspace events name the keys whose deadline may have changed. Such a name is queued, with its
- * deadline if the command's arguments contain it. Otherwise the deadline is read from the host
- * between two commands, not during the event: opening an expired key there would remove it in the
- * middle of a command. When the deadline has passed, a master opens the key, which makes the host
+ * Keyspace events name the keys whose deadline may have changed. Each name is queued, with its
+ * deadline if the command's arguments contain it. If they do not, the deadline is read from the
+ * host later, between two commands: during the event, opening an expired key would remove it in the
+ * middle of a command. When the deadline has passed, a master opens the key. That makes the host
  * itself expire it, with its event and its DEL for replicas and the AOF.
  *
- * An overwritten key, or one whose deadline has moved later, keeps its entry, which costs one
- * check. Deadlines set by other modules with RM_SetExpire, which causes no event, are left to the
+ * A key that is overwritten, or whose deadline moves later, keeps its entry, which costs one check.
+ * Other modules can set deadlines with RM_SetExpire, which causes no event; these are left to the
  * host's own expiry. */
 #ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
 #define SERVER_MODULE_KEYS_VOLATILE_KEYS_H

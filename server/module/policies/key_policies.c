@@ -174,7 +174,7 @@ static bool is_done(RedisModuleCallReply *reply)
 }
 
 /* Applies MAXLEN. A list keeps the elements that were pushed last, a stream its last entries, a
- * sorted set the highest scores or the lowest. */
+ * sorted set those with the highest scores, or the lowest if the policy says so. */
 static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
                 unsigned causes)
 {

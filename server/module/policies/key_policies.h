@@ -1,8 +1,8 @@
 /* key_policies: applies the policies of this node to the host's keys: TTL, MAXTTL, JITTER, REFRESH
  * WRITE, MAXLEN, and EXPIRED TO a stream. Depends on node_policies, read_ahead and the host.
  *
- * Keyspace events name the keys that were written or have expired. A master applies their policies
- * between two commands, through commands of the host that also go to replicas and to the
+ * Keyspace events name the keys that were written or have expired. Between two commands, a master
+ * applies the policies of these keys, by commands of the host, which also go to replicas and to the
  * append-only file. */
 #ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
 #define SERVER_MODULE_POLICIES_KEY_POLICIES_H

@@ -1,7 +1,7 @@
-/* last_values: copies of keys' values from shortly before they expire, by database and name.
- * Depends on store/struct and store/mem; knows neither the host nor clocks.
+/* last_values: copies of the values of keys that are about to expire, by database and name. Depends
+ * on store/struct and store/mem; knows neither the host nor clocks.
  *
- * A copy is a list of parts: the names and values of a log entry's fields. */
+ * A copy is a list of parts, which become the names and values of the fields of a log entry. */
 #ifndef SERVER_MODULE_POLICIES_LAST_VALUES_H
 #define SERVER_MODULE_POLICIES_LAST_VALUES_H
 
@@ -36,8 +36,8 @@ struct last_value {
     char bytes[]; /* the name, then each part after its length */
 };
 
-/* Returns the part at *position and moves *position to the next one. Start with 0, and call it at
- * most `parts` times. */
+/* Returns the part at *position, and moves *position to the next part. Begin with 0, and call this
+ * at most `parts` times. */
 struct bytes last_value_next(const struct last_value *value, size_t *position);
 
 struct last_values {
@@ -61,8 +61,8 @@ void last_values_put(struct last_values *values, unsigned db, struct bytes name,
 struct last_value *last_values_take(struct last_values *values, unsigned db, struct bytes name);
 void last_values_free(struct last_values *values, struct last_value *value); /* may be NULL */
 
-/* Drops the copies of a database, or of all (db < 0); last_values_reclaim frees them. O(databases)
- */
+/* Drops the copies of a database, or of all databases (db < 0). last_values_reclaim frees them.
+ * O(databases) */
 void last_values_flush(struct last_values *values, int db);
 /* Frees up to `work` flushed copies; true while more are left. */
 bool last_values_reclaim(struct last_values *values, size_t work);

@@ -1,5 +1,5 @@
-/* node_policies: see node_policies.h. The policies are in a store without keys, on which the
- * functions of POLICY run as in the daemon. */
+/* node_policies: see node_policies.h. The policies are in a store without keys, so that the
+ * functions of POLICY run on it as in the daemon. */
 #include "server/module/policies/node_policies.h"
 
 #include <stdio.h>
@@ -67,8 +67,9 @@ static void begin(struct txn *txn, struct store *on)
 }
 
 /* Sends the change to replicas, because they may become masters, but not to the append-only file,
- * because the configuration contains it. Sends the whole policy: a replica does not receive
- * existing policies when it connects, and so may have other options. */
+ * because the configuration contains the policies. Sends the policy as a whole, after a DEL: a
+ * replica does not receive existing policies when it connects, so its policy of this name may have
+ * other options. */
 static void replicate(RedisModuleCtx *ctx, RedisModuleString *name)
 {
     const struct policy *policy = policies_get(&store->policies, api_bytes(name));
@@ -183,8 +184,9 @@ static void find_name(void *ctx, struct bytes name, const struct policy *policy)
     *found = name;
 }
 
-/* Replaces the policies with those of the list, in which entries of the same name form one
- * policy. */
+/* Replaces the policies in `to` with those of the list `text`. Entries with the same name form one
+ * policy. Returns false, with the refusal's error, at the first entry that is wrong; `to` is then
+ * incomplete. */
 static bool set_list(struct store *to, struct bytes text, struct policy_refusal *refusal)
 {
     struct bytes words[WORDS_MAX];
@@ -230,8 +232,8 @@ static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **err
     return API_OK;
 }
 
-/* Returns the row of POLICY without the subcommand STATS: the host does not tell when a key is
- * read. */
+/* Returns the row of POLICY without the subcommand STATS: the host does not report when a key is
+ * read, so there is nothing to count. */
 static struct command own_row(void)
 {
     enum { MOST = 16 };

@@ -1,8 +1,7 @@
-/* node_policies: the policies of this node: EXPIRED.POLICY, and the host's option
+/* node_policies: the policies of this node, set by EXPIRED.POLICY or by the host's option
  * expired.policies. Depends on store/policy and the rows of POLICY; key_policies applies them.
  *
- * The option is a list of policies with ';' between them, each in the syntax of EXPIRED.POLICY SET.
- */
+ * The option is a list of policies, separated by ';', each in the syntax of EXPIRED.POLICY SET. */
 #ifndef SERVER_MODULE_POLICIES_NODE_POLICIES_H
 #define SERVER_MODULE_POLICIES_NODE_POLICIES_H
 
@@ -11,8 +10,8 @@
 #include "server/module/api/redis_api.h"
 #include "store/policy/policies.h"
 
-/* Registers the command and the option, and reads the option. Calls `on_change` after the policies
- * have changed. Returns false if the host refused. */
+/* Registers the command and the option, and reads the option. From then on calls `on_change`
+ * whenever the policies have changed. Returns false if the host refused. */
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx));
 
 const struct policies *node_policies(void);

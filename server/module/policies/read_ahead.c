@@ -42,8 +42,8 @@ static void forget(unsigned db, struct bytes name)
     if (key != NULL) due_keys_forget(&here.due, db, key);
 }
 
-/* An instant never moves later, as in volatile_keys, because a check at the old instant finds the
- * new one. */
+/* Notes the instant at which to copy the value, unless an earlier one is noted. As in
+ * volatile_keys, a later one need not be: the check at the earlier instant finds the new one. */
 static void read_at(unsigned db, struct bytes name, struct due_at due)
 {
     struct due_key *key = due_keys_add(&here.due, db, name);
@@ -97,8 +97,8 @@ static bool has_room(size_t len)
     return here.values.bytes + here.draft.text.len + len <= BYTES_MAX;
 }
 
-/* Adds the string with which a command replies for the key. Returns false if it is longer than
- * `most`, or the reply is not a string. */
+/* Adds the string with which a command replies for the key. Returns false, adding nothing, if the
+ * reply is longer than `most` or not a string. */
 static bool add_reply(RedisModuleCtx *ctx, const char *command, const char *part,
                       RedisModuleString *name, size_t most)
 {
@@ -158,7 +158,8 @@ static void copy_field(RedisModuleKey *key, RedisModuleString *field, RedisModul
     last_value_add(&here.draft, text);
 }
 
-/* Returns false if the hash is too long, or the copies leave no room for it. */
+/* Copies the fields of a hash into the draft. Returns false, with the draft as before, if the hash
+ * is too long or the copies leave no room for it. */
 static bool copy_hash(RedisModuleKey *key, uint64_t most)
 {
     struct last_value_draft before = here.draft;
@@ -175,7 +176,8 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     return false;
 }
 
-/* Copies a value that was not copied while its key was open. */
+/* Copies what check_key did not copy while the key was open: the value of any type but string and
+ * hash, or the size of a hash that is too long. */
 static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, int type, uint64_t most)
 {
     if (type == KEYTYPE_HASH) {
@@ -195,7 +197,8 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, int type, 
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Opening a key that has expired removes it, and that event drops its entry in here.due. */
+/* Copies the value of a key if its deadline is near, otherwise notes when that will be. Opening a
+ * key that has expired removes it, and that event drops its entry in here.due. */
 static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
 {
     struct bytes name = api_bytes(text);
@@ -212,7 +215,7 @@ static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text,
         if (type_name != NULL) add(LIT("type"), bytes_of(type_name, strlen(type_name)));
         if (type == KEYTYPE_STRING) {
             /* StringDMA may convert the host's value to its raw form, which clients can see only in
-             * OBJECT ENCODING and OBJECT IDLETIME. GET would count a hit. */
+             * OBJECT ENCODING and OBJECT IDLETIME. GET would do worse: it would count a hit. */
             struct bytes value = { .len = redis.ValueLength(key) };
             bool fits = value.len <= policy->value_max;
             here.draft.left_out = fits && !has_room(value.len);

@@ -1,13 +1,13 @@
 /* read_ahead: copies the values of keys that are about to expire, for policies with EXPIRED TO and
  * VALUE. Depends on due_keys, last_values, node_policies and the host.
  *
- * When the host reports that a key has expired, its value is already gone. The value is therefore
- * copied AHEAD_MSEC before the deadline, or in the turn in which the deadline was set if that is
- * later. A write drops the copy, and the value is copied again in the same turn. A replica makes no
- * copies; writes and removals there drop those that it made as a master.
+ * When the host reports that a key has expired, the value is already gone. So the value is copied
+ * AHEAD_MSEC before the deadline, or, if the deadline is nearer than that when it is set, in the
+ * same turn. A write drops the copy, and the value is copied again in the same turn. A replica
+ * makes no copies; it drops those that it made as a master when their keys are written or removed.
  *
- * volatile_keys reports each deadline, and reports a key before dropping it. Each copy and each
- * instant here thus belongs to a key that volatile_keys knows. */
+ * volatile_keys reports each deadline, and reports a key before it drops it. So each copy and each
+ * instant here belongs to a key that volatile_keys knows. */
 #ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
 #define SERVER_MODULE_POLICIES_READ_AHEAD_H
 
@@ -19,8 +19,8 @@
 
 void read_ahead_init(void);
 
-/* Call when the key's deadline is `at` (or an earlier one has become unknown). NEVER means that the
- * key is gone or has no deadline. */
+/* Call it when the key's deadline becomes `at`, even if an earlier one was noted. NEVER means that
+ * the key is gone or has no deadline. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
 /* Call when the key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);

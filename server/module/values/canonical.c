@@ -1,5 +1,5 @@
-/* canonical: see canonical.h. The host runs one command at a time, so a single collection of
- * effects is enough. The collection is empty between two commands, and its memory is reused. */
+/* canonical: see canonical.h. The host runs one command at a time, so there is only one collection
+ * of effects. It is empty between two commands; its memory is reused. */
 #include "server/module/values/canonical.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ static struct bytes keep(void *ctx, size_t index, struct bytes text)
     (void)ctx;
     char name[NAME_MAX_CHARS];
     size_t at = first + index;
-    /* Our names with a dot are the same in the host, and DEL is the host's own. All others are
-     * prefixed. */
+    /* Our names with a dot are the same in the host, and DEL is the host's own command. All other
+     * names have the prefix in the host. */
     if (index == 0 && memchr(text.data, '.', text.len) == NULL && !bytes_equal(text, LIT("DEL"))) {
         size_t prefix = sizeof(CANONICAL_PREFIX) - 1;
         ensure(prefix + text.len < NAME_MAX_CHARS, "a command of %zu bytes", text.len);

@@ -1,5 +1,5 @@
-/* canonical: writes effects as commands for replicas and the append-only file of the host. Depends
- * on the journal's commands (effect_text.h). */
+/* canonical: writes effects as commands, for the host's replicas and its append-only file. The
+ * commands are those of our journal (effect_text.h). */
 #ifndef SERVER_MODULE_VALUES_CANONICAL_H
 #define SERVER_MODULE_VALUES_CANONICAL_H
 

@@ -1,6 +1,6 @@
-/* due_values: keys whose values contain something that falls due: members that expire, elements of
- * dehydrators, or scores that are times for which a client waits. Depends on lent_keys and
- * due_keys. */
+/* due_values: knows the keys whose values contain something that falls due, and when: members that
+ * expire, elements of dehydrators, or scores that are times for which a client waits. Depends on
+ * lent_keys and due_keys. */
 #ifndef SERVER_MODULE_VALUES_DUE_VALUES_H
 #define SERVER_MODULE_VALUES_DUE_VALUES_H
 
@@ -23,8 +23,9 @@ void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Makes due_values_run serve the clients that wait for the key, at this instant or earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
-/* On a master: removes expired members of the key that is due first, announces its elements, and
- * serves clients. Returns roughly how much work that was, or 0 if no key is due. */
+/* On a master, for the key that is due first: removes its expired members, announces its due
+ * elements, and serves the clients that wait for it. Returns roughly how much work that was, or 0
+ * if no key is due. */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
 /* On a master: removes expired members from keys that were taken back, and announces elements. */
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);

@@ -1,5 +1,5 @@
-/* held_file: see held_file.h. A record is read into the effect that it was made from, checked, and
- * then applied. */
+/* held_file: see held_file.h. Each record is read into the effect from which it was made, checked,
+ * and then applied by walk_put. */
 #include "server/module/values/held_file.h"
 
 #include <math.h>

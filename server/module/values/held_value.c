@@ -1,7 +1,8 @@
 /* held_value: see held_value.h.
  *
- * The host frees values of FLUSHALL ASYNC in another thread, where our allocator must not run. All
- * values are therefore put on a list and freed between two commands. */
+ * The host may free a value in another thread (FLUSHALL ASYNC), where our allocator must not run.
+ * So release() only puts the value on a list, without a lock, and held_value_reclaim frees it
+ * between two commands. */
 #include "server/module/values/held_value.h"
 
 #include <stdatomic.h>
@@ -63,8 +64,8 @@ bool held_value_reclaim(size_t work)
     return held_value_released();
 }
 
-/* Returns the effort of freeing, which only puts the value on the list: the host needs no thread
- * for it. */
+/* Returns the effort of freeing a value, by which the host decides whether to use a thread. Freeing
+ * only puts the value on the list, so none is needed. */
 static size_t effort(RedisModuleString *key, const void *value)
 {
     (void)key;

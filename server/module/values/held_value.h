@@ -1,5 +1,5 @@
 /* held_value: types of the host whose values are our objects: dehydrators, sets, hashes and sorted
- * sets. Copies, measures, digests and frees values; held_file reads and writes them. */
+ * sets. These functions copy, measure, digest and free values; held_file reads and writes them. */
 #ifndef SERVER_MODULE_VALUES_HELD_VALUE_H
 #define SERVER_MODULE_VALUES_HELD_VALUE_H
 
@@ -11,8 +11,8 @@ struct held_value {
     struct held_value *next; /* in the list of values to be freed */
 };
 
-/* Called when a key with this value (the context has its name) leaves the database or is
- * renamed. */
+/* Called when a key with this value leaves its database or is renamed. The context contains the
+ * key's name. */
 typedef void (*held_value_on_unlink)(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Registers the types. Returns false if the host refused. */
 bool held_value_start(RedisModuleCtx *ctx, held_value_on_unlink on_unlink);
@@ -23,8 +23,8 @@ struct held_value *held_value_of(RedisModuleKey *key);
 /* Sets this value in a key that is open for writing; removes the key's deadline. */
 void held_value_put(RedisModuleKey *key, struct held_value *value);
 
-/* Frees up to `work` elements of values that the host has released, including those that it
- * released in another thread; true while more are left. */
+/* Frees up to `work` elements of values that the host has released, in whatever thread. Returns
+ * true while more are left. */
 bool held_value_reclaim(size_t work);
 bool held_value_released(void); /* held_value_reclaim has work */
 

@@ -116,8 +116,8 @@ struct store *lent_keys_store(void)
     return store;
 }
 
-/* An empty list represents a value of another type, so that the command replies WRONGTYPE where it
- * uses the key. */
+/* Opens a key and lends its value. A value that is not of our types is represented by an empty
+ * list, so that the command replies WRONGTYPE where it uses the key. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 {
     struct lent_key key = { .name = name, .next = DUE_AT_NEVER, .next_before = DUE_AT_NEVER };
@@ -138,8 +138,8 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 
 /* ---- taking back ----------------------------------------------------------------------------- */
 
-/* Returns the value that the store has after the transaction to the host's key. A replaced value
- * loses its deadline, as the host's own values do. */
+/* Gives the value that the key has in the store after the transaction back to the host's key. A
+ * value that was replaced loses its deadline, as values of the host do. */
 static void return_value(struct lent_key *key)
 {
     struct object object;

@@ -1,9 +1,10 @@
 /* lent_keys: runs a transaction on keys of the host. Depends on held_value, canonical and
  * store/guest.h.
  *
- * A store with one database, empty between two commands, borrows the values of the keys for one
- * transaction, so that the functions in server/cmd run as in the daemon. Afterwards the values go
- * back to the host's keys, and the effects go to replicas and the append-only file.
+ * The functions in server/cmd need a store. One store with one database, empty between two
+ * commands, borrows the values of the keys for a transaction, so the functions run as in the
+ * daemon. Afterwards the values go back to the host's keys, and the effects go to replicas and the
+ * append-only file.
  *
  *     lent_keys_begin(&lent, ctx, writes);
  *     lent_keys_open(&lent, name);               // each key that the transaction may touch
@@ -46,8 +47,8 @@ enum { LENT_FEW = 4 };
 struct lent_keys {
     RedisModuleCtx *ctx;
     bool writes;
-    /* Pass the command itself, not its effects, to replicas and the file: it came from a master or
-     * a file, or the stream has no reader. */
+    /* Pass the command itself, instead of its effects, to replicas and the file. Set if the command
+     * came from a master or a file, or if nobody reads the stream. */
     bool verbatim;
     struct lent_key *keys;
     unsigned count, cap, last; /* last: the key of the last effect */
@@ -68,8 +69,8 @@ void lent_keys_take_back(struct lent_keys *lent);
 /* Notifies events, and makes the host serve clients that wait for changed keys. */
 void lent_keys_close(struct lent_keys *lent);
 
-/* Frees about `work` elements of values that transactions have dropped; true while more are left.
- */
+/* Frees about `work` elements of values that transactions have dropped. Returns true while more are
+ * left. */
 bool lent_keys_reclaim(size_t work);
 bool lent_keys_dropped(void); /* lent_keys_reclaim has work */
 

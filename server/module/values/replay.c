@@ -1,5 +1,5 @@
-/* replay: see replay.h. The transaction comes FROM_MASTER, so that nothing expires on access: the
- * master or the file also sends the effects of expiry. */
+/* replay: see replay.h. The transaction has the origin FROM_MASTER, so that nothing expires on
+ * access: the effects of expiry also come from the master or the file. */
 #include "server/module/values/replay.h"
 
 #include "server/disk/effect/effect_text.h"
