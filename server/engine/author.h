@@ -6,8 +6,9 @@
 
 #include "server/engine/engine.h"
 
-/* Sets the store's trail: one of `why-memory` bytes, or none if that is 0. If the option has
- * changed, the trail is emptied. Returns false if memory runs out; the trail is then unchanged. */
+/* Sets the store's trail to `why-memory` bytes, or removes it if that is 0. If the option has
+ * changed, the trail begins empty. Returns false if memory runs out; the trail is then
+ * unchanged. */
 bool author_configure(struct engine *engine);
 
 #endif

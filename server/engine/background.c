@@ -1,16 +1,16 @@
 /* background: see background.h.
  *
- * The budget of a turn is 100 us. If the last turn left work undone, the budget is the time that
- * everything else took since the last slice, but 100 us at least and 500 us at most. A client that
- * waits for each reply before it sends the next request thus loses 100 us per request, and under a
- * load of many requests per turn the background takes half of the time.
+ * The budget of a turn is 100 us. If the last turn left work undone, the budget is instead the time
+ * that everything else took since the last slice, but at least 100 us and at most 500 us. A client
+ * that waits for each reply before it sends the next request thus loses 100 us per request. Under a
+ * load of many requests per turn, the background receives half of the time.
  *
- * If turns are long, 500 us may be too small a share to keep up. After each half second in which
- * every turn left work undone, the budget's limit therefore grows by the time that everything else
- * took, up to four times that. After clock_step a turn has no limit: it finishes all work.
+ * If turns are long, 500 us is too small a share to keep up. The maximum therefore grows after each
+ * half second in which every turn left work undone: by the time that everything else took in a
+ * turn, up to four times that. After clock_step a turn has no limit: it finishes all work.
  *
- * Slices take turns in batches of about 20 us, so that none starves. The batch size of each slice
- * is adapted to its measured speed, because the cost of a unit differs between slices. */
+ * Slices run in rotation, in batches of about 20 us, so that none starves. The units of work differ
+ * in cost, so the size of each slice's batch is adapted to its measured speed. */
 #include "server/engine/background.h"
 
 #include "store/base/ensure.h"

@@ -1,9 +1,9 @@
 /* background: runs the work that no request waits for, such as expiry and freeing deleted values.
  *
  * The work runs in slices at the end of each turn, after the replies are sent. All slices of a turn
- * share one time budget, which bounds the delay of the next request however much work is left. A
- * thread would need no budget, but locks around all data. Depends on the clock; each slice is a
- * callback of the module that owns the work. */
+ * share one time budget, which bounds the delay of the next request however much work is left. Why
+ * not a thread? It would need locks around all data. Depends on the clock; each slice is a callback
+ * of the module that owns the work. */
 #ifndef SERVER_ENGINE_BACKGROUND_H
 #define SERVER_ENGINE_BACKGROUND_H
 
@@ -27,11 +27,11 @@ struct background_work {
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
-/* From now on calls `serve` after each batch of a slice, even after one that did nothing. `serve`
- * serves the clients that the batch made ready, and returns true if it served any. */
+/* Sets a function to call after each batch of a slice, even if the batch did nothing. `serve`
+ * serves the clients that have become ready, and returns true if there were any. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
-/* Call at the end of each turn, after its replies are sent. Works until nothing is left or the
- * budget is spent, and returns true if it did any work; clients and commit hooks may then have
+/* Call at the end of each turn, after the replies are sent. Works until nothing is left or the
+ * budget is spent. Returns true if it did any work: clients and commit hooks may then have
  * something to send. */
 bool background_turn(struct background *background);
 /* Is work left, so that the next turn must start without sleeping? */

@@ -1,7 +1,7 @@
-/* defrag_timer: runs defragmentation in short slices of background work, with pauses long enough to
- * leave clients nearly all of the time. No slice runs while other background work is left, or while
- * a child process shares the memory, because each page that defragmentation touches would then be
- * copied. */
+/* defrag_timer: runs defragmentation in short slices of background work, with pauses that leave
+ * clients nearly all of the time. No slice runs while other background work is left. None runs
+ * while a child process shares the memory, either, because the kernel would copy each page that
+ * defragmentation touches. */
 #ifndef SERVER_ENGINE_DEFRAG_TIMER_H
 #define SERVER_ENGINE_DEFRAG_TIMER_H
 

@@ -23,8 +23,8 @@ void engine_call(struct engine *engine, struct call *call)
     struct observer *observer = engine->observer;
     unsigned flags = call->command.row->flags;
     struct txn *txn = call->txn;
-    /* On a replica, only commands that write remove expired data; all other removals come from the
-     * master. */
+    /* A replica removes expired data by itself only where a command writes; all other removals
+     * arrive from the master. */
     txn->on_replica = engine->role.replica;
     txn->no_purge = engine->role.replica && !(flags & WRITE);
     txn->no_expiry = txn->no_purge || (pause_is_on(&engine->pause) && (flags & READONLY) &&

@@ -2,14 +2,26 @@
  * command rows, sessions and the store; knows neither sockets nor particular commands.
  *
  * Folder server/engine: takes a request from its arrival to its commit, and does the background
- * work of a turn. gates lists the checks in Redis' order. rights checks the ACL, memory_limit
- * applies maxmemory, multi keeps the queue of MULTI and runs it at EXEC; unblock runs the commands
- * of blocked clients again, replay_call runs those of Redis' AOF or stream. Every command runs
- * through call_run (server/cmd/call/call.h). settle delays requests for keys with much overdue
- * work, preparing delays requests that need a thread first, pace delays expiry for slow
- * subscribers. background divides the time of a turn among slices, which store_work and
- * defrag_timer add; long_queries computes replies that take longer than a turn. author names
- * sessions in the trail of deadlines. Start with engine_request.c, then gates.c.
+ * work of a turn. Start with engine_request.c, then gates.c.
+ *
+ *   a request, in this order:
+ *     gates          the checks, in Redis' order
+ *     rights         checks the ACL
+ *     memory_limit   applies maxmemory
+ *     settle         delays requests for keys with much overdue work
+ *     preparing      delays requests that need a thread first
+ *     multi          the queue of MULTI, which EXEC runs
+ *     long_queries   computes replies that take longer than a turn
+ *   without a request of a client:
+ *     unblock        runs the commands of blocked clients again
+ *     replay_call    runs the commands of a Redis AOF or of a Redis master's stream
+ *   background work:
+ *     background     divides the time of a turn among slices
+ *     store_work, defrag_timer   add the slices
+ *     pace           makes expiry wait for slow subscribers
+ *     author         names sessions in the trail of deadlines
+ *
+ * Every command runs through call_run (server/cmd/call/call.h).
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */
@@ -36,9 +48,10 @@ struct call;
 struct settle;
 struct store_work;
 
-/* Has a script run for so long that other clients are served meanwhile? If so, commands without
- * ALLOW_BUSY are refused, the others run without a transaction of their own, because the script's
- * is open, and no background work runs. */
+/* BUSY_SCRIPT or BUSY_FUNCTION: a script or function has run for so long that other clients are
+ * served meanwhile. Their commands are refused unless the row has ALLOW_BUSY. The script's
+ * transaction stays open, so the allowed commands run without one of their own, and no background
+ * work runs. */
 enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
 
 struct engine {
@@ -62,11 +75,11 @@ struct engine {
     bool loading;            /* the data set is not complete yet */
     bool stopping;           /* the last snapshot is written: no further request runs */
     enum busy busy;
-    /* Bytes of unauthenticated connections, and of data that replicas have not received yet.
-     * Neither counts towards maxmemory, so neither can make the server evict keys. */
+    /* Bytes of unauthenticated connections and of data that replicas have not received yet. They do
+     * not count towards maxmemory, so that neither can make the server evict keys. */
     size_t uncounted;
     msec http_logged_at; /* when an HTTP request was logged last */
-    /* Bytes of Lua's garbage, which does not count towards maxmemory either. NULL without
+    /* Returns the bytes of Lua's garbage, which do not count towards maxmemory either. NULL without
      * scripts. */
     size_t (*garbage)(const void *ctx);
     const void *garbage_ctx;
@@ -83,8 +96,8 @@ static inline bool engine_needs_auth(const struct engine *engine, const struct s
     return !session->authenticated && engine->acl != NULL && acl_wants_password(engine->acl);
 }
 
-/* Are expiry and eviction suspended? True during a pause and on a replica, where only clients and
- * the master change data. */
+/* Are expiry and eviction suspended? True during a pause, and on a replica, where only writes of
+ * clients and the master's stream change data. */
 static inline bool engine_keeps_data(struct engine *engine, msec now)
 {
     return engine->role.replica || pause_now(&engine->pause, now) != PAUSE_NONE;
@@ -96,23 +109,23 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
     return engine_keeps_data(engine, now) || pace_holds(&engine->pace, now);
 }
 
-/* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends its reply
+/* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends the reply
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
  * keys became ready. Borrows argv during the call.
  *
- * Returns false if it did nothing: then run the request again, after session_wake if the session
- * waits, otherwise after the pause. */
+ * Returns false if the request was delayed and nothing was done. Then call again with the same
+ * request: after session_wake if the session waits, otherwise after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 
 /* Call when the reply to a request of the session is complete, whether it blocked or not. */
 void engine_answered(struct session *session);
 
-/* Runs a call of an EXEC or a script in the open transaction and the session's database, and counts
- * it in the statistics. */
+/* Runs a call of an EXEC or a script, in the open transaction and in the session's database, and
+ * counts the call in the statistics. */
 void engine_call(struct engine *engine, struct call *call);
-/* Notes for client-side caching that the client may now cache the keys that the call has read. A
- * script's reads are noted for each command that it calls. */
+/* For client-side caching: notes that the client may now cache the keys that the call has read. For
+ * a script, call once for each command that the script calls. */
 void engine_note_reads(struct engine *engine, struct call *call);
 
 #endif

@@ -38,10 +38,13 @@ static bool must_wait(struct engine *engine, const struct call *call)
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/* Blocks a call that found nothing. If a message about an expired key has closed the call's
- * session, does not block it, because an element served to that session would be lost. A call for a
- * prefix may have moved dead elements, and so changed keys under the prefix before its client
- * waited for them; fair_begin_wait makes up for that. */
+/* Blocks a call that found nothing.
+ *
+ * A message about a key that expired during the call may have closed the call's session. Such a
+ * session is not blocked, because an element served to it would be lost.
+ *
+ * A call for a prefix may have moved dead elements, and so changed keys under the prefix before its
+ * client waited for them; fair_begin_wait catches up on these changes. */
 static void block_caller(struct engine *engine, struct call *call)
 {
     if (session_is_over(call->session)) {
@@ -66,8 +69,8 @@ enum { WAKE_BATCH = 64, HTTP_LOG_MSEC = 60 * 1000 };
 
 static void run_alone(struct engine *engine, struct call *call)
 {
-    /* Blocked clients came before this request: first serve those whose keys have become ready by
-     * time. */
+    /* Blocked clients came before this request, so first serve those whose keys have meanwhile
+     * become ready by time. */
     if (instant_due(blocked_next_wake(engine->blocked), clock_now(engine->clock)))
         unblock_due(engine, WAKE_BATCH);
     bool runs_others = call->command.row->flags & (RUNS_QUEUE | RUNS_SCRIPT);
@@ -82,16 +85,16 @@ static void run_alone(struct engine *engine, struct call *call)
     if (block.count > 0) block_caller(engine, call);
     if (blocked_pending(engine->blocked)) unblock_ready(engine);
 
-    /* CLOCK receives its reply, and the next request runs, only after all work that is due on the
-     * way. */
+    /* CLOCK moves the clock. All work that becomes due on the way is done before CLOCK is answered
+     * and before the next request runs. */
     if (engine->clock->moves) {
         store_work_advance(engine->work);
         resp_integer(call->out, clock_now(engine->clock));
     }
 }
 
-/* Is this one of the words with which lines of HTTP begin? The first letter is tested on its own,
- * because many frequent commands are as long as these words. */
+/* Do lines of HTTP begin with this word? The switch on the first letter comes first because many
+ * frequent commands are as long as these words. */
 static bool is_http_word(struct bytes word)
 {
     if (word.len == 0) return false;
@@ -114,7 +117,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     };
     call.context = call.command.context;
     /* A web page can make a browser send an HTTP request to this port, with commands in its body.
-     * Such a request has lines that begin with these words: close the connection before later lines
+     * Lines of such a request begin with these words: close the connection before later lines
      * run. */
     if (is_http_word(argv[0])) {
         /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
@@ -148,8 +151,9 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
             fail(&call, ERR_OOM);
         }
     } else if (engine->busy) {
-        /* This transaction is never committed, because that of the script is open. Of the commands
-         * allowed here, only WATCH reads data; it sees expired keys and changes nothing. */
+        /* The script's transaction is open, so this one only serves for reading and is never
+         * committed. Of the commands allowed here, only WATCH reads data; it sees expired keys and
+         * changes nothing. */
         struct txn txn;
         txn_begin(&txn, engine->store, clock_now(engine->clock), FROM_REPLAY);
         call.txn = &txn;

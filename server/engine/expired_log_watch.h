@@ -1,5 +1,6 @@
 /* expired_log_watch: reports in the daemon's log which keys a policy's EXPIRED TO can't write to,
- * because they have the wrong type. Depends on the store's policies and counters. */
+ * because they are of another type than the policy's log. Depends on the store's policies and
+ * counters. */
 #ifndef SERVER_ENGINE_EXPIRED_LOG_WATCH_H
 #define SERVER_ENGINE_EXPIRED_LOG_WATCH_H
 

@@ -19,10 +19,10 @@ enum {
 
 /* ---- refusing -------------------------------------------------------------------------------- */
 
-/* Replies with the error, whose %s becomes `detail`, or the command's name if that is NULL. All
- * gates refuse through this function, so it alone ends a MULTI or makes its EXEC fail. A refused
- * EXEC replies with EXECABORT and the error inside, or with the error alone if `is_plain`. Always
- * returns true, so that a gate can return the result. */
+/* Refuses the call. All gates refuse through this function, so this is the only place that ends a
+ * MULTI or makes its EXEC fail. The error's %s becomes `detail` or, if that is NULL, the command's
+ * name. A refused EXEC replies with EXECABORT and the error inside it, or with the error alone if
+ * `is_plain`. Returns true, so that a gate can return the result. */
 static bool refuse_with(struct engine *engine, struct call *call, enum error error,
                         const char *detail, bool is_plain)
 {
@@ -109,8 +109,8 @@ static void check_slot(void *ctx, const struct call *call)
     one->holds = one->holds && slot_is_one(call, &one->slot);
 }
 
-/* Are the keys of the call in several slots? With `cluster-enabled emulated-strict` such calls are
- * refused, as by a node of Redis Cluster. */
+/* Are the keys of the call in more than one slot? With `cluster-enabled emulated-strict` such a
+ * call is refused, as a node of Redis Cluster does. */
 static bool crosses_slots(struct call *call)
 {
     struct one_slot one = { SLOT_NONE, true };
@@ -144,9 +144,9 @@ bool gates_refuse(struct engine *engine, struct call *call)
         if (verdict != ACL_ALLOWED) return refuse(engine, call, rights_error(verdict));
     }
 
-    /* The location of the data. In a strict cluster all keys must be in one slot. A replica refers
-     * clients that asked for redirection to its master: for writes, and for reads unless they sent
-     * READONLY. */
+    /* Is the data here? In a strict cluster all keys of a call must be in one slot. A replica
+     * refers clients that asked for redirection to its master: for writes, and for reads unless the
+     * client has sent READONLY. */
     unsigned flags = multi_flags(call); /* for EXEC, includes those of its queue */
     if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
         return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
@@ -155,8 +155,8 @@ bool gates_refuse(struct engine *engine, struct call *call)
         ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica)))
         return refuse_by_reference(engine, call);
 
-    /* Writes: can memory, disk and replicas keep them? While nothing can be persisted PING is
-     * refused, too, so that monitoring notices. */
+    /* Can a write be kept by memory, disk and replicas? While nothing can be persisted, PING is
+     * refused too, so that monitoring notices. */
     if (memory_limit_refuses(engine, call, flags)) return refuse(engine, call, ERR_OOM);
     if (flags & (WRITE | REFUSED_WITH_WRITES)) {
         const char *fault = gates_persist_fault(engine);

@@ -1,6 +1,6 @@
-/* gates: the checks that a request passes before it is queued or runs, as one list of ifs. If a
- * request fails two checks, their order decides which error the client sees, so it is the order of
- * Redis 7.0. Depends on the engine and its parts.
+/* gates: the checks that a request passes before it is queued or runs, as one list of ifs. The
+ * order is that of Redis 7.0, because it decides which error a client sees if a request fails two
+ * checks. Depends on the engine and its parts.
  *
  * Commands called by scripts pass other gates (server/script/host.c), which share the predicates
  * below. */
@@ -12,8 +12,8 @@
 #include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 
-/* Returns true if a gate refused the call. The gate has then replied with its error, and a refused
- * EXEC has ended its MULTI. May evict keys if the call needs memory. */
+/* Makes the checks. Returns true if one refused the call: the error has then been sent, and a
+ * refused EXEC has ended its MULTI. May evict keys if the call needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
 /* Why persistence fails, for the error of refused writes. NULL if writes are not refused. */

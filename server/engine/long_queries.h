@@ -1,7 +1,7 @@
 /* long_queries: queries about the data that take longer than a turn. The session is blocked while
- * the background computes the answer. Queries are answered one at a time in order of arrival:
- * computing several together would finish none of them earlier. Commands answer short queries
- * themselves. */
+ * the background computes the answer. Queries are answered one at a time, in order of arrival,
+ * because computing several together would finish none of them earlier. Queries that turn out to be
+ * short are answered by the commands themselves. */
 #ifndef SERVER_ENGINE_LONG_QUERIES_H
 #define SERVER_ENGINE_LONG_QUERIES_H
 

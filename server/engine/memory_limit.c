@@ -59,11 +59,12 @@ static bool evict_keys(struct engine *engine, size_t most)
     return able;
 }
 
-/* Must a call that needs memory be refused? First evicts a few keys; the background evicts the
- * rest, so that no client waits for all of it. A replica evicts nothing, because the effects that
- * its master sends need the master's data; without replica-ignore-maxmemory it refuses. A paused
- * master evicts nothing either, and does not refuse: the pause itself delays calls that need
- * memory. */
+/* Must a call that needs memory be refused?
+ *
+ * First evicts a few keys here; the background evicts the rest, so that no client waits for all of
+ * it. A replica evicts nothing, because the effects that its master sends need the master's data:
+ * without replica-ignore-maxmemory, it refuses. A paused master evicts nothing either, but does not
+ * refuse: the pause itself delays calls that need memory. */
 static bool out_of_memory(struct engine *engine)
 {
     if (mem_is_short()) return true; /* the system has no memory left */

@@ -4,8 +4,8 @@
 #include "server/engine/multi.h"
 #include "server/engine/rights.h"
 
-/* May the user still make this queued call? Permissions may have changed since it was queued. If
- * not, replies with the error. */
+/* May the user still make this queued call? Permissions may have changed since the call was queued.
+ * If not, replies with the error. */
 static bool is_allowed_still(struct engine *engine, struct call *call)
 {
     enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);
@@ -33,8 +33,8 @@ static void run_queued(void *ctx, const struct call *queued)
     if (is_allowed_still(running->engine, &call)) engine_call(running->engine, &call);
 }
 
-/* DIFFERS: Redis 7.0 puts a message that the session publishes to itself into the middle of EXEC's
- * array, which protocol parsers need not accept; here it follows the array, as in Redis 7.2.
+/* DIFFERS: if a session publishes to itself, Redis 7.0 puts the message into the middle of EXEC's
+ * array, which protocol parsers need not accept. Here it follows the array, as in Redis 7.2.
  * (doc/differs.md) */
 void multi_run(struct engine *engine, struct call *exec)
 {

@@ -2,9 +2,9 @@
  *
  * A burst of expiry publishes hundreds of thousands of events a second. A subscriber that reads
  * some tens of thousands a second would soon exceed its limit of unread output, and lose its
- * connection and the rest of the events. Expiry therefore waits for it. Waiting costs nothing,
- * because no command sees overdue data. Each client that background work has brought near its limit
- * has a lag:
+ * connection and the rest of the events. So expiry waits for the subscriber. No command sees
+ * overdue data, so the wait does no harm. Each client that background work has brought near its
+ * limit has a lag:
  *
  *            events fill 3/4 of its limit         the time is over
  *   LAG_NONE ---------------------------> LAG_HOLDS -------------> LAG_IGNORED
@@ -18,8 +18,8 @@
  * a client that reads too slowly, or not at all, can delay expiry only for that long, and is then
  * closed by its limit.
  *
- * Knows neither sockets nor the limits: server/net reports what a client has read. All zero: no
- * client lags. */
+ * Knows neither sockets nor the limits: server/net reports what a client has read. A struct of
+ * zeros is valid: no client lags. */
 #ifndef SERVER_ENGINE_PACE_H
 #define SERVER_ENGINE_PACE_H
 
@@ -42,9 +42,9 @@ struct lag {
 
 struct pace {
     LIST_HEAD(, lag) lags;
-    /* Set if background work that can wait has run in this turn: messages sent now may then be
-     * caused by it. Some are sent after the work, such as those of client-side caching by
-     * prefixes. */
+    /* Set if background work that can wait has run in this turn. Messages sent later in the turn
+     * may then be caused by that work, such as those of client-side caching by prefixes, which are
+     * sent at the end. */
     bool publishes;
 };
 
@@ -57,8 +57,8 @@ void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */
 bool pace_holds(struct pace *pace, msec now);
-/* Returns the last instant at which that work must wait if no client reads anything, or INT64_MIN
- * if it need not wait. O(lags) */
+/* Returns the last instant at which background work that publishes events must wait if no client
+ * reads anything. INT64_MIN if it need not wait. O(lags) */
 msec pace_until(const struct pace *pace);
 /* Call when the system clock was set: moves the ends, so that waits keep their lengths. */
 void pace_clock_set(struct pace *pace, msec by);

@@ -1,8 +1,8 @@
-/* preparing: delays requests for which a thread must prepare something first: a file that is
- * synced, the addresses of a name. The command could do it, but all clients would wait. Instead the
- * session waits, and its request stays in the input and is tried again whenever a thread has
- * finished something, so nothing must be undone if the client leaves. A queue of MULTI is prepared
- * before its EXEC. The rows of commands define what they need (`prepares`). */
+/* preparing: delays requests for which a thread must prepare something first, such as the sync of a
+ * file or the addresses of a name. If the command did this itself, all clients would wait. Instead
+ * the session waits: its request stays in the input, and is tried again whenever a thread has
+ * finished something. If the client leaves, nothing must be undone. EXEC waits for what the
+ * commands of its queue need. The row of a command defines what it needs (`prepares`). */
 #ifndef SERVER_ENGINE_PREPARING_H
 #define SERVER_ENGINE_PREPARING_H
 
@@ -20,8 +20,8 @@ struct preparing_list {
 
 /* Does the call need a thread's work first? If so, its session waits. */
 bool preparing_delays(struct preparing_list *list, const struct call *call);
-/* Call when a thread has finished something: wakes all waiting sessions, whose requests are tried
- * again. */
+/* Call when a thread has finished something: wakes all waiting sessions, whose requests are then
+ * tried again. */
 void preparing_ended(struct preparing_list *list);
 
 #endif

@@ -12,8 +12,9 @@ static struct command_ref find_row(const struct commands *commands, int argc,
     /* The file may come from a server without our rename-command. */
     if (command.row == NULL) command = commands_match_original(commands, argc, argv);
     if (command.row == NULL) return command;
-    /* A command may change data (as PFCOUNT may) or, if `with_messages`, send a message. It may not
-     * subscribe, because the session ends with the call. */
+    /* Only some commands are replayed: those that change data (PFCOUNT may), SELECT and, with
+     * `with_messages`, those that send a message. Subscribing is not possible, because the session
+     * ends with the call. */
     const unsigned message = PUBSUB | MAY_REPLICATE, caching = READONLY | MAY_REPLICATE;
     unsigned flags = command.row->flags;
     bool is_replayed = (flags & WRITE) || (flags & caching) == caching ||

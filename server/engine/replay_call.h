@@ -1,6 +1,6 @@
 /* replay_call: runs a command of a Redis AOF, or of the stream of a Redis master, without a client
- * and without lazy expiry. A command of an AOF causes no notifications either. Depends on commands
- * and sessions; knows neither files nor connections. */
+ * and without lazy expiry. A command of an AOF causes no notifications; a command of a stream does.
+ * Depends on commands and sessions; knows neither files nor connections. */
 #ifndef SERVER_ENGINE_REPLAY_CALL_H
 #define SERVER_ENGINE_REPLAY_CALL_H
 
@@ -8,13 +8,13 @@
 
 #include "server/engine/engine.h"
 
-/* Runs the command in database *db, which SELECT changes. Ignores MULTI and EXEC. Returns false if
- * the command is unknown, is called with a wrong number of arguments, never changes data, or
- * failed. */
+/* Runs a command of an AOF in database *db, which SELECT changes. Ignores MULTI and EXEC. Returns
+ * false if the command is unknown, has a wrong number of arguments, never changes data, or
+ * fails. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
-/* As replay_call, inside an open transaction: for the stream of a master, which may also contain
- * PUBLISH. The caller handles MULTI and EXEC. */
+/* Does the same for a command of a master's stream, inside an open transaction. The stream may also
+ * contain PUBLISH. The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 

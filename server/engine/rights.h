@@ -13,9 +13,9 @@ static inline bool rights_are_limited(const struct session *session)
     return session->user != NULL && !session->user->unrestricted;
 }
 
-/* May the session's user make this call now? Asked for every call before it is queued and again
- * before it runs, because permissions may change in between. Counts a refusal and adds it to ACL
- * LOG. Sets call->limits_keys. */
+/* May the session's user make this call? Asked before a call is queued and again before it runs,
+ * because permissions may change in between. Counts a refusal and adds it to ACL LOG. Sets
+ * call->limits_keys. */
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where);
 /* Returns the error of a refusal, which names the command. */
 enum error rights_error(enum acl_verdict verdict);

@@ -100,8 +100,9 @@ static void free_postponed(struct settling *settling)
     }
 }
 
-/* Ends the delays for a key without expired members: delayed sessions continue, and blocked clients
- * are served (after a pause, if there is one). */
+/* Call when the key contains no more expired members: wakes the delayed sessions, and makes the key
+ * ready for the blocked clients whose service was postponed (they are served after a pause, if
+ * there is one). */
 static void settling_end(struct settle *settle, struct settling *settling)
 {
     const struct engine *engine = settle->engine;
@@ -160,8 +161,8 @@ static void search_begin(struct search *search, struct engine *engine, unsigned 
     search->txn.no_expiry = engine_keeps_data(engine, now);
 }
 
-/* Adds the key to the queue if it settles slowly. A search adds every such key of a call, not only
- * the first, so that an EXEC is delayed once. No effect on a replica, where requests remove
+/* Adds the key to the queue if it settles slowly. A search adds every such key of a call and not
+ * only the first, so that an EXEC is delayed once. No effect on a replica, where requests remove
  * nothing. */
 static void search_key(struct search *search, unsigned db, struct bytes key)
 {
@@ -202,8 +203,8 @@ static void search_call(void *ctx, const struct call *call)
         search->counts |= row->counts_keys == NULL || row->counts_keys(call);
 }
 
-/* Are there too many expired keys to count at once? If they are not removed for now, only those
- * that are not hidden yet count. */
+/* Are too many keys expired to count them in one step? Where expired keys are hidden instead of
+ * removed, only those that are not hidden yet count. */
 static bool counts_slowly(struct engine *engine)
 {
     msec now = clock_now(engine->clock);
@@ -236,8 +237,8 @@ bool settle_delays(struct engine *engine, const struct call *call)
 
     struct search search;
     search_begin(&search, engine, session->db);
-    /* A key that is overwritten in another database is deleted as a whole, without settling, unless
-     * keyspace events or logs need its expired members. */
+    /* A command may overwrite a key in another database. The old value is then deleted as a whole
+     * and needs no settling, unless keyspace events or logs must name its expired members. */
     bool names = (engine->store->event_mask & LISTEN_MEMBERS) ||
                  engine->store->policies.with[POLICY_EXPIRED] > 0;
     search.all_databases = (flags & OTHER_DATABASES) && names;
@@ -286,8 +287,9 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-/* Must sessions that count keys wait further? The answer takes a count of due keys, which costs as
- * much as expiring some of them, so counts again only after COUNT_AT_ONCE more have expired. */
+/* Must sessions that count keys wait longer? To answer, due keys must be counted, which costs as
+ * much as expiring some of them. So count again only after COUNT_AT_ONCE more keys or members have
+ * expired. */
 static bool still_counts_slowly(struct settle *settle)
 {
     struct engine *engine = settle->engine;

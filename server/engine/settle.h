@@ -1,14 +1,14 @@
 /* settle: delays a request for a key that contains many expired members (txn_settles_slowly) until
  * background slices have removed them, so that other clients need not wait for the removal. Also
- * delays requests that count all keys until expiry has nearly caught up or, where keys must not be
- * removed (on a replica, during CLIENT PAUSE), until the overdue keys are hidden: see
- * keyspace_hide. Depends on the engine and the store.
+ * delays requests that count all keys, until expiry has nearly caught up. Where keys must not be
+ * removed (on a replica, during CLIENT PAUSE), these wait until the overdue keys are hidden instead
+ * (keyspace_hide). Depends on the engine and the store.
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A request adds
  * its slow keys to the queue, and the keys take turns, so that a small key need not wait for a huge
  * one. A delayed session costs nothing until its key is done. Then the sessions are woken in order,
- * and their requests, which stayed in the input buffer, are parsed again. Once begun, a key is
- * finished even if no session waits for it any more, and even during CLIENT PAUSE. */
+ * and their requests, which stayed in the input buffer, are parsed again. A key in the queue is
+ * always finished, even if no session waits for it any more, and even during CLIENT PAUSE. */
 #ifndef SERVER_ENGINE_SETTLE_H
 #define SERVER_ENGINE_SETTLE_H
 
@@ -26,15 +26,16 @@ struct blocked_try;
 struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* call when no session is delayed */
 
-/* Returns true if the session's request must not run now, but again after session_wake. For EXEC,
- * checks the queued commands. Always false if settle is NULL. O(keys of the call) */
+/* Must the session's request be delayed? Then the session waits, and the request runs again after
+ * session_wake. For EXEC, checks the queued commands. Always false if settle is NULL. O(keys of the
+ * call) */
 bool settle_delays(struct engine *engine, const struct call *call);
-/* As settle_delays, for a blocked client that is about to be served. If it returns true, the
- * client's key becomes ready again later. */
+/* Must a blocked client that is about to be served be delayed? Then the client stays blocked, and
+ * its key becomes ready again later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
-/* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that are no
- * longer delayed. Returns false if there is nothing to do, or settle is NULL. */
+/* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that need
+ * wait no longer. Returns false if there is nothing to do or settle is NULL. */
 bool settle_slice(struct settle *settle, size_t amount);
 
 size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */

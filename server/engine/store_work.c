@@ -1,8 +1,8 @@
-/* store_work: see store_work.h. A timerfd and slices of background work.
+/* store_work: see store_work.h. Uses a timerfd and slices of background work.
  *
- * CLOCK_REALTIME with an absolute time never fires early, and TFD_TIMER_CANCEL_ON_SET wakes the
- * loop when the system clock is set. While the clock is held, the timer is not armed, because the
- * turn in which a command moves the clock does the work that becomes due. */
+ * The timer is absolute, on CLOCK_REALTIME: it never fires early, and TFD_TIMER_CANCEL_ON_SET wakes
+ * the loop when the system clock is set. While the clock is held, the timer is not armed: the
+ * command that moves the clock does the work that becomes due. */
 #include "server/engine/store_work.h"
 #include "server/disk/persist.h"
 #include "server/engine/memory_limit.h"
@@ -38,8 +38,9 @@ struct store_work {
     int fd;
 };
 
-/* Called when the timer has fired, or (ECANCELED) the system clock was set. In both cases the end
- * of this turn reads the clock, does the due work and arms the timer again. */
+/* Called when the timer has fired, or (ECANCELED) when the system clock was set. In both cases the
+ * end of this turn reads the clock, does the due work and arms the timer again, so nothing is left
+ * to do here. */
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
@@ -63,8 +64,8 @@ static void on_step(void *ctx)
     if (work->engine->persist != NULL) persist_end_record(work->engine->persist);
 }
 
-/* Called when the system clock was set. Deadlines of data are absolute and stay; timeouts, pauses,
- * leases and rights to refresh are spans of time and move with the clock. */
+/* Called when the system clock was set. The deadlines of data are absolute and stay. Timeouts,
+ * pauses, leases and rights to refresh are spans of time, so their ends move with the clock. */
 static void on_set(void *ctx, msec by)
 {
     struct store_work *work = ctx;
@@ -111,8 +112,8 @@ static bool wait_slice(void *ctx, size_t amount)
 }
 
 /* Serves the blocked clients whose keys a slice has made ready: expiry may add an entry to a
- * policy's log (EXPIRED TO), eviction may delete a stream that clients read. Returns true if there
- * were any and all were served; during a pause the keys stay ready. */
+ * policy's log (EXPIRED TO), and eviction may delete a stream that clients read. Returns true if
+ * there were any and all were served; during a pause their keys stay ready. */
 static bool serve_woken(void *ctx)
 {
     struct store_work *work = ctx;
@@ -123,7 +124,7 @@ static bool serve_woken(void *ctx)
 }
 
 /* Must work that publishes events wait for slow subscribers? Not while memory use exceeds
- * maxmemory: expiry then frees memory that is needed. */
+ * maxmemory, because expiry frees memory. */
 static bool is_paced(struct engine *engine, msec now)
 {
     return pace_holds(&engine->pace, now) && !memory_limit_exceeded(engine);
@@ -146,8 +147,9 @@ static bool expire_slice(void *ctx, size_t amount)
 }
 
 /* Hides expired keys (keyspace_hide) where they must stay: on a replica, whose keys only its master
- * removes, and during a pause. While the link to the master is down many may become overdue, and
- * hiding them early makes the next count fast. A replica that keeps up has nothing to hide. */
+ * removes, and during a pause. Many keys may become overdue while the link to the master is down,
+ * and hiding them early makes the next count fast. A replica that keeps up with its master has
+ * nothing to hide. */
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
@@ -237,8 +239,9 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* Returns when the background changes data next. Due work that waits for a subscriber (is_paced)
- * begins at the end of the wait, or earlier: a subscriber that has read enough starts a turn. */
+/* Returns when the background changes data next. If due work waits for a subscriber (is_paced),
+ * this is the end of the wait; a subscriber that reads enough before that starts a turn by
+ * itself. */
 static msec next_change(const struct store_work *work)
 {
     const struct store *store = work->engine->store;
@@ -249,8 +252,8 @@ static msec next_change(const struct store_work *work)
     return due > end ? due : end;
 }
 
-/* Returns when the next turn must start: for a change of data, which a pause delays, or for the
- * timeout of a blocked client, which it does not. */
+/* Returns when the next turn must start: for a change of data, or for the timeout of a blocked
+ * client. A pause delays the former but not the latter. */
 static msec next_due(const struct store_work *work)
 {
     const struct pause *pause = &work->engine->pause;
@@ -281,9 +284,10 @@ static void work_at(struct store_work *work, msec at)
     background_turn(work->background);
 }
 
-/* Looks for the next due instant after each step, because work that is due at one instant may make
- * more due, at the same instant or the next. Stops at an instant whose work could not be done, on a
- * replica for example, and moves the clock to its goal. */
+/* Moves the clock from one due instant to the next. Looks for the next one only after each step,
+ * because work that is due at one instant may make more work due, at the same instant or later. If
+ * the work of an instant could not be done, as on a replica, moves the clock directly to its
+ * goal. */
 void store_work_advance(struct store_work *work)
 {
     struct clock *clock = work->clock;
@@ -300,7 +304,8 @@ void store_work_advance(struct store_work *work)
 }
 
 /* Converts an instant to the kernel's time, which differs from the clock's after CLOCK RUN. A time
- * of zero would disarm the timer; such an old instant is due at once anyway. */
+ * of zero or less would disarm the timer, so an instant that old becomes the first nanosecond,
+ * which is due at once. */
 static struct timespec kernel_time(const struct clock *clock, msec at)
 {
     int64_t usec = at % 1000 * 1000 - clock->ahead_of_real_usec % 1000000;

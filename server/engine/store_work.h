@@ -1,6 +1,6 @@
 /* store_work: the background work on the data: expiry, timeouts of blocked clients, freeing deleted
- * values, eviction, and trimming the table of client-side caching. Also the timer that wakes the
- * loop at the next deadline of the store or of a blocked client.
+ * values, eviction, and trimming the table of client-side caching. Also owns the timer that wakes
+ * the loop at the next deadline of the store or of a blocked client.
  *
  * The timer is a timerfd on the wall clock with an absolute time, because that is exact and also
  * fires when the clock is set. */
@@ -17,14 +17,14 @@ struct store_work;
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background);
 void store_work_free(struct store_work *work);
-/* Moves a held clock forward to its goal, from one due instant to the next, and does all work that
- * is due at each. Call between requests. */
+/* Moves a held clock forward to its goal, from one due instant to the next, and does all the work
+ * that is due at each. Call between requests. */
 void store_work_advance(struct store_work *work);
-/* Returns the next deadline as an instant of the wall clock, or NEVER if there is none or the clock
- * is held. */
+/* Returns the next deadline as an instant of the wall clock. NEVER if there is none, or while the
+ * clock is held. */
 msec store_work_next(const struct store_work *work);
-/* Call at the end of each turn: the next turn starts at `due`, or earlier for another reason.
- * AT_ONCE starts it without sleeping. */
+/* Call at the end of each turn: makes the next turn start at `due`, unless something else starts
+ * one earlier. AT_ONCE starts it without sleeping. */
 #define AT_ONCE INT64_MIN
 void store_work_wake_at(struct store_work *work, msec due);
 

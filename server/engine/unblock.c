@@ -27,8 +27,8 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     call.ready = &try->key;
     struct observer *observer = engine->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
-    /* DIFFERS: Redis 7.0 serves a client even if its user has lost the permission. (doc/differs.md)
-     */
+    /* DIFFERS: Redis 7.0 serves a blocked client even if its user has lost the permission
+     * meanwhile. (doc/differs.md) */
     enum acl_verdict verdict = rights_check(engine, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
         call_run(&call);
@@ -77,8 +77,8 @@ void unblock_ready(struct engine *engine)
         /* See expired data as on the first run. Writes can block on a writable replica. */
         bool reads = try.call->command.row->flags & READONLY;
         txn.no_expiry = txn.no_purge = engine->role.replica && reads;
-        /* A run can answer the client if the key has the right type, or if the client wants an
-         * error otherwise. */
+        /* Run the command only if that can answer the client: if the key has the right type, if the
+         * client wants an error otherwise (or_gone), or if the client waits for a prefix. */
         const struct entry *entry = try.is_prefix ? NULL : txn_find(&txn, try.key);
         if (entry == NULL && !try.is_prefix) blocked_skip_missing(engine->blocked);
         bool has_type = entry != NULL && entry->object.type == try.type;
@@ -142,9 +142,9 @@ size_t unblock_due(struct engine *engine, size_t most)
     msec now = clock_now(engine->clock);
     struct blocked *blocked = engine->blocked;
     size_t count = 0;
-    /* Data that expires in the same millisecond as a timeout comes first, because the client may
-     * wait for its entry in a log. A burst of expiry thus delays only timeouts of that
-     * millisecond. */
+    /* Data that expires in the same millisecond as a timeout comes before the timeout, because the
+     * client may wait for the entry that this expiry adds to a log. A burst of expiry thus delays
+     * only the timeouts of that millisecond. */
     bool expires = !engine->role.replica && pause_now(&engine->pause, now) == PAUSE_NONE;
     msec until = expires && store_next_due(engine->store) <= now ? instant_last_expired(now) : now;
     for (; count < most; count++) {

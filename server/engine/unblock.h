@@ -1,5 +1,5 @@
-/* unblock: runs the commands of blocked clients again when a key becomes ready, through an effect
- * or because an element is due, and replies when a timeout passes. */
+/* unblock: runs the command of a blocked client again when its key becomes ready, through an effect
+ * or because an element is due, and replies to the client when its timeout passes. */
 #ifndef SERVER_ENGINE_UNBLOCK_H
 #define SERVER_ENGINE_UNBLOCK_H
 
@@ -14,21 +14,21 @@ struct engine;
 struct block_request;
 
 /* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
- * transaction, until no key is ready, because a served command (BLMOVE) may make another key ready.
- * Each run replies to a client or changes nothing. While a master is paused, keys stay ready; a
- * pause of writes does not delay REDE.FAIRINFO. */
+ * transaction: each run replies to a client or changes nothing. Continues until no key is ready,
+ * because a served command (BLMOVE) may make another key ready. While a master is paused, keys stay
+ * ready; a pause of writes does not delay REDE.FAIRINFO. */
 void unblock_ready(struct engine *engine);
 
-/* Takes at most `most` steps in order of time, up to now: serves a key that becomes ready by time,
- * or answers a client whose timeout has passed. During a pause, serves no keys. Returns the number
- * of steps. */
+/* Takes at most `most` steps, in order of time, up to now. A step serves a key that becomes ready
+ * by time, or answers a client whose timeout has passed. During a pause, no keys are served.
+ * Returns the number of steps. */
 size_t unblock_due(struct engine *engine, size_t most);
 
 /* Call once a blocked client received its reply: unblocks it, so that its next request runs. */
 void unblock_answered(struct session *session);
 
-/* CLIENT UNBLOCK: unblocks another session with an error, or as if its timeout had passed. Returns
- * false if it is not blocked. */
+/* CLIENT UNBLOCK: ends the wait of a session with an error, or as if the session's timeout had
+ * passed. Returns false if the session is not blocked. */
 bool unblock_client(struct engine *engine, struct session *session, bool with_error);
 /* Unblocks a session with this error. No effect if it is not blocked. */
 void unblock_with_error(struct engine *engine, struct session *session, enum error error);

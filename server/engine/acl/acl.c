@@ -201,7 +201,7 @@ void acl_set_requirepass(struct acl *acl, const char *password)
     mem_free(word);
 }
 
-/* Users that exist before and after keep their address, because sessions point to it; only their
+/* Sessions point to their users, so a user that is in both tables keeps its struct; only the
  * contents are exchanged. */
 void acl_adopt(struct acl *acl, struct acl_users *users)
 {

@@ -1,14 +1,23 @@
 /* acl: the users of the server, by name. The user "default" always exists, and connections begin
  * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
- * A session holds its user, so a deleted user is freed once its last session has another user.
+ * A session holds a reference to its user. The struct of a deleted user is thus freed only when its
+ * last session has another user.
  *
- * Folder server/engine/acl: users and their permissions. acl_user is a user, acl_selector one set
- * of its permissions, acl_commands the permissions for commands as bits over the table of rows,
- * acl_rules the words that granted them; acl_check decides about a call, acl_file reads and writes
- * many users, acl_log keeps the latest refusals. A flag of a user with all rights allows every call
- * without further checks. Start here; server/engine/rights.c checks calls, the commands are in
- * server/admin/acl.
+ * Folder server/engine/acl: users and their permissions. A user has selectors, of which one must
+ * allow a call.
+ *
+ *     acl_user        a user: name, passwords, flags and selectors
+ *     acl_selector    one set of permissions: commands, keys and channels
+ *     acl_commands    its permissions for commands, as bits over the table of rows
+ *     acl_rules       the words that set these bits
+ *     acl_items       a list of texts, for patterns and rules
+ *     acl_check       decides about a call
+ *     acl_file        reads and writes many users
+ *     acl_log         keeps the latest refusals
+ *
+ * A flag marks users with all rights, whose calls need no check. Start here; server/engine/rights.c
+ * checks calls, the commands are in server/admin/acl.
  *
  * May use: conf server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_ACL_ACL_H
@@ -35,16 +44,16 @@ struct acl {
     struct acl_log log;
 };
 
-/* Returns an ACL with only the default user, which may do everything; requirepass is its password.
- * All commands must be registered before rules are applied. */
+/* Returns an ACL with only the default user, who may do everything and whose password is
+ * requirepass. All commands must be registered before rules are applied. */
 struct acl *acl_new(const struct commands *commands, const struct conf *conf);
 void acl_free(struct acl *acl); /* NULL is allowed */
 
 struct acl_user *acl_find(const struct acl *acl, struct bytes name); /* NULL if there is none */
 struct acl_context acl_context(const struct acl *acl);
 size_t acl_count(const struct acl *acl);
-/* Returns all users in the order of their names. The users are borrowed; mem_free() the array. O(n
- * log n) */
+/* Returns all users in the order of their names. Free the array with mem_free(); the users are
+ * borrowed. O(n log n) */
 struct acl_user **acl_sorted(const struct acl *acl);
 
 /* The words of ACL SETUSER, in which each "( ... )" is one word. */
@@ -53,18 +62,18 @@ struct acl_words {
     size_t count;
     char *text;
 };
-/* Copies the words given, and joins those from one that begins with '(' to the next one that ends
- * with ')'. Returns `count`; if there is no such end, returns the index of the word with the '('.
- * In both cases the caller must drop `words`. */
+/* Copies the given words. Joins the words of a selector to one: from a word that begins with '(' to
+ * the next word that ends with ')'. Returns `count`, or the index of the word with '(' if no ')'
+ * follows. The caller must drop `words` in both cases. */
 size_t acl_words_join(struct acl_words *words, const struct bytes *given, size_t count);
 void acl_words_drop(struct acl_words *words);
 
-/* Creates or changes a user as ACL SETUSER does: applies all words or none. Returns a word that is
- * refused in *refused. The new permissions apply to the user's sessions at once. */
+/* Creates or changes a user as ACL SETUSER does. Applies all words, or none if one is refused;
+ * *refused is then that word. The new permissions apply to the user's sessions at once. */
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
-/* Deletes the user; returns false if there is none. The caller must move its sessions to another
- * user: until then they hold this one, whose `is_deleted` is true. Not allowed for the default
+/* Deletes the user; returns false if there is none. The user's sessions keep the struct, now with
+ * `is_deleted`, until the caller has moved them to another user. Not allowed for the default
  * user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
 /* Makes the new requirepass the only password of the default user, who needs none if it is "". */
@@ -75,24 +84,24 @@ void acl_set_requirepass(struct acl *acl, const char *password);
 void acl_users_init(struct acl_users *users);
 void acl_users_drop(struct acl_users *users);
 /* Add users to an empty table: from the text of the ACL file `name`, or from the lines of the
- * option `user`. Append all errors to `faults`, each as a sentence; if there are any, the table
+ * option `user`. Append each error to `faults` as a sentence. If there are any errors, the table
  * must not be used. */
 void acl_read_file(const struct acl *acl, struct bytes text, const char *name,
                    struct acl_users *users, struct outbuf *faults);
 void acl_read_options(const struct acl *acl, const char *lines, struct acl_users *users,
                       struct outbuf *faults);
-/* Replaces the users of the server with those of the table, and empties the table. Sessions keep
- * their users, whose permissions change. A missing default user is made from requirepass. Users
- * that are not in the table are deleted, as by acl_delete_user. */
+/* Replaces the users of the server with those of the table, and empties the table. Sessions of a
+ * user that is in both keep it, with its new permissions. A user that is not in the table is
+ * deleted, as by acl_delete_user. A missing default user is made from requirepass. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
-/* Call at the start: reads `aclfile` or `user`. On failure, returns false with all errors in `why`.
- */
+/* Call at the start: reads the users from `aclfile` or the option `user`. On failure returns false
+ * with all errors in `why`. */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* Implement ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
-/* Returns the users as lines of the option `user`, its value from the start on and at CONFIG
- * REWRITE; free() the result. "" if requirepass alone defines them. */
+/* Returns the users as lines of the option `user`, whose value they become after the start and at
+ * CONFIG REWRITE; free() the result. Returns "" if requirepass alone defines the users. */
 char *acl_option_lines(const struct acl *acl);
 /* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
 bool acl_uses_requirepass(const struct acl *acl);
@@ -104,8 +113,8 @@ void acl_begin_session(struct acl *acl, struct session *session);
 void acl_end_session(struct session *session);
 /* Logs in. Returns false if the password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
-/* Logs in without a password, for a peer that was authenticated otherwise, as by a certificate.
- * Returns false if the user does not exist or is off. */
+/* Logs in without a password, for a peer that was authenticated by other means, such as a
+ * certificate. Returns false if the user does not exist or is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);

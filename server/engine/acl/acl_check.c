@@ -1,5 +1,5 @@
-/* acl_check: decides whether a user may make a call: the checks of acl_user.h, in Redis' order:
- * command, keys, channels. */
+/* acl_check: decides whether a user may make a call. Makes the checks of acl_user.h in Redis'
+ * order: command, keys, channels. */
 #include "server/engine/acl/acl_user.h"
 
 #include "store/mem/mem.h"
@@ -100,7 +100,7 @@ static bool allows_prefix(const struct acl_selector *selector, struct bytes pref
     return false;
 }
 
-/* Does one rule allow the channel? A subscribed pattern is allowed only if a rule has exactly this
+/* Does one rule allow the channel? A pattern to subscribe to needs a rule with exactly the same
  * pattern: otherwise it might match channels that no rule allows. */
 static bool allows_channel(const struct acl_selector *selector, struct bytes name, bool is_pattern)
 {

@@ -1,7 +1,7 @@
-/* acl_commands: the words of a selector that are about commands.
+/* acl_commands: applies the words of a selector that are about commands.
  *
  * Each word changes the bits of the commands that it names, so the last word about a command wins.
- * acl_rules keeps the words. */
+ * acl_rules remembers the words themselves. */
 #include "server/engine/acl/acl_selector.h"
 
 #include "server/cmd/call/category.h"
@@ -83,8 +83,8 @@ static enum acl_fault allow_part(struct acl_selector *selector, const struct com
     if (parent.parent != NULL) return ACL_FIRST_OF_SUBCOMMAND;
     if (part.len == 0) return ACL_SYNTAX;
     if (parent.row->subcommands == NULL) {
-        /* "+select|0" allows it only with this first argument. No effect if that is allowed
-         * already. */
+        /* "+select|0" allows SELECT only with this first argument. The word has no effect if the
+         * command, or this argument, is allowed already. */
         if (acl_has_spaces(part)) return ACL_SYNTAX;
         if (!acl_selector_has_id(selector, parent.stats->id) &&
             !acl_rules_allow_first_arg(&selector->rules, parent.row, part))

@@ -1,5 +1,6 @@
 /* acl_file: reads and writes many users at once: the ACL file, and the lines of the option `user`.
- * Finds all faults before it changes anything. */
+ * Users are read into a table of their own, so that all faults are found before the server's users
+ * change. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,8 +47,8 @@ static void add_fault(struct outbuf *faults, const struct source *source, struct
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
-    /* Show no passwords: neither words about them, nor words that are no rule, which may be
-     * misplaced passwords. */
+    /* Keep passwords out of the log: show neither words about passwords, nor words that are no
+     * rule, because such a word may be a misplaced password. */
     bool is_secret =
         fault == ACL_SYNTAX || (word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL);
     if (source->file == NULL)

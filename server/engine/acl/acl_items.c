@@ -3,8 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* A list that was once longer than this keeps its index, so that a list whose length varies around
- * the limit does not build it again each time. */
+/* The length at which a list is indexed. It keeps the index when it shrinks, so that a list whose
+ * length varies around the limit does not build it again and again. */
 enum { UNINDEXED = 16 };
 
 static struct bytes item_text(const void *item)

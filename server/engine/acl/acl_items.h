@@ -1,5 +1,5 @@
 /* acl_items: a list of distinct texts, each with a tag, in the order in which they were added:
- * patterns of keys and channels, passwords, rules. The list can be moved by assignment; the old
+ * patterns of keys and channels, passwords, rules. Assigning the struct moves the list: the old
  * struct must not be used afterwards. */
 #ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
 #define SERVER_ENGINE_ACL_ACL_ITEMS_H

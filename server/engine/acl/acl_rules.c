@@ -66,8 +66,8 @@ void acl_rules_drop(struct acl_rules *rules)
     *rules = (struct acl_rules){ 0 };
 }
 
-/* Copies the rules. Each list of subrules keeps its rules with COUNTS first: they were added last,
- * and the copy adds rules in the same order. */
+/* Copies the rules. In a list of subrules, those with COUNTS come first, because they were added
+ * last. The copy adds the rules in their original order, and so arrives at the same lists. */
 struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 {
     struct acl_rules copy = { .from_all = rules->from_all };
@@ -81,8 +81,8 @@ struct acl_rules acl_rules_copy(const struct acl_rules *rules)
 
 /* ---- useless rules -------------------------------------------------------------------------- */
 
-/* For a rule that follows no category: does it repeat what already applies to all commands, or to
- * the command of which it is a part? */
+/* Does the rule, which follows no category, only repeat what already applies: to all commands, or
+ * to the command of which it names a part? */
 static bool is_needless(const struct acl_rules *rules, const struct acl_item *rule)
 {
     struct bytes name = blob_view(rule->text);
@@ -103,8 +103,8 @@ static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
     acl_items_remove(&rules->items, rule);
 }
 
-/* Removes a rule about a category, and the rules after it that were needed only because of it. Each
- * rule is visited at most once, because afterwards no category precedes it. */
+/* Removes a rule about a category, and the rules behind it that only this category made necessary.
+ * Amortized, each rule is visited once: afterwards no category precedes it. */
 static void remove_category(struct acl_rules *rules, struct acl_item *category)
 {
     struct acl_item *next = category->next;

@@ -1,6 +1,7 @@
-/* acl_rules: a selector's rules about commands, in order: "+get", "-@write", "+select|0". Lists of
- * users show them. Their bits alone would lose the intent, which covers commands that a later
- * version adds to a category. A rule that a later rule makes useless is removed.
+/* acl_rules: a selector's rules about commands, in order: "+get", "-@write", "+select|0". They are
+ * kept in addition to the bits, which would lose the intent: "+@read" also covers commands that a
+ * later version adds to the category. ACL LIST and the ACL file show them. A rule that a later rule
+ * makes useless is removed.
  *
  * A client may send any number of rules with first arguments, so each step takes amortized constant
  * time. */
@@ -35,15 +36,15 @@ void acl_rules_reset(struct acl_rules *rules, bool from_all);
 void acl_rules_drop(struct acl_rules *rules);
 struct acl_rules acl_rules_copy(const struct acl_rules *rules);
 
-/* Adds a rule, and removes those that it makes useless. `command` is NULL for a category. The word
- * has at most ACL_RULE_MAX_LEN bytes. */
+/* Adds a rule, and removes the rules that it makes useless. `command` is NULL for a category. The
+ * word has at most ACL_RULE_MAX_LEN bytes. */
 void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struct command *command,
                    struct bytes word);
 /* Does a rule allow the command with this first argument? */
 bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
                                struct bytes arg);
-/* Call when the command is allowed or forbidden regardless of its first argument: earlier rules
- * about first arguments stay in the list but no longer count. */
+/* Call when the command is allowed or forbidden whatever its first argument is: earlier rules about
+ * first arguments stay in the list, but no longer count. */
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
 
 bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */

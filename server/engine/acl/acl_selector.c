@@ -83,9 +83,9 @@ static struct bytes without(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* Applies "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". As in Redis, the pattern after %
- * may be left out: the rule then matches only the empty key. Adds permissions to a pattern that
- * exists. */
+/* Applies "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". If a rule with this pattern
+ * exists, adds the permissions to it. As in Redis, a word that ends at ~ is accepted, and matches
+ * only the empty key. */
 static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
 {
     unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
@@ -162,8 +162,8 @@ void acl_selector_describe_keys(const struct acl_selector *selector, struct outb
     bool begun = false;
     if (selector->all_keys) append_word(to, &begun, "~*", NULL);
     for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
-        /* DIFFERS: Redis shows "%RW~*" as "~*", which refuses patterns behind it when it is read
-         * again. (doc/differs.md) */
+        /* DIFFERS: Redis shows "%RW~*" as "~*". When that is read again, patterns behind it are
+         * refused. (doc/differs.md) */
         bool is_all = item->tag == ACL_READ_WRITE && bytes_equal(blob_view(item->text), LIT("*"));
         append_word(to, &begun, is_all ? "%RW~" : marks[item->tag], item->text);
     }

@@ -1,5 +1,5 @@
-/* acl_selector: one set of permissions for commands, keys and channels. A user has one or more, and
- * may make a call if a single one of them allows all of it.
+/* acl_selector: one set of permissions for commands, keys and channels. A user has one or more
+ * selectors, and may make a call only if a single one of them allows all of it.
  *
  * Applies the words of ACL SETUSER that concern commands, keys or channels. Depends on the command
  * table; knows neither users nor sessions. */
@@ -55,9 +55,9 @@ enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct co
 void acl_commands_allow_all(struct acl_selector *selector);
 void acl_commands_deny_all(struct acl_selector *selector);
 
-/* Append the words that would make this selector from a new one: "~a* %R~b &ch* -@all +get". With
- * `resets`, "resetchannels" precedes the channels, because a new user may have all of them
- * (acl-pubsub-default). */
+/* Append the words that would make this selector from a new one: "~a* %R~b &ch* -@all +get".
+ * `resets` puts "resetchannels" before the channels, because acl-pubsub-default may give a new user
+ * all of them. */
 void acl_selector_describe_keys(const struct acl_selector *selector, struct outbuf *to);
 void acl_selector_describe_channels(const struct acl_selector *selector, bool resets,
                                     struct outbuf *to);
@@ -69,8 +69,7 @@ static inline bool acl_selector_has_id(const struct acl_selector *selector, unsi
     return selector->allowed[id / 64] >> id % 64 & 1;
 }
 
-/* Returns true if the text contains white space or a zero byte, which would not survive in a
- * file. */
+/* Does the text contain white space or a zero byte, which would not survive in a file? */
 bool acl_has_spaces(struct bytes text);
 
 #endif

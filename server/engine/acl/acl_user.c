@@ -26,8 +26,8 @@ static bool is_full(const struct acl_selector *selector)
     return selector->all_commands && selector->all_keys && selector->all_channels;
 }
 
-/* Call after a change of the first selector. The others never change; has_full_selector sums them
- * up. */
+/* Call after a change of the first selector. Other selectors never change once they are added;
+ * has_full_selector says whether one of them is full. */
 static void update_unrestricted(struct acl_user *user)
 {
     user->unrestricted = user->has_full_selector || is_full(&user->selectors[0]);
@@ -142,8 +142,8 @@ static enum acl_fault take_password(struct acl_user *user, struct bytes word)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-/* Returns the next word of the text; words are separated by spaces. Its len is 0 when no word is
- * left. */
+/* Removes and returns the next word of the text; spaces separate words. Returns a word of length 0
+ * when none is left. */
 static struct bytes next_word(struct bytes *text)
 {
     while (text->len > 0 && text->data[0] == ' ')
@@ -165,7 +165,7 @@ static enum acl_fault add_selector(struct acl_user *user, const struct acl_conte
     enum acl_fault fault = ACL_NO_FAULT;
     acl_selector_init(&selector, context->all_channels);
     for (struct bytes rule = next_word(&text); rule.len > 0; rule = next_word(&text)) {
-        /* DIFFERS: Redis accepts a pattern with ) at its end, and can't load it again.
+        /* DIFFERS: Redis accepts a pattern that ends with ')', and can't load it again.
          * (doc/differs.md) */
         bool ends = rule.data[rule.len - 1] == ')';
         fault = ends ? ACL_SYNTAX : acl_selector_apply(&selector, context->commands, rule);

@@ -1,5 +1,6 @@
-/* acl_user: one user, with its name, passwords, flags and selectors. Passwords are kept as SHA-256
- * only, and compared in constant time. Depends on acl_selector and libcrypto; knows no sessions. */
+/* acl_user: one user, with a name, passwords, flags and selectors. Only the SHA-256 of a password
+ * is stored, and it is compared in constant time. Depends on acl_selector and libcrypto; knows no
+ * sessions. */
 #ifndef SERVER_ENGINE_ACL_ACL_USER_H
 #define SERVER_ENGINE_ACL_ACL_USER_H
 
@@ -39,7 +40,7 @@ struct acl_context {
     const struct commands *commands;
     bool all_channels; /* new selectors may use all channels (acl-pubsub-default) */
 };
-/* Applies one word, or one "(...)" with all its words: see doc/acl.md. An invalid word changes
+/* Applies one word of ACL SETUSER, or one selector "(...)" (doc/acl.md). An invalid word changes
  * nothing. */
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
@@ -57,16 +58,16 @@ size_t acl_user_flags(const struct acl_user *user, const char *words[3]);
 /* If every selector refuses a call, the reply reports the greatest verdict. */
 enum acl_verdict { ACL_ALLOWED, ACL_NO_COMMAND, ACL_NO_KEY, ACL_NO_CHANNEL };
 
-/* May the user make this call? If not, *at is the index of the refused argument. For a call with a
- * wrong number of arguments, which never runs, only the permission for the command counts. */
+/* May the user make this call? If not, sets *at to the index of the refused argument. A call with a
+ * wrong number of arguments never runs, so only the permission for the command is checked. */
 enum acl_verdict acl_user_check(const struct acl_user *user, struct command_ref command, int argc,
                                 const struct bytes *argv, int *at);
-/* Does a selector that allows the call also allow reading every key? For commands that follow
- * patterns to keys that the call does not name, such as SORT. */
+/* Is there a selector that allows the call and also the reading of every key? For commands such as
+ * SORT, which read keys that the call does not name. */
 bool acl_user_reads_all(const struct acl_user *user, struct command_ref command, int argc,
                         const struct bytes *argv);
-/* May the user read every key that begins with this prefix? For CLIENT TRACKING BCAST and, with the
- * prefix "", for the metrics port. */
+/* May the user read every key that begins with this prefix? Asked by CLIENT TRACKING BCAST and,
+ * with the prefix "", by the metrics port. */
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May the user subscribe to this channel, or to this pattern? */
 bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);

@@ -1,5 +1,6 @@
-/* latency: the last 160 slow events of each kind, for LATENCY: "command", "fast-command",
- * "expire-cycle" and "command-unblocking" (a blocked client's command runs again). */
+/* latency: the last 160 slow events of each kind, for LATENCY. The kinds are "command",
+ * "fast-command", "expire-cycle", and "command-unblocking", which means that a blocked client's
+ * command runs again. */
 #ifndef SERVER_ENGINE_OBSERVE_LATENCY_H
 #define SERVER_ENGINE_OBSERVE_LATENCY_H
 

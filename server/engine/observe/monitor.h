@@ -1,5 +1,5 @@
-/* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. Costs one
- * test per command if there are none. */
+/* monitor: sends every command to the sessions that called MONITOR. Depends on sessions. While
+ * there are none, a command costs one test. */
 #ifndef SERVER_ENGINE_OBSERVE_MONITOR_H
 #define SERVER_ENGINE_OBSERVE_MONITOR_H
 

@@ -93,8 +93,7 @@ struct span {
     int64_t ran_usec, blocked_usec;
 };
 
-/* Returns the arguments without secrets: call->argv, or a copy. Free with free_visible_arguments.
- */
+/* Returns call->argv, or a copy in which secrets are replaced. Free with free_visible_arguments. */
 static const struct bytes *visible_arguments(const struct call *call)
 {
     if (call->secrets == 0) return call->argv;
@@ -213,8 +212,8 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
-/* DIFFERS: with ERROR, Redis also counts CLIENT UNBLOCK itself as a failed call; without ERROR, it
- * counts one call of the blocked command. (doc/differs.md) */
+/* DIFFERS: CLIENT UNBLOCK with ERROR makes Redis also count CLIENT UNBLOCK itself as a failed call;
+ * without ERROR, Redis counts one call of the blocked command. (doc/differs.md) */
 void observe_ended(struct observer *observer, const struct call *call, const struct call_time *time)
 {
     count_error(observer, call);

@@ -1,11 +1,16 @@
 /* observe: statistics about calls: counts and times by command, errors by code, slow calls, and
  * MONITOR. Depends on calls and the clock; treats all commands alike.
  *
- * Folder server/engine/observe: measures calls. observe counts and times each call, slowlog keeps
- * slow ones, latency the slow events of other kinds, monitor sends every call to MONITOR. stats
- * keeps the counters that no other part owns (connections, turns, peaks), which their events
- * increment: the code that accepts a connection counts it. INFO, SLOWLOG, LATENCY and the metrics
- * port only read. No command depends on a measurement. Start here.
+ * Folder server/engine/observe: measures calls. Start here.
+ *
+ *     observe    counts and times each call
+ *     slowlog    keeps slow calls
+ *     latency    keeps slow events of other kinds
+ *     monitor    sends every call to MONITOR
+ *     stats      the counters that no other part owns: connections, turns, peaks
+ *
+ * Counters of stats are incremented by the code in which the event happens. INFO, SLOWLOG, LATENCY
+ * and the metrics port only read; no command depends on a measurement.
  *
  * May use: conf proto/resp server/base server/cmd/call store/. */
 #ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
@@ -43,27 +48,28 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Call when a turn begins to run requests. `usec`, monotonic, counts as the start of its first
- * call. */
+/* Call when a turn begins to run requests. `usec`, monotonic, is taken as the start of the turn's
+ * first call. */
 void observe_turn(struct observer *observer, int64_t usec);
-/* Call before and after a call runs; pass the result of begin to end. A call counts from the end of
- * the call before it in its turn, so the clock is read only once per call. */
+/* Call before and after a call runs; pass the result of observe_begin to observe_end. A call is
+ * timed from the end of the previous call of its turn, so that each call needs only one reading of
+ * the clock. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
-/* Call these before and after each further run of a blocked call; they add to time->ran_usec. The
- * call is recorded in the slow log and the histogram when it is answered, with the time of all its
- * runs. As in Redis, a call that times out is not recorded. */
+/* Call before and after each further run of a blocked call: adds the run to time->ran_usec. The
+ * call is recorded in the slow log and the histogram only when it is answered, with the time of all
+ * its runs. As in Redis, a call that times out is not recorded. */
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    struct call_time *time);
-/* Call when CLIENT UNBLOCK or a change of role has answered the call, with an error if it has
- * failed. */
+/* Call when CLIENT UNBLOCK or a change of role has ended the wait of the call. The call may have
+ * been answered with an error (call->failed). */
 void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
-/* Sends the call to monitors now. Rows with SKIP_MONITOR, such as EVAL, call this before their own
- * calls, because observe_end leaves them out. */
+/* Sends the call to monitors now; observe_end leaves out calls of rows with SKIP_MONITOR. Such a
+ * row, like EVAL's, calls this before its own calls, so that monitors see it before them. */
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);

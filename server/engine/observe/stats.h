@@ -1,5 +1,6 @@
-/* stats: the counters of INFO about connections, turns and all commands together; the store and
- * observe.h keep the others. CONFIG RESETSTAT zeroes them. Callers add to the fields directly. */
+/* stats: the counters of INFO about connections, turns and all commands together. Other counters
+ * are in observe.h and in the store. Callers add to the fields directly; CONFIG RESETSTAT zeroes
+ * them. */
 #ifndef SERVER_ENGINE_OBSERVE_STATS_H
 #define SERVER_ENGINE_OBSERVE_STATS_H
 

@@ -37,14 +37,14 @@ struct blocked_wait {
     void (*late)(void *ctx); /* replies at CLIENT UNBLOCK; NULL for a null array */
     void *ctx;
 };
-/* Blocks the session without a key; it must not be blocked yet. If the session was closed during
- * its own request, it is not blocked, and `gone` is called at once. */
+/* Blocks the session on something other than a key; the session must not be blocked yet. If it was
+ * closed during its own request, it is not blocked, and `gone` is called at once. */
 void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
 /* Calls the `late` of the wait. Returns false if `late` is NULL, or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
-/* Returns the call that the session is blocked in, borrowed, and its time so far. NULL if the
- * session is not blocked on a key. */
+/* Returns the call in which the session is blocked, borrowed, and the call's time so far. NULL if
+ * the session is not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
 size_t blocked_with_timeout(const struct blocked *blocked); /* blocked clients with a timeout */
@@ -54,8 +54,8 @@ size_t blocked_keys(const struct blocked *blocked); /* keys that clients wait fo
 
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
-/* Makes the key and the prefix ready, because an element of this dehydrator under the prefix may be
- * claimed. */
+/* An element of the dehydrator `key` under the prefix may be claimed: makes the key ready, and the
+ * prefix. */
 void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes prefix,
                          struct bytes key);
 void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes prefix);
@@ -103,7 +103,7 @@ void blocked_skip_key(struct blocked *blocked);
  * earlier has not been tried: its key has its turn first, and the try is repeated later. O(log n)
  */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
-/* Call when the key of the last try is missing: skips those of its other clients that did not set
+/* Call when the key of the last try is missing: skips its other clients, except those with
  * `or_gone`. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Call when the key holds nothing for the command of this try. Skips other clients that want the
@@ -116,12 +116,12 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout, or NEVER. O(1) */
 msec blocked_next_due(
     const struct blocked *blocked); /* the earlier of next_wake and next_timeout */
-/* Call when the system clock was set: moves all timeouts, so that their spans stay the same.
- * O(n log n) */
+/* Call when the system clock was set by `by`: moves all timeouts with it, so that clients wait as
+ * long as they asked for. O(n log n) */
 void blocked_clock_set(struct blocked *blocked, msec by);
 /* Returns the client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
-/* Returns the memory of the wait and of its copy of the command; 0 for a session that is not
+/* Returns the memory of the session's wait and of its copy of the command; 0 if the session is not
  * blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
 /* Returns the reply at the client's timeout. */

@@ -169,8 +169,8 @@ static void ready_all(struct blocked *blocked, int64_t db)
         make_ready(blocked, queue, false);
 }
 
-/* After an effect that may have left the key missing or of another type: makes it ready for clients
- * that then want an error (or_gone). */
+/* Call after an effect that may have left the key missing or of another type: makes the key ready
+ * for clients that then want an error (or_gone). */
 static void gone(struct blocked *blocked, const struct effect *effect)
 {
     if (blocked->or_gone == 0) return;

@@ -1,13 +1,13 @@
-/* commit_hooks: see commit_hooks.h. The hooks of watch, blocked, tracking and notify cannot fail
- * and run no command. */
+/* commit_hooks: see commit_hooks.h. The hooks must not fail and must not run a command, because a
+ * transaction is open or being committed. */
 #include "server/engine/react/commit_hooks.h"
 
 #include "server/cmd/call/session.h"
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
-/* Passes the effect to the hooks other than the journal. A separate function, so that take_effect
- * saves no registers if only the journal listens. */
+/* Passes the effect to the hooks other than the journal. Not inlined, so that take_effect saves no
+ * registers if only the journal listens. */
 __attribute__((noinline)) static void pass_on(struct commit_hooks *hooks, const struct txn *txn,
                                               const struct effect *effect)
 {
@@ -43,8 +43,8 @@ static void take_commit(void *ctx, const struct txn *txn)
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
     hooks->changed |= txn->changes > 0;
-    /* The stream comes first: the journal's record contains the stream's position after this
-     * transaction. */
+    /* The stream comes before the journal, because the journal's record contains the stream's
+     * position after this transaction. */
     if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);

@@ -1,7 +1,9 @@
-/* commit_hooks: the only listener of the store. Passes a transaction's effects to the journal, the
- * replication stream, blocked, watch, tracking and notify, in this order. At commit the stream
+/* commit_hooks: the only listener of the store. Passes each effect of a transaction to the journal,
+ * the replication stream, blocked, watch, tracking and notify, in this order. At commit the stream
  * comes before the journal, because the journal's record contains the stream's position after the
- * transaction. txn->caller is the session that runs the call, or NULL for the server itself. */
+ * transaction.
+ *
+ * txn->caller is the session whose call makes the change, or NULL for the server itself. */
 #ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 #define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
 
@@ -26,11 +28,11 @@ struct commit_hooks {
     bool changed; /* data has changed since the turn last began to send; turn.c clears it */
 };
 
-/* Returns the listener to pass to store_listen. It borrows the hooks; its `begin` finds out which
- * are in use. */
+/* Returns the listener to pass to store_listen. The listener borrows the hooks. Its function
+ * `begin` determines which hooks are in use, so that the others cost nothing. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
-/* Call when the whole data set was replaced: tells watchers, blocked clients and caches that any
- * key may have changed. The caller must inform the journal and replicas. */
+/* Call when the whole data set was replaced: informs watchers, blocked clients and caches that any
+ * key may have changed. Informing the journal and the replicas is left to the caller. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
 
 #endif

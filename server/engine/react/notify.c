@@ -47,8 +47,8 @@ struct record {
     size_t first, last; /* offsets of its subkeys, or NOWHERE */
 };
 
-/* A subkey, followed by its bytes. Subkeys of several records are interleaved, so those of a record
- * form a list. */
+/* A subkey, followed by its bytes. The subkeys of different records are interleaved in the buffer,
+ * so those of one record are linked to a list. */
 struct subkey {
     size_t next; /* the next of the same record, or NOWHERE */
     size_t len;
@@ -107,8 +107,8 @@ static bool has_subscribers(const struct notify *notify)
     return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
 }
 
-/* Returns the events to request from the store. Events of keys cost it almost nothing. For events
- * of members the store must visit each member of a removed range, so they are requested only while
+/* Returns the events to request from the store. Events of keys cost the store almost nothing. For
+ * events of members it must visit each member of a removed range, so these are requested only while
  * there are subscribers. */
 unsigned notify_wants(const struct notify *notify)
 {
@@ -252,8 +252,8 @@ static void publish_items(struct notify *notify, const struct publication *publi
     }
 }
 
-/* Publishes the messages about members (S, T, I, V). Redis leaves out S and V for events with "|"
- * in the name; none of our events has one. */
+/* Publishes the messages about members (S, T, I, V). Redis leaves out S and V for events whose name
+ * contains "|"; none of our events does. */
 static void publish_subkeys(struct notify *notify, const struct publication *publication)
 {
     unsigned flags = publication->record.flags;
@@ -291,8 +291,8 @@ static void publish_subkeys(struct notify *notify, const struct publication *pub
     }
 }
 
-/* DIFFERS: Redis sends a session its own changes in the middle of its command, before the reply;
- * here events are published after the commit and so follow the reply. (doc/differs.md) */
+/* DIFFERS: Redis sends a session the events of its own changes before the reply to the command.
+ * Here events are published after the commit, and so follow the reply. (doc/differs.md) */
 void notify_flush(struct notify *notify)
 {
     if (notify->queue.len == 0) return;

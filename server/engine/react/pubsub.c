@@ -1,6 +1,6 @@
-/* pubsub: see pubsub.h. Each topic lists its subscriptions; each session lists the same
- * subscriptions by name and in the order in which it made them. Invariants: a topic exists exactly
- * while it has subscribers; a session has a subscriber exactly while it has subscriptions. */
+/* pubsub: see pubsub.h. A subscription is in the list of its topic, and in a table (by name) and a
+ * list (oldest first) of its session. Invariants: a topic exists exactly while it has subscribers;
+ * a session has a subscriber exactly while it has subscriptions. */
 #include "server/engine/react/pubsub.h"
 
 #include <sys/queue.h>

@@ -1,5 +1,5 @@
-/* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, to whose
- * output it appends; knows no commands, keys or sockets. */
+/* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, because
+ * messages are appended to their output; knows no commands, keys or sockets. */
 #ifndef SERVER_ENGINE_REACT_PUBSUB_H
 #define SERVER_ENGINE_REACT_PUBSUB_H
 
@@ -25,9 +25,9 @@ bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pub
 /* Removes all subscriptions of the session, when the connection ends and for RESET. */
 void pubsub_forget(struct pubsub *pubsub, struct session *session);
 
-/* Appends the message to each subscriber's output and wakes it: first the subscribers of the
- * channel, then those of matching patterns, oldest pattern first. Returns the number of messages
- * sent (a session counts once for each matching subscription). */
+/* Appends the message to the output of each subscriber and wakes the subscribers: first those of
+ * the channel, then those of matching patterns, oldest pattern first. Returns the number of
+ * messages sent: a session with several matching subscriptions receives as many. */
 size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes message);
 /* Publishes on a shard channel, whose messages only its own subscribers receive. */
 size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message);
@@ -43,12 +43,12 @@ void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,
                  void (*visit)(void *ctx, struct bytes name), void *ctx);
 void session_each_subscription(const struct session *session, enum pubsub_kind kind,
                                void (*visit)(void *ctx, struct bytes name), void *ctx);
-/* Finds the session's oldest subscription, borrowed until it is unsubscribed. Returns false if
- * there is none. */
+/* Finds the session's oldest subscription of this kind. Its name is borrowed until it is
+ * unsubscribed. Returns false if there is none. */
 bool session_first_subscription(const struct session *session, enum pubsub_kind kind,
                                 struct bytes *name);
-/* Returns the memory of the session's subscriptions, of all kinds. Names that several sessions
- * share count for each of them. O(1) */
+/* Returns the memory of the session's subscriptions of all kinds. A name that several sessions
+ * share counts for each of them. O(1) */
 size_t session_subscription_bytes(const struct session *session);
 unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind);
 

@@ -1,6 +1,6 @@
-/* tracking: see tracking.h. Sessions with tracking on, and the keys that were read with the ids of
- * their readers. Ids of ended sessions stay in place, so ending a session costs nothing; they are
- * skipped when the key changes. */
+/* tracking: see tracking.h. One table holds the sessions with tracking on; another holds the keys
+ * that were read, each with the ids of its readers. The id of an ended session stays in the second
+ * table, and is skipped when the key changes, so that ending a session costs nothing. */
 #include "server/engine/react/tracking.h"
 
 #include <inttypes.h>
@@ -116,8 +116,8 @@ static struct bytes prefix_text(const struct prefix *prefix)
     return bytes_of(prefix->text, prefix->len);
 }
 
-/* Finds the prefix with this text, or adds it. The search begins after `before`, a prefix that
- * sorts before the text, or at the first prefix if that is NULL. */
+/* Finds the prefix with this text, or adds it. `before` is a prefix that sorts before the text,
+ * from which the search starts, or NULL to start at the first prefix. */
 static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
                                   struct prefix *before)
 {
@@ -141,8 +141,8 @@ static struct prefix *find_prefix(struct tracking *tracking, struct bytes text,
     return prefix;
 }
 
-/* Returns the membership of the tracker in the prefix with this text, added if needed. The search
- * begins after `before`, as in find_prefix. */
+/* Returns the tracker's membership in the prefix with this text, and adds it if needed. `before` is
+ * where to start the search, as in find_prefix. */
 static struct membership *add_membership(struct tracking *tracking, struct tracker *tracker,
                                          struct bytes text, struct membership *before)
 {
@@ -266,8 +266,8 @@ void tracking_forget(struct tracking *tracking, struct session *session)
         struct target *target = dict_find(&tracking->targets, tracking_id(&session->id));
         if (target != NULL) target->session = NULL;
     }
-    /* A session that turned tracking off may turn it on again, so its reads stay remembered as long
-     * as another session tracks. */
+    /* While another session tracks, keep what this session has read, because it may turn tracking
+     * on again. */
     if (dict_count(&tracking->trackers) == 0) forget_keys(tracking);
 }
 
@@ -345,8 +345,8 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 
 /* ---- keys that change ----------------------------------------------------------------------- */
 
-/* Queues messages to the readers of the key, and forgets these readers. `own` is the session that
- * changed the key. */
+/* Queues messages to the readers of the key, and forgets that they have read it. `own` is the id of
+ * the session that changed the key. */
 static void notify_readers(struct tracking *tracking, struct bytes key, uint64_t own)
 {
     struct tracked *tracked = dict_remove(&tracking->keys, key);

@@ -1,11 +1,10 @@
 /* tracking: client-side caching. Remembers which sessions have read which keys, and sends them
- * invalidation messages when the keys change. Depends on sessions, to whose output it appends. As
- * in Redis, keys are known by name only, regardless of the database.
+ * invalidation messages when the keys change. Depends on sessions, because messages are appended to
+ * their output. As in Redis, a key is known by its name only, whatever its database.
  *
  * A session receives one message for each key that it has read, and another only after reading the
- * key again. In broadcast mode no reads are remembered: sessions subscribe to prefixes and receive
- * all changes of a turn together. Messages for a transaction's changes are sent after its
- * commit. */
+ * key again. In broadcast mode no reads are remembered: sessions subscribe to prefixes, and receive
+ * all changes of a turn together. Messages about a transaction are sent after its commit. */
 #ifndef SERVER_ENGINE_REACT_TRACKING_H
 #define SERVER_ENGINE_REACT_TRACKING_H
 
@@ -33,8 +32,8 @@ struct tracking_mode {
 /* Turns tracking on, or changes the mode. Keys that the session has read stay remembered. */
 void tracking_on(struct tracking *tracking, struct session *session,
                  const struct tracking_mode *mode);
-/* Adds prefixes to a session in broadcast mode; "" matches all keys. Sorts them. O(n log n + m) for
- * n new and m existing prefixes */
+/* Adds prefixes to a session in broadcast mode; "" matches all keys. Sorts the array `prefixes`.
+ * O(n log n + m) for n new and m existing prefixes */
 void tracking_add_prefixes(struct tracking *tracking, struct session *session,
                            struct bytes *prefixes, size_t count);
 /* Finds a prefix of the session that overlaps with this one: *other is borrowed. O(m) */
@@ -75,11 +74,11 @@ void tracking_effect(struct tracking *tracking, const struct effect *effect,
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
-/* Forgets up to `most` random keys while more than `max` (0 for no limit) are remembered, and sends
- * invalidations for them. Returns false if the limit is kept. */
+/* If more than `max` keys are remembered, forgets up to `most` of them, chosen at random, and sends
+ * invalidations for them. 0 for no limit. Returns false if the limit is met already. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
-/* As tracking_trim, with growing effort: each call in a row that finds too many keys forgets more
- * of them. */
+/* Applies the limit as tracking_trim does, with growing effort: each call in a row that finds too
+ * many keys forgets more of them. */
 void tracking_limit(struct tracking *tracking, size_t max);
 
 /* ---- for INFO ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* tracking_notify: sends tracking's messages: those queued until a commit, and those about changes
- * that match prefixes, which are collected until the end of a turn. */
+/* tracking_notify: sends the messages of tracking. Messages to readers of a key are queued until
+ * the commit; changes that match prefixes are collected until the end of the turn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,9 @@ struct invalidation {
 
 /* ---- one message ---------------------------------------------------------------------------- */
 
-/* DIFFERS: Redis sends "all keys" as a null in the protocol version of the tracking session, which
- * can differ from that of the session it redirects to. (doc/differs.md) */
+/* DIFFERS: for "all keys", Redis writes the null of the protocol version that the tracking session
+ * uses. If the session redirects its messages, the receiver may use another version.
+ * (doc/differs.md) */
 static void notify_tracker(struct tracker *tracker, const struct invalidation *message)
 {
     bool redirected = tracker->target != NULL;
@@ -90,8 +91,8 @@ static void send_queued(struct tracking *tracking, bool own)
     }
 }
 
-/* As in Redis, a session receives messages about its own changes last. This order shows if the
- * session redirects its messages to one that receives those of others too. */
+/* As in Redis, messages about a session's own changes are sent last. The order is visible if a
+ * session redirects its messages to a session that also receives those of others. */
 void tracking_flush(struct tracking *tracking)
 {
     send_queued(tracking, false);

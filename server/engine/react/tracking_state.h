@@ -1,5 +1,5 @@
-/* tracking_state: the structs that only tracking.c (sessions and remembered keys) and
- * tracking_notify.c (messages) share. */
+/* tracking_state: the structs behind tracking.h. Only for tracking.c, which keeps the sessions and
+ * the remembered keys, and tracking_notify.c, which sends the messages. */
 #ifndef SERVER_ENGINE_REACT_TRACKING_STATE_H
 #define SERVER_ENGINE_REACT_TRACKING_STATE_H
 
@@ -53,8 +53,8 @@ struct prefix {
     char text[];
 };
 
-/* A key that was read, with the ids of its readers in ascending order. Ids of sessions that have
- * ended or turned tracking off are ignored. */
+/* A key that was read, with the ids of its readers in ascending order. Some ids may be those of
+ * sessions that have ended or turned tracking off; they are ignored. */
 struct tracked {
     uint64_t *ids;
     size_t count, cap;
@@ -87,8 +87,8 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* Defined in tracking_notify.c. key.data is NULL if all keys changed. `own` says that the tracker's
- * session made the change. */
+/* The functions of tracking_notify.c. key.data is NULL if all keys changed. `own` says that the
+ * tracker's session made the change itself. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bool own);
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);

@@ -1,6 +1,6 @@
-/* watch: see watch.h. Each database has a table of the watched keys. Each key lists its watchers,
- * and each session lists the same watchers in the order in which it made them. Invariant: a key is
- * in its table exactly while it is watched. */
+/* watch: see watch.h. Each database has a table of its watched keys. A watcher is one session that
+ * watches one key, and is in two lists: that of the key, and that of the session, oldest first.
+ * Invariant: a key is in its table exactly while it has watchers. */
 #include "server/engine/react/watch.h"
 
 #include <sys/queue.h>
@@ -166,8 +166,8 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
     if (watched != NULL) touch_watchers(watched);
 }
 
-/* Marks the sessions whose key existed at WATCH. The creation of a key that was missing then has
- * marked its sessions already. */
+/* Marks the sessions whose key existed at the time of WATCH. If a key was missing then and exists
+ * now, its creation has marked its sessions already. */
 static void touch_existing(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);

@@ -1,6 +1,6 @@
-/* watch: the keys that sessions watch (WATCH), for EXEC. A change marks every session that watches
- * the key. A change of an unwatched key costs one table look-up, and nothing while no key is
- * watched. */
+/* watch: the keys that sessions watch (WATCH), for EXEC. A change of a key marks every session that
+ * watches it. A change of an unwatched key costs one table look-up, and nothing at all while no key
+ * is watched. */
 #ifndef SERVER_ENGINE_REACT_WATCH_H
 #define SERVER_ENGINE_REACT_WATCH_H
 
@@ -14,8 +14,8 @@ struct watch;
 struct watch *watch_new(void);
 void watch_free(struct watch *watch);
 
-/* Adds a key to those that the session watches. `exists` says whether the key exists now: if not, a
- * later FLUSH does not mark the session. */
+/* Adds a key to those that the session watches. `exists` says whether the key exists now: if it
+ * does not, a later FLUSH leaves the session unmarked. */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
 /* UNWATCH: removes the session's keys and clears watch_touched. */
