@@ -1,8 +1,8 @@
-/* agenda: see agenda.h.
+/* agenda: a 4-ary heap in segments. The children of slot i are the slots 4i + 1 to 4i + 4. Slot i
+ * is stored at cell i + 3, so that these four siblings share a cache line.
  *
- * Slot i's children are 4i + 1 to 4i + 4. Slot i is stored at cell i + 3, so that four siblings
- * share a cache line. The last segment grows in small steps: a growing agenda takes at most 20
- * bytes per slot, a large one 18, an empty one none. */
+ * The last segment grows in small steps. A growing agenda thus takes at most 20 bytes per slot, a
+ * large one 18, and an empty one no memory. */
 #include "store/struct/agenda.h"
 
 #include "store/base/ensure.h"
@@ -70,8 +70,8 @@ static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at
     return number_make(nearest_storable(at), ag->arrivals++, far) | FAR;
 }
 
-/* Gives all slots new arrival numbers, from 0 in their order. Safe during a walk, because the order
- * does not change and a walk reads no slot twice. */
+/* Gives all slots new arrival numbers, from 0 in their order. It is safe to change slots during
+ * this walk, because their order stays the same and a walk reads no slot twice. */
 static RARE void renumber(struct agenda *ag)
 {
     struct agenda_walk walk;
@@ -108,7 +108,7 @@ static inline size_t cells(const struct agenda *ag)
 }
 
 /* Returns the number of cells by which an agenda with `all` cells grows: at most a quarter of them,
- * at most an eighth once a segment is full; rounded to sizes that allocators have. */
+ * or an eighth once a segment is full. The steps lead to sizes that allocators have. */
 static uint32_t growth_step(size_t all)
 {
     if (all < FIRST_CAP) return FIRST_CAP;
@@ -178,8 +178,8 @@ void agenda_drop(struct agenda *ag)
     agenda_drop_some(ag, &work);
 }
 
-/* Frees memory with hysteresis, so that alternately adding and cancelling does not allocate each
- * time. */
+/* Frees memory only when much is unused, so that alternate adding and cancelling does not allocate
+ * each time. */
 static void heap_shrink(struct agenda *ag)
 {
     size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
@@ -432,8 +432,8 @@ static void search_begin(const struct agenda *ag, struct agenda_search *search)
                                       .begun = true };
 }
 
-/* Returns the slot that follows the subtree of slot i in a walk from parents to children; 0 at the
- * end. */
+/* Returns the slot that follows the subtree of slot i when parents are visited before children; 0
+ * at the end. */
 static uint32_t slot_behind(const struct agenda *ag, uint32_t i)
 {
     while (i > 0 && (i % ARITY == 0 || i + 1 >= ag->count))
@@ -462,8 +462,8 @@ bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_sear
     return false;
 }
 
-/* The frontier of a walk: the slots not yet visited whose parents were, in a binary heap of slot
- * indexes. */
+/* The frontier of a walk is a binary heap of slot indexes. It contains the slots that were not
+ * visited but whose parents were; the next deadline in order is always among them. */
 static bool frontier_before(const struct agenda_walk *walk, uint32_t a, uint32_t b)
 {
     return before(number_at(walk->ag, walk->frontier[a]), number_at(walk->ag, walk->frontier[b]));

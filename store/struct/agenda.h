@@ -1,16 +1,20 @@
-/* agenda: a priority queue of deadlines; equal ones keep the order of arrival. Used for the
- * deadlines of keys and of members.
+/* agenda: a priority queue of deadlines; equal deadlines keep the order of arrival. Keys and
+ * members of collections have their deadlines in agendas.
  *
- * A 4-ary min-heap with back positions: each deadline stores its slot, so that it can be moved and
- * cancelled in O(log n). The heap is stored in segments, so that growth never copies more than one
- * small block. Invariants: no slot is due before its parent; the deadline of slot i stores i.
+ * The queue is a 4-ary min-heap with back positions: each deadline stores its slot, so that it can
+ * be moved and cancelled in O(log n). The heap is stored in segments, so that growth never copies
+ * more than one small block. Invariants: no slot is due before its parent; the deadline of slot i
+ * stores i. A deadline must be aligned to 4 bytes and lie below address 2^48.
  *
- * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. 46 bits reach
- * from 1970 to the year 4199. Later deadlines, up to INSTANT_MAX, are too rare to justify wider
- * slots for all: a far instant is stored in an extra block of 16 bytes, so that the order stays
- * exact. When arrival numbers run out (2^35 since the agenda was last empty), all slots are
- * renumbered from 0, in O(n log n). A deadline must be aligned to 4 bytes and lie below address
- * 2^48. */
+ * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. Two cases
+ * exceed these widths:
+ *
+ * - 46 bits reach from 1970 to the year 4199. Later deadlines, up to INSTANT_MAX, are too rare to
+ * justify wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and the
+ * order stays exact.
+ *
+ * - When arrival numbers run out (2^35 since the agenda was last empty), all slots are renumbered
+ * from 0, in O(n log n). */
 #ifndef STORE_STRUCT_AGENDA_H
 #define STORE_STRUCT_AGENDA_H
 
@@ -50,8 +54,8 @@ struct agenda {
 
 void agenda_init(struct agenda *ag);
 void agenda_drop(struct agenda *ag); /* frees the slots; does not touch the deadlines */
-/* Drops the agenda in slices: frees about *work blocks and subtracts them from *work; returns true
- * when done. The agenda must not be used between slices. */
+/* Drops the agenda in slices: frees about *work blocks and subtracts their number from *work.
+ * Returns true when done. The agenda must not be used between slices. */
 bool agenda_drop_some(struct agenda *ag, size_t *work);
 
 void agenda_add(struct agenda *ag, struct deadline *d, msec at); /* d must be idle. O(log n) */
@@ -84,14 +88,14 @@ void agenda_hint_move(const struct agenda *ag, const struct deadline *d);
 /* Is d armed in this agenda? d may be idle, or armed in another one. O(1) */
 bool agenda_has(const struct agenda *ag, const struct deadline *d);
 
-/* Visits the deadlines with at <= until, in no particular order. Return false to stop.
+/* Visits the deadlines with at <= until, in no particular order. The visitor returns false to stop.
  * O(visited) */
 void agenda_each_until(const struct agenda *ag, msec until,
                        bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 
-/* Finds the earliest deadline later than `after`, in steps; begin with {0}. Looks at the deadlines
- * up to `after` and at their children: at most 1 + 4 * d slots for d deadlines up to `after`.
- * Begins again if the agenda has changed since the last step. */
+/* A search in steps for the earliest deadline later than `after`; begin with {0}. For d deadlines
+ * up to `after` it looks at no more than 1 + 4 * d slots: at those deadlines and their children. A
+ * step begins anew if the agenda has changed since the last one. */
 struct agenda_search {
     uint32_t slot; /* the next one to look at */
     msec first;    /* the earliest found so far, or NEVER */
@@ -101,12 +105,13 @@ struct agenda_search {
     uint32_t changes; /* how often the search has begun anew */
     bool begun;
 };
-/* Looks at about `budget` slots, twice as many after each change, so that it ends however often the
- * agenda changes. Adds their number to *steps. Returns true when search->first is the result. */
+/* Makes a step of about `budget` slots, and adds their number to *steps. The budget doubles with
+ * each change of the agenda, so that the search ends however often it begins anew. Returns true
+ * when search->first is the result. */
 bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_search *search,
                          size_t budget, size_t *steps);
 
-/* Walks the deadlines in order; the agenda must not change meanwhile. Step k costs O(log k). */
+/* Walks the deadlines in order. The agenda must not change meanwhile. Step k costs O(log k). */
 struct agenda_walk {
     const struct agenda *ag;
     uint32_t *frontier; /* owned; a binary heap of slot indexes, see agenda.c */

@@ -1,5 +1,4 @@
-/* agenda_slot: the layout of an agenda's slot, a number of 128 bits. For agenda.c and its test
- * only.
+/* agenda_slot: the layout of a slot, a number of 128 bits. Private to agenda.c and its test.
  *
  *     bits      content
  *     127-82    instant
@@ -9,8 +8,8 @@
  *
  * Comparing two slots as numbers thus compares instants, then arrivals.
  *
- * Load and store a slot as one value, not as two halves: a 16-byte load of halves that were just
- * stored separately can't be forwarded from the store buffer and would stall. */
+ * Load and store a slot as one value, and not as two halves. A 16-byte load of halves that were
+ * just stored separately can't be forwarded from the store buffer, and would stall. */
 #ifndef STORE_STRUCT_AGENDA_SLOT_H
 #define STORE_STRUCT_AGENDA_SLOT_H
 

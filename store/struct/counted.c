@@ -111,8 +111,8 @@ static struct counted_inner *inner_resize(struct counted *tree, struct counted_i
     return inner;
 }
 
-/* Moves the branches from `from` on to the end of another node of the same height, which has room
- * for them. */
+/* Moves the branches from `from` on to the end of `to`, a node of the same height that has room for
+ * them. */
 static void branches_shift(const struct counted *tree, struct counted_inner *inner, unsigned from,
                            struct counted_inner *to)
 {
@@ -151,8 +151,8 @@ static struct counted_inner *root_raise(struct counted *tree)
 static void node_insert(struct counted *tree, struct counted_node *prev, struct counted_node *node,
                         const void *label);
 
-/* Splits a full node before branch *i, which is to be inserted; returns the node where it belongs,
- * and changes *i accordingly. */
+/* Splits a full node before branch *i, which is to be inserted. Returns the node where this branch
+ * belongs, and sets *i to its index there. */
 static struct counted_inner *inner_split(struct counted *tree, struct counted_inner *inner,
                                          unsigned *i, const void *label)
 {

@@ -1,22 +1,25 @@
 /* counted: the inner nodes of a counted B+ tree (an order-statistics tree, Cormen et al.).
- * timeline, stream and pending_tree use it above their leaves.
+ * timeline, stream and pending_tree use them above their leaves.
  *
  * Every node counts the items below it, so adding or removing an item costs one addition for each
  * node above. An inner node stores a branch for each child: the child, a key, and whatever else the
- * user records about the child. No item of the child is before the key, and no item of the previous
- * child is after it. Removals do not change keys; the key of a node's first branch is unused. The
- * user searches by key, in a loop that compares without calls; counted splits and merges nodes, and
- * finds items by rank.
+ * user records about the child.
+ *
+ *     items of child i - 1  <=  key of child i  <=  items of child i
+ *
+ * Removals do not change keys; the key of a node's first branch is unused. The user searches by
+ * key, in a loop that compares without calls. counted splits and merges nodes, and finds items by
+ * rank.
  *
  * Nodes merge late: when one is at most a quarter full, and only if the result is at most three
  * quarters full, so that the next insertion does not split it again. Appending a child to a full
- * node starts a new node after it, so that nodes stay full when keys rise; otherwise a full node is
+ * node starts a new node after it, so that nodes stay full when keys rise. Otherwise a full node is
  * split in halves.
  *
- * ranked has inner nodes of its own, with scores and counts in arrays, because its most frequent
- * searches are by rank. With the counts in an array they read one node per level; here they would
- * read each child that they pass. Sharing would save little code, because the functions of
- * ranked_node.c serve its leaves too. */
+ * ranked has inner nodes of its own, because its most frequent searches are by rank. It keeps
+ * counts in an array, so that a search by rank reads one node per level; here it would read each
+ * child that it passes. Sharing would save little code, because the functions of ranked_node.c
+ * serve ranked's leaves too. */
 #ifndef STORE_STRUCT_COUNTED_H
 #define STORE_STRUCT_COUNTED_H
 
@@ -50,8 +53,8 @@ struct counted {
 
 struct counted_kind {
     size_t branch_size, key_size;
-    /* Called after branches were moved to or from an inner node: updates the node's label, except
-     * the key, and the labels above. NULL if a label is only a key. */
+    /* Called after branches were moved to or from an inner node. Updates the node's own label,
+     * except the key, and the labels above. NULL if a label is only a key. */
     void (*changed)(struct counted_inner *inner);
 };
 
@@ -66,8 +69,8 @@ enum {
 
 void counted_init(struct counted *tree, const struct counted_kind *kind);
 
-/* Inserts a leaf after `prev`, the leaf to which a search for the new leaf's key leads. If `prev`
- * is NULL, inserts the only leaf, which needs no label. O(log n) */
+/* Inserts a leaf after `prev`, which is the leaf that a search for the new leaf's key finds. If
+ * `prev` is NULL, inserts the only leaf, which needs no label. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
 /* Does not free the leaf. O(log n) */
@@ -82,8 +85,8 @@ static inline void counted_change(struct counted_node *node, size_t by)
         node->total += by;
 }
 
-/* Returns the leaf that contains the item of this rank, which must exist; *rank becomes the item's
- * index in the leaf. */
+/* Returns the leaf that contains the item of this rank, and sets *rank to the item's index in the
+ * leaf. The item must exist. */
 struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
 unsigned counted_index(const struct counted_node *node); /* of its branch; not for the root */
@@ -92,7 +95,8 @@ unsigned counted_index(const struct counted_node *node); /* of its branch; not f
 void counted_relocate(struct counted *tree, const struct counted_node *leaf,
                       struct relocation *relocation);
 
-/* Verifies links, totals, fill and bytes. Visits leaves and, between them, keys, in order. */
+/* Checks links, totals, fill and bytes. Calls `leaf` for each leaf and `key` for the key between
+ * two leaves, in order, so that the user can check the rest. */
 struct counted_visitor {
     void (*leaf)(void *ctx, const struct counted_node *leaf);
     void (*key)(void *ctx, const void *key);

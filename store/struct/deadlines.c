@@ -37,8 +37,8 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d)
 {
     if (!deadline_armed(d)) return;
     agenda_moved(&deadlines->agenda, d);
-    /* `last` may point to the old copy of d. If it points to another deadline at the latest
-     * instant, d is as good. */
+    /* `last` may point to the old copy of d. If it points to another deadline at the latest instant
+     * instead, d serves as well. */
     if (agenda_at(&deadlines->agenda, d) == deadlines->latest) deadlines->last = d;
 }
 

@@ -1,9 +1,9 @@
-/* deadlines: the deadlines of the members of one large collection: an agenda, allocated only while
- * some member has a deadline. The collection embeds a struct deadline in each member that has one,
- * and computes the member's address from that of the deadline.
+/* deadlines: the deadlines of the members of one large collection. It is an agenda that exists only
+ * while some member has a deadline: the collection holds a pointer, which is NULL otherwise, and
+ * without deadlines pays only for this pointer.
  *
- * The collection holds a pointer, NULL while no member has a deadline, so without deadlines it pays
- * only for that pointer. */
+ * The collection embeds a struct deadline in each member that has one, and computes the member's
+ * address from that of the deadline. */
 #ifndef STORE_STRUCT_DEADLINES_H
 #define STORE_STRUCT_DEADLINES_H
 
@@ -22,7 +22,7 @@ struct deadlines {
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
 /* Removes d's deadline; d may be idle. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
-/* Call after the member moved in memory, with the new copy of its deadline, which may be idle.
+/* Call after the member has moved in memory, with the new copy of its deadline, which may be idle.
  * O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 
@@ -36,8 +36,8 @@ msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); 
 void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d);
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at); /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
-/* Returns the latest deadline, or INT64_MIN. O(1), but O(n) once after it was cancelled or
- * moved. */
+/* Returns the latest deadline, or INT64_MIN if there is none. O(1), except once after the latest
+ * deadline was cancelled or moved: then O(n). */
 msec deadlines_last(struct deadlines *deadlines);
 /* Have all deadlines passed by now? O(1), but O(n) once after the latest was cancelled or moved. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
@@ -51,8 +51,8 @@ static inline const struct agenda *deadlines_agenda(const struct deadlines *dead
 size_t deadlines_bytes(const struct deadlines *deadlines);
 void deadlines_check(const struct deadlines *deadlines);
 
-/* Frees about *work blocks, without touching members, and subtracts them from *work. Returns true
- * when done; *deadlines is then NULL. */
+/* Frees about *work blocks, without touching members, and subtracts their number from *work.
+ * Returns true when done; *deadlines is then NULL. */
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work);
 
 #endif

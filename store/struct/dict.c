@@ -1,8 +1,9 @@
-/* dict: see dict.h.
+/* dict: linear hashing. The table has 2^level + split buckets. Bucket i contains the hashes whose
+ * last bits equal i. How many bits decide depends on i:
  *
- * Bucket i of 2^level + split holds the hashes whose last bits equal i: the last level + 1 bits if
- * i has been split in this round or came from a split (i < split or i >= 2^level), otherwise the
- * last level bits.
+ *     i < split             level + 1 bits; the bucket was split in this round
+ *     split <= i < 2^level  level bits
+ *     i >= 2^level          level + 1 bits; the bucket came from a split
  *
  * Invariants: the table owns memory only while it contains elements, or is reserved. The first
  * segment grows from one bucket by doubling until it is as large as the others. */
@@ -16,8 +17,8 @@
 
 enum {
     SEGMENT = 512, /* buckets: 32 KiB */
-    /* Elements per bucket, times two: above GROW_LOAD one bucket is split; two are merged if the
-     * load will then still be below SHRINK_LOAD. */
+    /* Twice the number of elements per bucket. Above GROW_LOAD one bucket is split. Two buckets are
+     * merged if the load is then still below SHRINK_LOAD. */
     GROW_LOAD = 15,
     SHRINK_LOAD = 12,
     MERGED_MAX = 64,    /* elements in a merged bucket */
@@ -167,8 +168,8 @@ static inline uint32_t half_at(const char *p)
     return half;
 }
 
-/* Compares by overlapping words, which is faster than calling memcmp: keys with equal tags are
- * nearly always equal, and mostly short. */
+/* Compares by overlapping words. This is faster than calling memcmp, because keys with equal tags
+ * are nearly always equal, and mostly short. */
 static inline bool same_text(const char *a, const char *b, size_t len)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
@@ -295,10 +296,10 @@ static bool may_shrink(struct dict *dict)
     return sparse && !dict->reserved;
 }
 
-/* When elements are removed in the order of a scan, the hashes of the remaining ones end in the
- * same bits, so a few buckets hold them all. Merging such long buckets would stall, so they are not
- * merged, and the table stays larger than necessary until they are shorter; after that, each change
- * merges several buckets. */
+/* Merges buckets while the table is sparse, but no long ones, because that would stall. Long
+ * buckets arise when elements are removed in the order of a scan: the hashes of the remaining ones
+ * end in the same bits, so a few buckets contain them all. The table stays larger than necessary
+ * until these buckets are shorter; after that, each change merges several buckets. */
 static void shrink(struct dict *dict)
 {
     for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {
@@ -471,11 +472,15 @@ static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *
         visit(ctx, bucket_get(bucket, position).element);
 }
 
-/* Why a scan misses no element: a cursor counts through the last `level` bits of hashes in
- * bit-reversed order, so the classes of hashes already visited are those whose reversed bits are
- * smaller. When the level rises, each class splits into two that are adjacent in that order, so
- * visited classes stay visited. When it falls, the cursor's class becomes larger and is visited
- * again as a whole: elements may be visited twice, but none is missed. */
+/* Returns the next cursor of a scan, in the order of reversed bits. A scan misses no element, for
+ * this reason. A cursor counts through the last `level` bits of hashes with their order reversed,
+ * so the classes of hashes already visited are those whose reversed bits are smaller.
+ *
+ * - When the level rises, each class splits into two that are adjacent in that order. Visited
+ * classes stay visited.
+ *
+ * - When the level falls, the cursor's class becomes larger, and is visited again as a whole.
+ * Elements may be visited twice, but none is missed. */
 static uint64_t next_cursor(const struct dict *dict, uint64_t cursor)
 {
     return reverse_bits(reverse_bits(cursor | ~(uint64_t)(round_size(dict) - 1)) + 1);
@@ -537,8 +542,8 @@ static const struct dict_bucket *bucket_ahead(const struct dict_iter *iter, size
     return bucket < iter->dict->buckets ? bucket_at(iter->dict, bucket) : NULL;
 }
 
-/* Prefetches: without this an iteration over a large table waits for memory twice for each
- * element. */
+/* Prefetches the next buckets and their elements. Without this an iteration over a large table
+ * waits for memory twice for each element. */
 static void hint_ahead(const struct dict_iter *iter)
 {
     const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);

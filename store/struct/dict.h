@@ -1,11 +1,13 @@
-/* dict: a hash table of pointers to elements that contain their own keys. Does not own elements.
+/* dict: a hash table of pointers to elements, which contain their own keys. It does not own the
+ * elements.
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
  * in segments behind a directory. No operation rehashes more than one bucket, and memory stays
- * proportional to the count, although a table shrinks late if its elements are removed in the order
- * of a scan. Classic doubling needs two tables at once and peaks in memory, even when rehashed in
- * steps as in Redis. A bucket is a cache line of eight tagged pointers (dict_bucket.h): nearly all
- * misses touch only that line, and most hits that line and the element.
+ * proportional to the count, except that a table shrinks late if its elements are removed in the
+ * order of a scan. The classic doubling needs two tables at once: memory peaks even if the elements
+ * are moved in steps, as in Redis. A bucket is a cache line of eight tagged pointers
+ * (dict_bucket.h), so that nearly all misses touch only that line, and most hits that line and the
+ * element.
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
@@ -40,9 +42,9 @@ struct dict {
 
 void dict_init(struct dict *dict, const struct dict_type *type);
 void dict_drop(struct dict *dict); /* frees the table, not the elements */
-/* Enlarges the table for `count` elements in all, which are about to be added, so that none of them
- * must move while the table grows. The table does not shrink before most of them were added, or one
- * was removed. O(count) */
+/* Enlarges the table for `count` elements in all, which are about to be added. No element then
+ * moves while they are added. The table does not shrink before most of them were added, or one was
+ * removed. O(count) */
 void dict_reserve(struct dict *dict, size_t count);
 
 static inline size_t dict_count(const struct dict *dict)
@@ -54,37 +56,39 @@ void *dict_find(const struct dict *dict, struct bytes key); /* NULL if absent. O
 void dict_add(struct dict *dict, void *element);            /* its key must be absent. O(1) */
 void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or NULL. O(1) */
 
-/* As dict_find, dict_add and dict_remove, given the key's hash from siphash() or
- * dict_hint_bucket(). */
+/* As dict_find and dict_add, given the key's hash from siphash() or dict_hint_bucket(). */
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
-/* Prefetch for a later dict_find, in steps that never wait for memory. First _bucket prefetches the
- * bucket and returns the key's hash for the next steps; _hashed is for a caller that knows the
- * hash. Then _element returns the element with the key's tag, which may belong to another key, or
- * NULL. The dict must not be empty. */
+/* Prefetch for a later dict_find, in steps that never wait for memory. The dict must not be empty.
+ *
+ *     1    dict_hint_bucket prefetches the bucket, and returns the key's hash for the next
+ *          steps; dict_hint_hashed is for a caller that knows the hash
+ *     2    dict_hint_element returns and prefetches the element with the key's tag, which may
+ *          belong to another key; or NULL
+ *     3    dict_hint_overflow searches the bucket's overflow, if step 2 has returned NULL */
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void dict_hint_hashed(const struct dict *dict, uint64_t hash);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
 /* Last, if dict_hint_element found nothing: searches the bucket's overflow. */
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
-/* Call after an element moved in memory from `old` to `moved` with the same key. `old` may be freed
- * already: only its address is used. */
+/* Call after an element has moved in memory from `old` to `moved` with the same key. `old` may be
+ * freed already: only its address is used. */
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
-/* Returns a uniformly random element, or NULL if empty. `next` must return uniformly random 64-bit
- * numbers and is called as often as needed. Expected O(1). At most O(buckets): if elements were
- * removed in the order of a scan, the buckets that it has passed are empty. */
+/* Returns a uniformly random element, or NULL if the table is empty. `next` must return uniformly
+ * random 64-bit numbers, and is called as often as needed. Expected O(1); at most O(buckets),
+ * because a scan that removes elements leaves empty buckets behind. */
 void *dict_random(const struct dict *dict, uint64_t (*next)(void *ctx), void *ctx);
 
-/* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor;
- * a scan begins and ends with cursor 0. The visitor must not change the dict. */
+/* Visits the elements of one bucket, and of the bucket split from it, and returns the next cursor.
+ * A scan begins and ends with cursor 0. The visitor must not change the dict. */
 uint64_t dict_scan(const struct dict *dict, uint64_t cursor,
                    void (*visit)(void *ctx, void *element), void *ctx);
 
 /* As dict_scan, but also relocates the table's own blocks. `move` may copy an element to new memory
- * and free the old one; it returns the element's address. With NULL for `move`, elements stay where
+ * and free the old one, and returns the element's address. If `move` is NULL, elements stay where
  * they are. */
 uint64_t dict_relocate(struct dict *dict, uint64_t cursor, struct relocation *relocation,
                        void *(*move)(void *ctx, void *element), void *ctx);
@@ -99,13 +103,13 @@ void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 /* Begins at bucket lot % buckets instead of the first one. */
 void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
-/* Returns an element that the iteration will reach soon, and that is in the cache by now, so that
- * the caller can prefetch what it points to; or NULL. Successive calls return nearly all elements.
+/* Returns an element that the iteration will reach soon and that is in the cache by now, or NULL.
+ * The caller can prefetch what this element points to. Successive calls return nearly all elements.
  * O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
-/* Removes and returns any element without hashing it, for freeing a table in slices; NULL if empty.
- * O(1). */
+/* Removes and returns any element without hashing it, for freeing a table in slices. Returns NULL
+ * if the table is empty. O(1). */
 void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */

@@ -22,8 +22,8 @@ size_t bucket_overflow_bytes(const struct dict_bucket *bucket)
     return bucket->more == 0 ? 0 : overflow_size(overflow_count(overflow_of(bucket)));
 }
 
-/* Reallocates for another count, which the caller sets. Copies the bytes itself, which is faster
- * than realloc for so few. */
+/* Reallocates the overflow for another number of elements, which the caller then sets. Copies the
+ * bytes itself, which is faster than realloc for so few. */
 static struct overflow *overflow_resize(struct overflow *overflow, unsigned from, unsigned to,
                                         size_t *bytes)
 {

@@ -1,24 +1,24 @@
-/* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. For dict.c and
- * the test only.
+/* dict_bucket: a bucket of a dict: elements, each with a tag of 8 bits of its hash. Private to
+ * dict*.c and the test.
  *
  * A bucket is one cache line of 64 bytes:
  *
- *     bytes  content
- *     8      tags of eight elements, which are compared at once
- *     48     pointers to them, six bytes each
- *     8      filter over the tags of the overflow (16 bits), and its address (48 bits), or 0
+ *     bytes    content
+ *     8        tags of eight elements, which are compared at once
+ *     48       pointers to these elements, six bytes each
+ *     8        the address of the overflow (48 bits), or 0; and a filter over its tags (16 bits)
  *
- * The overflow is a block that holds all further elements. With the filter, few searches read it
- * without finding anything.
+ * The overflow is a block with all further elements. The filter tells most searches that the
+ * overflow does not contain their tag, so that they need not read it.
  *
  * Positions count from 0 through the line and on through the overflow. They are filled without
  * holes; an overflow is never empty. A bucket of zeros is empty.
  *
- * A bucket is long only if many hashes end in the same bits: when elements are added in the order
- * of a scan of another dict, as by a client that copies keys, the longest bucket holds about the
- * square root of six times their number. A count of 16 bits is therefore enough for 700 million
- * elements; beyond it, the count is in the bytes of the first slot, and the elements follow
- * that. */
+ * A bucket is long only if many hashes end in the same bits. That happens when elements are added
+ * in the order of a scan of another dict, as by a client that copies keys: the longest bucket then
+ * contains about the square root of six times their number. A count of 16 bits is therefore enough
+ * for 700 million elements. A larger count is stored in the bytes of the overflow's first slot, and
+ * the elements follow this slot. */
 #ifndef STORE_STRUCT_DICT_BUCKET_H
 #define STORE_STRUCT_DICT_BUCKET_H
 

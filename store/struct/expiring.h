@@ -1,5 +1,6 @@
-/* expiring: the members with deadlines of a set, hash or sorted set in either form: in its records
- * while it is small, otherwise in an agenda. A view: valid until the collection changes. */
+/* expiring: the members with deadlines of a set, hash or sorted set, whichever form it has: a small
+ * collection keeps deadlines in its records, a large one in an agenda. A struct expiring is a view,
+ * valid until the collection changes. */
 #ifndef STORE_STRUCT_EXPIRING_H
 #define STORE_STRUCT_EXPIRING_H
 
@@ -20,12 +21,12 @@ bool expiring_first(struct expiring members, struct bytes *member, msec *at);
 msec expiring_last(struct expiring members);
 /* Have all deadlines passed by now? Costs as deadlines_all_expired. */
 bool expiring_all_passed(struct expiring members, msec now);
-/* Visits members with a deadline <= until, in no particular order. Return false to stop. O(visited)
- * if large */
+/* Visits the members with a deadline <= until, in no particular order. The visitor returns false to
+ * stop. O(visited) for a large collection */
 void expiring_each_until(struct expiring members, msec until,
                          bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* Returns the agenda of a large collection, for visiting it in parts. NULL for a small collection,
- * or without deadlines. */
+/* Returns the agenda of a large collection, for visiting it in parts. Returns NULL for a small
+ * collection, and if no member has a deadline. */
 const struct agenda *expiring_agenda(struct expiring members);
 
 #endif

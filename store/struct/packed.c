@@ -1,7 +1,5 @@
-/* packed: see packed.h.
- *
- * `cap` is the usable size that the allocator reports, which often exceeds the requested size, so
- * most changes do not reallocate. */
+/* packed: records in one allocation. `cap` is the usable size that the allocator reports; it often
+ * exceeds the requested size, so that most changes do not reallocate. */
 #include "store/struct/packed.h"
 
 #include <string.h>
@@ -176,15 +174,16 @@ bool packed_fits_instead(const struct packed *packed, uint32_t offset,
     return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-/* Do two records have equal heads, and so equal sizes? Most neighbours do. The CPU predicts this
- * branch, and then need not wait for one record's head to find the next record. */
+/* Returns true if two records have equal heads, and so equal sizes. Most neighbours do. The CPU
+ * predicts this branch, and then need not wait for the head of one record before it finds the next
+ * record. */
 static inline bool is_alike(const char *record, const char *other)
 {
     return record[0] == other[0] && ((record[0] & 0x80) == 0 || record[1] == other[1]);
 }
 
-/* Returns the last eight bytes of a text, or all of a shorter one. Texts of equal length mostly
- * differ there. */
+/* Returns the last eight bytes of a text, or all bytes of a shorter one, as a number. Two texts of
+ * equal length mostly differ there, so that comparing these numbers saves comparing the texts. */
 static inline uint64_t tail_of(const char *text, size_t len)
 {
     uint64_t tail = 0;

@@ -3,23 +3,23 @@
  *
  * A record is a member, a value (may be empty) and an optional deadline:
  *
- *     bytes   content
- *     1       short head, from the highest bit: 0, value length (3), member length (4)
- *     or 2    long head: 1, member length (7); has a deadline (1), value length (7)
- *     0 or 8  deadline, little endian
- *     ...     member
- *     ...     value
+ *     bytes     content
+ *     1         short head, from the highest bit: 0, value length (3), member length (4)
+ *     or 2      long head: 1, member length (7); has a deadline (1), value length (7)
+ *     0 or 8    deadline, little endian
+ *     ...       member
+ *     ...       value
  *
  * The short head is for members of at most 15 bytes, values of at most 7 and no deadline. To change
  * the layout, change this comment, packed_head_at() here, and record_size() and encode() in
  * packed.c; no other code depends on it.
  *
  * The caller may store a few bytes of its own before the first record, for example what all records
- * have in common. The last byte of this front is its length, and `data` points behind it:
+ * have in common. The last byte of this front is its length, and `data` points behind the front:
  *
  *     front (caller's bytes, then its whole length in one byte) | record | record ...
  *
- * An offset is where a record begins. It stays valid when only later records change; views into
+ * An offset is where a record begins. It stays valid when only later records change. Views into
  * records stay valid until the next change of any kind. Every operation is O(bytes), at most
  * PACKED_MAX_BYTES. */
 #ifndef STORE_STRUCT_PACKED_H
@@ -62,11 +62,11 @@ static inline void packed_init(struct packed *packed)
 }
 void packed_drop(struct packed *packed); /* frees records and front, and leaves it empty */
 
-/* Begins an empty packed with a front, and reserves this many bytes for records. The next call must
+/* Begins an empty packed with a front, and reserves `cap` bytes for records. The next call must
  * insert a record. Removing the last record frees the front too. */
 void packed_begin(struct packed *packed, struct bytes front, uint32_t cap);
-/* Returns the caller's bytes of the front. Call only if has_front. Valid as long as views into
- * records. */
+/* Returns the caller's bytes of the front, which must exist (has_front). Valid as long as views
+ * into records. */
 static inline struct bytes packed_front(const struct packed *packed)
 {
     size_t len = (unsigned char)packed->data[-1];
@@ -134,23 +134,23 @@ void packed_offsets(const struct packed *packed, uint16_t offsets[PACKED_MAX_COU
 /* Prefetches the records. */
 void packed_hint(const struct packed *packed);
 
-/* Inserts a record before the one at this offset, or after the last if the offset is `len`. The
- * record must fit (packed_fits), and its member and value must not point into this packed. */
+/* Inserts a record before the one at this offset, or after the last record if the offset is `len`.
+ * The record must fit (packed_fits). Its member and value must not point into this packed. */
 void packed_insert(struct packed *packed, uint32_t offset, const struct packed_record *record);
 void packed_remove(struct packed *packed, uint32_t offset);
 /* Removes `count` records from this offset on. */
 void packed_remove_some(struct packed *packed, uint32_t offset, unsigned count);
-/* Replaces the record at an offset. The new one must fit (packed_fits_instead). Its member and
+/* Replaces the record at an offset. The new record must fit (packed_fits_instead). Its member and
  * value may point into this packed. */
 void packed_replace(struct packed *packed, uint32_t offset, const struct packed_record *record);
 
 /* ---- deadlines ---- */
 
-/* Sets the record's deadline (NEVER for none). Returns false and changes nothing if it does not
- * fit. */
+/* Sets the record's deadline (NEVER for none). If the longer record does not fit, returns false and
+ * changes nothing. */
 bool packed_expire(struct packed *packed, uint32_t offset, msec at);
-/* Finds the member with the earliest deadline, the first in memory if several are equal. Returns
- * false if no member has a deadline. */
+/* Finds the member with the earliest deadline; of equal ones, the first in memory. Returns false if
+ * no member has a deadline. */
 bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN without deadlines */
 /* Visits members with a deadline <= until. Return false to stop. */

@@ -1,13 +1,13 @@
-/* ranked: see ranked.h.
+/* ranked: a counted B+ tree. Each branch of an inner node stores the count of its subtree, and
+ * exactly its first item.
  *
- * Each branch of an inner node stores its subtree's count and exact first item. A change first
- * walks down once, reading only, and then writes along that path. If the leaf is full, or has too
- * few items to lose one, another walk comes first: it balances, splits or merges each such node
- * before entering it, so that nothing must be propagated upwards.
+ * A change first walks down once, reading only, and then writes along this path. If the leaf is
+ * full, or has too few items to lose one, another walk comes first: it balances, splits or merges
+ * each such node before it enters the node, so that nothing must be propagated upwards.
  *
- * Invariants: all leaves have the same depth; an inner root has at least two branches; other nodes
- * hold at least ranked_node_min items. On the right edge they may hold fewer, but at least one,
- * because of ranked_take and of splits while appending. */
+ * Invariants: all leaves have the same depth. An inner root has at least two branches. Other nodes
+ * have at least ranked_node_min items; only on the right edge they may have fewer, but at least
+ * one, because of ranked_take and of splits while appending. */
 #include "store/struct/ranked.h"
 
 #include <math.h>
@@ -33,9 +33,9 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
     return (struct probe){ BY_BOTH, or_equal, m->score, ranked_bytes(m) };
 }
 
-/* Returns the number of keys of a leaf, or scores of an inner node, below `number` (or equal, if
- * or_equal). Compares every eighth, then the eight between two of them. No branch depends on a
- * number, and no load on another. */
+/* Returns how many keys of a leaf, or scores of an inner node, are below `number` (or equal, if
+ * or_equal). Compares every eighth number, then the eight between two of them. No branch depends on
+ * a number, and no load on another load. */
 __attribute__((always_inline)) static inline unsigned
 numbers_below(const struct ranked_node *node, bool is_leaf, double number, bool or_equal)
 {
@@ -279,8 +279,8 @@ static void root_lower(struct ranked *ranked)
     }
 }
 
-/* Makes room in or beside child i, which is full. The parent has room for a branch. On the right
- * edge, where members are appended, a full child stays full. */
+/* Makes room in child i, which is full, or beside it. The parent has room for a branch. On the
+ * right edge, where members are appended, the full child stays full and a new one follows it. */
 static void make_room_in_child(struct ranked *ranked, struct ranked_node *parent, unsigned i,
                                bool edge)
 {
@@ -317,8 +317,8 @@ static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
     }
 }
 
-/* Merges child i, which has too few items to lose one, with a neighbour, or moves items from
- * there. */
+/* Refills child i, which has too few items to lose one: merges it with a neighbour, or moves items
+ * from there if both together are too many for one node. */
 static void refill_child(struct ranked *ranked, struct ranked_node *parent, unsigned i)
 {
     unsigned left = i + 1 < parent->count ? i : i - 1;
@@ -410,9 +410,10 @@ static struct ranked_node *last_child(const struct ranked_node *inner)
     return ranked_node_child(inner, inner->count - 1U);
 }
 
-/* While members arrive in order, as in a load, and where scores are instants, descends to the last
- * leaf without a search. Returns false if the probe does not belong behind the last member, or no
- * member was added there before; trees that grow elsewhere thus only test a flag. */
+/* Descends to the last leaf without a search, for members that arrive in order: in a load, and
+ * where scores are instants. Returns false if the probe does not belong behind the last member, or
+ * if the member added before did not go there either. A tree that grows elsewhere thus only tests a
+ * flag. */
 static bool descend_to_end(const struct ranked *ranked, struct path *path)
 {
     if (!ranked->grows_at_end) return false;
@@ -471,8 +472,8 @@ static void path_update_first(const struct path *path)
     }
 }
 
-/* Puts m at index i of a leaf, and chooses another base if that stops the keys from being exact, or
- * if a neighbour with another score has the same key. */
+/* Puts m at index i of a leaf. Chooses another base if this stops the keys from being exact, or if
+ * a neighbour with another score has the same key. */
 static void leaf_put(struct ranked_node *leaf, unsigned i, const struct ranked_member *m)
 {
     const float *keys = ranked_node_keys(leaf);
@@ -584,8 +585,8 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
         m->score = score;
         ranked_add(ranked, m);
     } else {
-        /* leaf_remove changes only counts and first items on the path `in`, so that the path stays
-         * valid. */
+        /* The path `in` stays valid, because leaf_remove changes only counts and first items of the
+         * nodes that both paths share. */
         leaf_remove(ranked, &out, m);
         m->score = score;
         leaf_insert(ranked, &in, m);

@@ -1,5 +1,5 @@
-/* ranked: members ordered by (score, member bytes), with ranks. Does not own members; score and
- * bytes must not change while a member is in the tree.
+/* ranked: members ordered by (score, member bytes), with ranks. It does not own the members. Their
+ * score and bytes must not change while they are in the tree.
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
  * al.). Finding by score, by member or by rank, and finding the rank of a member, cost O(log n)
@@ -39,15 +39,15 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
 size_t ranked_rank(const struct ranked *ranked, const struct ranked_member *m); /* from 0 */
 struct ranked_member *ranked_at(const struct ranked *ranked, size_t rank); /* NULL past the end */
 
-/* Returns the number of members with a score below `score` (or equal, if or_equal), which is the
+/* Returns the number of members with a score below `score` (or equal, if or_equal). This is the
  * rank at which a range begins or ends. O(log n) */
 size_t ranked_below_score(const struct ranked *ranked, double score, bool or_equal);
-/* Returns the number of members whose bytes sort below `member`, for BYLEX ranges; all scores must
- * be equal. O(log n) */
+/* Returns the number of members whose bytes sort below `member` (or are equal, if or_equal), for
+ * BYLEX ranges. All scores must be equal. O(log n) */
 size_t ranked_below_member(const struct ranked *ranked, struct bytes member, bool or_equal);
 
-/* A position that moves in either direction. Returns NULL at a rank past the end, and after a step
- * past either end. The tree must not change meanwhile. */
+/* A position that moves in either direction. The functions return NULL at a rank past the end, and
+ * after a step past either end. The tree must not change meanwhile. */
 struct ranked_iter {
     const struct ranked *ranked;
     const struct ranked_node *leaf; /* NULL past an end */
@@ -58,15 +58,15 @@ void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_
 struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* then moves forward */
 struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* then moves back */
 
-/* Relocates the leaf that holds this rank, and inner nodes that begin with it. `move` may copy a
- * member to new memory and free the old one; it returns the member's address. Returns the rank
- * after the leaf, or 0 after the last leaf. O(log n) */
+/* Relocates the leaf that contains this rank, and the inner nodes that begin with this leaf. `move`
+ * may copy a member to new memory and free the old one, and returns the member's address. Returns
+ * the rank after the leaf, or 0 after the last leaf. O(log n) */
 size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
                        struct ranked_member *(*move)(void *ctx, struct ranked_member *m),
                        void *ctx);
 
-/* Removes and returns the highest member without rebalancing, for freeing in slices; NULL if
- * empty. */
+/* Removes and returns the highest member without rebalancing, for freeing in slices. Returns NULL
+ * if the tree is empty. */
 struct ranked_member *ranked_take(struct ranked *ranked);
 
 size_t ranked_bytes_used(const struct ranked *ranked); /* memory of the tree, without members */

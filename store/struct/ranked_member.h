@@ -1,15 +1,23 @@
 /* ranked_member: a member of a ranked tree: its score, its bytes, and perhaps a deadline.
  *
- * | bytes | a short member, without a deadline | any other |
- * |-------|------------------------------------|-----------|
- * | 0-7   | the score | the score |
- * | 8     | the length, below RANKED_LONG | RANKED_LONG, or RANKED_EXPIRING if it has a deadline |
- * | 9-11  | the member's bytes from here on | the length; RANKED_LEN24 if it does not fit |
- * | 12-15 | | the deadline; unused without one |
- * | 16-19 | | the member's bytes, or the length that does not fit, and then the bytes |
+ * A short member, below RANKED_LONG bytes and without a deadline:
+ *
+ *     8    the score
+ *     1    the length
+ *     ...  the member's bytes
+ *
+ * Any other member:
+ *
+ *     8    the score
+ *     1    RANKED_LONG, or RANKED_EXPIRING if it has a deadline
+ *     3    the length, or RANKED_LEN24 if it does not fit into 24 bits
+ *     4    the deadline; unused without one
+ *     4    the length, only if it did not fit
+ *     ...  the member's bytes
  *
  * Members are allocated in steps of four bytes (mem_alloc_tight), so a score need not be aligned to
- * eight. A word of length and flags in each member would take two bytes more on average. */
+ * eight. One layout for all, with a word of length and flags, would take two bytes more on
+ * average. */
 #ifndef STORE_STRUCT_RANKED_MEMBER_H
 #define STORE_STRUCT_RANKED_MEMBER_H
 

@@ -1,16 +1,17 @@
-/* ranked_node: the nodes of a ranked tree, and moving items between neighbours. For ranked*.c and
- * the test only; ranked.c decides when nodes are split, merged or balanced.
+/* ranked_node: the nodes of a ranked tree, and moving items between neighbours. Private to
+ * ranked*.c and the test. ranked.c decides when nodes are split, merged or balanced.
  *
- * An inner node's item is a branch: the first score and member of its subtree, the child, and the
- * number of members in the subtree. A leaf's item is a member and a key of four bytes: its score
- * minus the leaf's base, rounded to a float. Subtracting and rounding keep the order, but different
- * scores may lead to equal keys. A search then compares the members themselves, which costs cache
- * misses, so ranked.c chooses another base. In an exact leaf, base plus key is the score of each
- * member, so equal keys mean equal scores. Integers within 2^24 of one another, for example, make a
- * leaf exact.
+ * An item of an inner node is a branch: the first score and member of its subtree, the child, and
+ * the number of members in the subtree. An item of a leaf is a member and a key of four bytes: its
+ * score minus the leaf's base, rounded to a float. A search reads only keys.
  *
- * Each part is an array of its own, so that a search reads only scores or keys. A node has room for
- * only a few more items than it holds. */
+ * Subtracting and rounding keep the order of scores, but different scores may have equal keys. A
+ * search then compares the members themselves, which costs cache misses, so ranked.c chooses
+ * another base. In an exact leaf, base plus key is the score of each member, so equal keys mean
+ * equal scores. Integers within 2^24 of one another, for example, make a leaf exact.
+ *
+ * Each part of the items is an array of its own, so that a search reads only scores or keys. A node
+ * has room for only a few more items than it contains. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 
@@ -25,8 +26,10 @@ struct ranked_node {
     uint16_t count, cap; /* items in use, room */
     uint16_t height;     /* 0 for a leaf */
     bool is_exact;       /* leaf: keys are exact; may be false though they are */
-    /* A leaf: its base, then cap keys and cap members. An inner node: cap scores, cap members, cap
-     * children and cap counts. */
+    /* The arrays:
+     *
+     *     leaf          base, keys[cap], members[cap]
+     *     inner node    scores[cap], members[cap], children[cap], counts[cap] */
     double numbers[];
 };
 
@@ -52,8 +55,8 @@ static inline unsigned ranked_node_min(const struct ranked_node *node)
     return ranked_node_max(node) / 4;
 }
 
-/* Returns the largest size of a merged node, which leaves room for insertions. A node of at most
- * this size can take items from a full neighbour. */
+/* Returns the largest size of a merged node, which leaves room for insertions. A node up to this
+ * size can take items from a full neighbour. */
 static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;
@@ -144,7 +147,7 @@ static inline void ranked_node_set_child(struct ranked_node *inner, unsigned i,
     pointer48_store(&ranked_node_children(inner)[i], child);
 }
 
-/* Chooses a leaf's base so that its keys are most exact near its first score, and calculates all
+/* Chooses the base of a leaf so that its keys are most exact near its first score, and computes all
  * keys. Reads all members. */
 void ranked_node_rebase(struct ranked_node *leaf);
 
@@ -181,8 +184,8 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 
 /* Moves items so that both have about equally many. */
 void ranked_node_balance(size_t *bytes, struct ranked_node *parent, unsigned i);
-/* Splits child i, which keeps `keep` items; the rest go to a new child after it. The parent has
- * room. */
+/* Splits child i: it keeps `keep` items, and the rest move to a new child after it. The parent must
+ * have room. */
 void ranked_node_split(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned keep);
 /* Moves all items to child i, which must be able to hold them, and frees child i + 1. */
 void ranked_node_merge(size_t *bytes, struct ranked_node *parent, unsigned i);

@@ -1,8 +1,7 @@
-/* timeline: see timeline.h. Finds, inserts and removes slots, and splits and merges leaves;
- * counted.c does the same for the nodes above them. Leaves are merged late, as inner nodes are
- * (counted.h).
+/* timeline: finds, inserts and removes slots, and splits and merges leaves; counted.c does the same
+ * for the nodes above the leaves. Leaves are merged late, as inner nodes are (counted.h).
  *
- * An instant belongs after its equals, in the last child whose bound is not later. */
+ * An instant belongs after its equals, in the last child whose key is not later. */
 #include "store/struct/timeline.h"
 
 #include <string.h>
@@ -141,8 +140,8 @@ static bool in_span(msec from, msec to)
 /* --- leaves --- */
 
 /* Inserts an empty leaf with base `at` after `prev`, or as the only leaf if `prev` is
- * TIMELINE_NONE. No instant of the leaf may be before `at`. The caller must put a slot into the
- * leaf before it calls anything else. */
+ * TIMELINE_NONE. No instant of the leaf may be before `at`. No leaf may stay empty: the caller must
+ * put a slot into it before it calls anything else. */
 static uint32_t leaf_new(struct timeline *tl, uint32_t prev, unsigned cap, msec at)
 {
     uint32_t number = number_take(tl);
@@ -235,9 +234,9 @@ static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
     return true;
 }
 
-/* Call after a removal: frees unused memory, with hysteresis, so that alternately adding and
- * cancelling does not reallocate each time. Spares the first of several leaves, because draining
- * will soon empty it. */
+/* Call after a removal: frees unused memory, but only if much is unused, so that alternate adding
+ * and cancelling does not reallocate each time. Spares the first of several leaves, because
+ * draining will soon empty it. */
 static void leaf_shrink(struct timeline *tl, uint32_t number)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
@@ -314,8 +313,8 @@ static inline void leaf_prefetch(const struct timeline_leaf *leaf)
         __builtin_prefetch(line, 1);
 }
 
-/* Returns the first slot later than `at`. The searches are branchless: their branches would be
- * unpredictable. */
+/* Returns the first slot later than `at`. The search has no branch that depends on an instant,
+ * because such branches would be unpredictable. */
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
     const uint32_t *offsets = timeline_offsets(leaf);

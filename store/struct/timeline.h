@@ -1,19 +1,21 @@
-/* timeline: a queue ordered by instant that can also count, search and walk; equal instants keep
- * the order of arrival. Used for the elements of dehydrators.
+/* timeline: a queue ordered by instant that can also count, search and walk. Equal instants keep
+ * the order of arrival. Dehydrators keep their elements in it.
  *
- * A counted B+ tree over instants. A leaf's slots (instant and pointer) are ordered; a new one goes
- * after its equals, so no arrival number is needed. The embedded struct stores only its leaf's
- * number, and a search of the leaf finds the slot. Moving slots within a leaf therefore does not
- * touch the owners, and no operation moves more than a few leaves of slots. A slot takes 10 bytes,
- * with unused slots and the tree 11 to 13; more after many cancellations in the middle, and about
- * 200 for each instant that is more than 49 days from its neighbours. An owner must lie below
- * address 2^48.
+ * A counted B+ tree over instants (counted.h). The slots of a leaf (instant and pointer) are in
+ * order; a new slot goes after its equals, so that no arrival number is needed. The owner's
+ * embedded struct stores only the number of its leaf, and a search of the leaf finds the slot.
+ * Moving slots within a leaf therefore does not touch the owners, and no operation moves more than
+ * a few leaves of slots. An owner must lie below address 2^48.
+ *
+ * A slot takes 10 bytes; with unused slots and the tree it takes 11 to 13. It takes more after many
+ * cancellations in the middle, and about 200 for each instant that is more than 49 days from its
+ * neighbours.
  *
  * Compared with the agenda (a heap), draining takes a third of the time or less, counting up to an
- * instant and finding the next after one cost O(log n), and it can be walked in order. But adding,
- * moving and cancelling cost several times as much. Keys and members, whose deadlines are moved and
- * cancelled, therefore use agendas; dehydrators, which are polled and queried, use timelines. For
- * figures see doc/deadlines.md. */
+ * instant and finding the next after one cost O(log n), and a timeline can be walked in order. But
+ * adding, moving and cancelling cost several times as much. Keys and members, whose deadlines are
+ * moved and cancelled, therefore use agendas; dehydrators, which are polled and queried, use
+ * timelines. doc/deadlines.md has the figures. */
 #ifndef STORE_STRUCT_TIMELINE_H
 #define STORE_STRUCT_TIMELINE_H
 
@@ -56,8 +58,8 @@ struct timeline {
 
 void timeline_init(struct timeline *tl);
 void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the owners */
-/* Drops the timeline in slices: frees at most *work leaves and subtracts them from *work; returns
- * true when done. The timeline must not be used between slices. */
+/* Drops the timeline in slices: frees at most *work leaves and subtracts their number from *work.
+ * Returns true when done. The timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 
 void timeline_add(struct timeline *tl, struct timeline_node *node,
@@ -90,8 +92,8 @@ struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *f
 void timeline_each_until(const struct timeline *tl, msec until,
                          bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx);
 
-/* Relocates the timeline's own blocks from `cursor` on, not the owners. A pass begins with cursor
- * 0. Returns the next cursor, or 0 when all are done. */
+/* Relocates some of the timeline's own blocks from `cursor` on, not the owners. A pass begins with
+ * cursor 0. Returns the next cursor, or 0 when all blocks are done. */
 uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation);
 
 /* Walks in order; the timeline must not change meanwhile. O(1) per step. */

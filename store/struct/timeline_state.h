@@ -1,19 +1,19 @@
-/* timeline_state: the leaves of a timeline. For timeline.c and its tests only.
+/* timeline_state: the leaves of a timeline. Private to timeline.c and its tests.
  *
- * A slot is an instant, counted in four bytes from its leaf's base, and a pointer in six bytes;
- * each part is an array of its own. The instants of a leaf thus lie within 2^32 ms, or 49 days: an
- * instant farther away needs another leaf, even if this one has room.
+ * A slot is an instant, counted in four bytes from the base of its leaf, and a pointer in six
+ * bytes. Instants and pointers are two arrays. The instants of a leaf thus lie within 2^32 ms, or
+ * 49 days; an instant farther away needs another leaf, even if this one has room.
  *
- * Leaves hold slots, and are linked in order. They are addressed by number, so that an owner needs
- * only 4 bytes to store its leaf. Numbers lead to leaves through segments, so that growth never
- * copies more than one small block. A leaf keeps its number, but while a single segment is still
- * growing, its address may change: a pointer to a leaf is valid until the next leaf is inserted.
+ * Leaves are linked in order. They are addressed by number, so that an owner needs only 4 bytes to
+ * store its leaf. Numbers lead to leaves through segments, so that growth never copies more than
+ * one small block. A leaf keeps its number, but while there is only one segment and it grows, the
+ * leaf's address may change: a pointer to a leaf is valid until the next leaf is inserted.
  *
  * The keys of the tree above are instants (counted.h).
  *
- * When a slot is appended to a full leaf, the leaf stays full and a new one follows it; other full
- * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes half the
- * memory; reallocating moves only slots and does not touch owners. */
+ * When a slot is appended to a full leaf, the leaf stays full and a new one follows it. Other full
+ * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes about
+ * half the memory. Reallocating moves only slots and does not touch owners. */
 #ifndef STORE_STRUCT_TIMELINE_STATE_H
 #define STORE_STRUCT_TIMELINE_STATE_H
 
