@@ -1,5 +1,5 @@
-/* admin: see admin.h. Fills the context of each group of commands, and adds the groups to the
- * table. */
+/* admin: see admin.h. Fills in the context of each group of commands, and adds the groups to the
+ * table of commands. */
 #include "server/admin/admin.h"
 
 #include "server/admin/memory_figures.h"

@@ -1,11 +1,11 @@
 /* admin: the groups of commands about the server itself, and the context of each. server/daemon
- * adds them to the table.
+ * adds the groups to the table of commands.
  *
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
- * their own folders. A group's context points to the parts of the server that its commands need.
- * renames applies rename-command; cluster, cluster_nodes and cluster_keys reply as a cluster of one
- * node would. Start with slowlog_commands.c, the smallest group.
+ * their own folders. The context of a group points to the parts of the server that its commands
+ * need. renames applies rename-command; cluster, cluster_nodes and cluster_keys reply as a cluster
+ * of one node would. Start with slowlog_commands.c, the smallest group.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/net
  * server/engine/observe server/disk server/engine/react server/replica server/replica/stream
@@ -90,17 +90,17 @@ struct config_context {
     struct clients *clients;
     struct acl *acl; /* NULL without users */
     const bool *loading;
-    /* Called after CONFIG SET, for options that take effect at once (log level). Returns false if
-     * the journal could not be turned on. */
+    /* Called after CONFIG SET, to apply options that take effect at once, such as the log level.
+     * Returns false if the journal could not be turned on. */
     bool (*changed)(void *ctx);
     /* Called before any option is set, with the options to set and their values. Returns true if
-     * setting them would wait for a disk or a name server. A thread then does that work first: ask
+     * setting them would wait for a disk or a name server. A thread then does that part first: call
      * again when the thread has finished something (engine/preparing.h). NULL if no option
      * waits. */
     bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
-    /* Called before `changed` to apply the options that were set and may fail (ports, directories).
-     * On failure it returns false with the first error in `fault`: restore the old values and call
-     * it again. NULL if no option can fail. */
+    /* Called before `changed` to apply those of the options that may fail (ports, directories). On
+     * failure returns false with the first error in `fault`: then restore the old values and call
+     * again. NULL if no option can fail. */
     bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
     void *ctx;

@@ -1,6 +1,6 @@
-/* clock_commands: CLOCK, the clock of a server that was started with `clock stepped`, for tests of
- * programs that depend on time. SET and ADVANCE set the clock's goal. The engine moves the clock
- * once the command's transaction has ended, and replies afterwards. */
+/* clock_commands: CLOCK, which moves the clock of a server that was started with `clock stepped`,
+ * for tests of programs that depend on time. SET and ADVANCE only set a goal: the engine moves the
+ * clock once the command's transaction has ended, and then sends the reply. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
@@ -29,8 +29,8 @@ static void cmd_clock_get(struct call *call)
     resp_integer(call->out, clock_now(clock));
 }
 
-/* CLOCK SET. Forward, the time passes through all instants in between; back, it jumps, as a
- * system's clock does. */
+/* CLOCK SET. Forward, the clock moves through all instants in between, so that everything expires
+ * in order. Back, it jumps, as a system's clock does. */
 static void cmd_clock_set(struct call *call)
 {
     msec at;

@@ -22,15 +22,16 @@ static void cmd_fixed(struct call *call)
     if (!is_off(call)) fail(call, ERR_CLUSTER_EMULATED);
 }
 
-/* ASKING, and in a cluster READONLY and READWRITE: no effect, because the only node owns all slots.
- */
+/* ASKING and, in a cluster, READONLY and READWRITE: without effect, because the only node owns all
+ * slots. */
 static void cmd_nothing(struct call *call)
 {
     if (!is_off(call)) reply_ok(call);
 }
 
-/* READONLY and READWRITE outside of a cluster: a client that follows redirections (CLIENT CAPA)
- * chooses whether a replica serves its reads. */
+/* READONLY and READWRITE of a client that follows redirections (CLIENT CAPA): should a replica
+ * serve the client's reads, or redirect them to its master? For other clients they are commands of
+ * a cluster. */
 static void set_reads_replica(struct call *call, bool reads)
 {
     if (!call->session->redirects) {

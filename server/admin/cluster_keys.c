@@ -1,6 +1,6 @@
 /* cluster_keys: see cluster_keys.h. Visits all keys of the database, in the background if there are
- * many. An index by slot would cost every server memory and time, and only these two subcommands
- * would use it. */
+ * many. Why not an index by slot? It would cost every server memory and time, and only
+ * COUNTKEYSINSLOT and GETKEYSINSLOT would use it. */
 #include "server/admin/cluster_keys.h"
 
 #include "server/admin/admin.h"

@@ -1,6 +1,6 @@
-/* cluster_nodes: see cluster_nodes.h. By default the node's address is the one that the client
- * connected to, because a server can't know at which address others reach it. Options override
- * that. */
+/* cluster_nodes: see cluster_nodes.h. The reply contains the node's address. By default that is the
+ * address to which the client has connected, because a server can't know at which address others
+ * reach it; options override it. */
 #include "server/admin/cluster_nodes.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* config: CONFIG, which reads and changes options. Depends on the table of options (conf/). The
- * callback `changed` applies the changes. */
+/* config: CONFIG, which reads and changes options. Depends on the table of options (conf/).
+ * Functions of struct config_context (admin.h) apply the changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 
 enum { PATTERN_MAX = 128 };
 
-/* Does the pattern match the name of an option, ignoring case? Names are in lower case, so only the
- * pattern is folded. */
+/* Does the pattern match the name of an option, ignoring case? Option names are in lower case, so
+ * only the pattern must be converted. */
 static bool matches_in_lower_case(struct bytes pattern, const char *name)
 {
     char folded[PATTERN_MAX];
@@ -141,8 +141,8 @@ static void put_back(struct conf *conf, const struct change *changes, int count)
         conf_set(conf, changes[count].option, changes[count].value, &ignored);
 }
 
-/* DIFFERS: Redis accepts a zero byte in a password and truncates other options there.
- * (doc/differs.md) */
+/* DIFFERS: Redis accepts a zero byte in a password, and cuts off the value of any other option at a
+ * zero byte. (doc/differs.md) */
 static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -178,8 +178,8 @@ static bool try_to_apply(const struct config_context *context, const struct chan
     return context->try == NULL || context->try(context->ctx, set, (size_t)count, fault);
 }
 
-/* Restores all options and what they changed. Rereads certificates with the old options, which
- * worked before. */
+/* Restores all options, and applies the old values, which worked before. Rereads certificates with
+ * them. */
 static void undo(const struct config_context *context, const struct change *changes, int count)
 {
     struct config_fault ignored;
@@ -220,8 +220,8 @@ static bool apply(struct call *call, const struct change *changes, int count)
     return fail(call, ERR_NO_JOURNAL);
 }
 
-/* Must a thread prepare this CONFIG SET first (config_context.prepares)? Leaves out words that are
- * no options: the call will fail. */
+/* Must a thread prepare this CONFIG SET first (config_context.prepares)? Skips names that are no
+ * options: the call will fail because of them. */
 static bool set_prepares(const struct call *call)
 {
     const struct config_context *context = call->context;

@@ -1,5 +1,5 @@
-/* debug: DEBUG, tools for tests: the clock, checks, reloading. A client may call it only if
- * enable-debug-command allows that. */
+/* debug: DEBUG, tools for tests: the clock, checks, reloading. Which clients may call it is decided
+ * by enable-debug-command. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* expiry: EXPIRY: the next deadlines, how many fall due in which span, and how late expiry was. The
- * context is struct long_queries, for queries that take longer than a turn; if it is NULL, answers
- * all at once. */
+ * context is struct long_queries, which answers queries that take longer than a turn; if it is
+ * NULL, the command answers all of them itself. */
 #include "server/admin/admin.h"
 #include "server/admin/expiry_why.h"
 #include "server/cmd/call/args.h"

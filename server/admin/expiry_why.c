@@ -1,5 +1,5 @@
-/* expiry_why: see expiry_why.h. Reads the store's trail, whose contents store/trail/trail.h
- * defines. */
+/* expiry_why: see expiry_why.h. Reads the store's trail; store/trail/trail.h says what it
+ * contains. */
 #include "server/admin/expiry_why.h"
 
 #include <inttypes.h>
@@ -165,8 +165,9 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     answer->shared |= shared;
 }
 
-/* Moves the end of the key or member to the front of the events: it is missing, so its end is the
- * latest event. Instants alone would not order events within a millisecond. */
+/* Moves the end of the key or member to the front of the events. The key or member is missing, so
+ * its end must be the latest event; the instants do not show that for events of the same
+ * millisecond. */
 static void put_end_first(struct answer *answer)
 {
     struct trail_event *events = answer->events;

@@ -1,5 +1,5 @@
-/* expiry_why: answers EXPIRY WHY: who set the deadline of a key or member, and what ended it. The
- * page of the metrics port shows the same answer. */
+/* expiry_why: answers EXPIRY WHY: who set the deadline of a key or member, and what ended the key
+ * or member. The metrics port shows the same answer on a page. */
 #ifndef SERVER_ADMIN_EXPIRY_WHY_H
 #define SERVER_ADMIN_EXPIRY_WHY_H
 
@@ -31,8 +31,8 @@ struct why_question {
     msec now;
 };
 
-/* Receives the answer, which is one object. `name` is a value's name inside an object; NULL for the
- * whole answer, and inside a list. */
+/* Receives the answer, which is one object, as a sequence of calls. `name` is the name of a value
+ * inside an object; NULL for an element of a list, and for the whole answer. */
 struct why_sink {
     void (*open)(void *ctx, const char *name, char bracket, size_t count); /* '{' or '[' */
     void (*close)(void *ctx, char bracket);                                /* '}' or ']' */
@@ -42,8 +42,8 @@ struct why_sink {
     void *ctx;
 };
 
-/* Passes the answer to the sink. Changes nothing: expired data that was not removed yet is reported
- * as overdue. */
+/* Passes the answer to the sink. Changes nothing: expired data that has not been removed yet is
+ * reported as overdue. */
 void expiry_why_answer(const struct why_question *question, const struct why_sink *sink);
 
 #endif

@@ -32,8 +32,8 @@ static void reply_ratio(struct call *call, const char *name, double value)
     resp_double(call->out, value);
 }
 
-/* Replies by how much one figure exceeds another: as a ratio, and in bytes, which may be
- * negative. */
+/* Replies by how much one figure exceeds another: as a ratio, and as a number of bytes, which may
+ * be negative. */
 static void reply_excess(struct call *call, const char *name, size_t value, size_t above)
 {
     char field[64];

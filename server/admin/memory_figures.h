@@ -1,5 +1,5 @@
-/* memory_figures: how much memory each part uses: the figures of MEMORY STATS and of INFO's section
- * Memory. Depends on the parts that own memory. */
+/* memory_figures: how much memory each part uses, for MEMORY STATS and for INFO's section Memory.
+ * Depends on the parts that own memory. */
 #ifndef SERVER_ADMIN_MEMORY_FIGURES_H
 #define SERVER_ADMIN_MEMORY_FIGURES_H
 
@@ -23,8 +23,8 @@ struct memory_context {
     size_t bytes_at_start, parts_at_start;
 };
 
-/* The bytes of the keys' tables and of their deadlines, not counting names and values, and the
- * number of keys. */
+/* The number of keys, and the bytes of their tables and deadlines. Names and values do not
+ * count. */
 struct memory_of_keys {
     size_t tables, deadlines, keys;
 };

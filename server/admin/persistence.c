@@ -1,5 +1,5 @@
-/* persistence: SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE. Depends on persist.h, which does the work.
- */
+/* persistence: SAVE, BGSAVE, BGREWRITEAOF and LASTSAVE. Depends on server/disk/persist.h, which
+ * does the work. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/disk/persist.h"

@@ -1,5 +1,6 @@
-/* pubsub: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE, UNSUBSCRIBE and so on, PUBLISH, SPUBLISH and PUBSUB.
- * Depends on react/pubsub.h, and on the replication stream for messages. */
+/* pubsub: the commands of pub/sub: SUBSCRIBE, PSUBSCRIBE, SSUBSCRIBE and their opposites, PUBLISH,
+ * SPUBLISH and PUBSUB. Depends on server/engine/react/pubsub.h and, to send messages to replicas,
+ * on the replication stream. */
 #include "server/engine/react/pubsub.h"
 
 #include "server/admin/admin.h"
@@ -20,8 +21,8 @@ struct confirmation {
     unsigned count;           /* number of subscriptions afterwards: see count_of */
 };
 
-/* Sends a confirmation, once for each name. Like messages they are pushes, so they are sent even
- * with CLIENT REPLY OFF. */
+/* Sends a confirmation, once for each name. Like messages, confirmations are pushes, so CLIENT
+ * REPLY OFF does not suppress them. */
 static void confirm(const struct call *call, const struct confirmation *what)
 {
     struct resp_writer out = *call->out;

@@ -4,8 +4,8 @@
 
 #include "server/cmd/call/command.h"
 
-/* Applies the lines of conf.renames in order, up to the first error, which it returns; otherwise
- * NULL. */
+/* Applies the lines of conf.renames in order. Returns NULL, or the error of the first line that is
+ * invalid; later lines are then not applied. */
 const char *renames_apply(struct commands *commands, const char *lines);
 
 #endif

@@ -25,7 +25,7 @@ static void cmd_module_list(struct call *call)
     resp_array(call->out, 0);
 }
 
-/* LOLWUT: replies with a title, without a picture. As in Redis, checks the numbers for a picture:
+/* LOLWUT: replies with a title but no picture. As in Redis, the numbers for a picture are checked:
  * up to three for version 5, two for version 6. */
 static void cmd_lolwut(struct call *call)
 {
@@ -46,8 +46,9 @@ static void cmd_lolwut(struct call *call)
     reply_text(call, &text);
 }
 
-/* SHUTDOWN. SAVE or save points make the server write a snapshot first; with FORCE it stops even if
- * that fails. NOW has no effect: the server always completes the journal before it ends. */
+/* SHUTDOWN. With SAVE, or with save points configured, the server writes a snapshot first; if that
+ * fails, it stops only with FORCE. NOW has no effect, because the server always completes the
+ * journal before it ends. */
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;

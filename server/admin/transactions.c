@@ -1,5 +1,5 @@
-/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on engine/multi.h, which keeps the
- * queue, and react/watch.h. */
+/* transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH. Depends on server/engine/multi.h, which
+ * keeps the queue, and on server/engine/react/watch.h. */
 #include "server/admin/admin.h"
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
@@ -33,7 +33,7 @@ static void cmd_discard(struct call *call)
 }
 
 /* Marks the session as touched if the key has expired since WATCH. The look-up also removes expired
- * members of the key (except on a replica), which marks the session, too. */
+ * members of the key (except on a replica); that change marks the session, too. */
 static void check_watched_key(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     struct call *call = ctx;

@@ -1,5 +1,5 @@
 /* activation: takes over the listening sockets that the service manager has opened for the daemon,
- * as sd_listen_fds(3) does. Reads the environment. */
+ * as sd_listen_fds(3) does. Learns of them from environment variables. */
 #ifndef SERVER_BASE_ACTIVATION_H
 #define SERVER_BASE_ACTIVATION_H
 
@@ -20,8 +20,8 @@ struct activation {
 };
 
 /* Takes over the sockets that LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe, then unsets these
- * variables, so that a second call finds none. Returns false, with the reason in `why`, if the
- * daemon can't serve one of the sockets, and then must not start. */
+ * variables, so that a second call finds none. Returns false with the reason in `why` if the daemon
+ * can't serve one of the sockets; the daemon must then not start. */
 bool activation_take(struct activation *taken, char *why, size_t size);
 
 #endif

@@ -11,16 +11,16 @@ enum {
     SET_USEC = 100 * 1000,  /* two consecutive clock readings take less than this */
 };
 
-/* The only function that reads the counter. Not inlined, because the tests search the program for
- * any other reader. */
+/* The only function that reads the counter. Not inlined, because a test searches the program for
+ * instructions of any other reader. */
 #if defined(__x86_64__)
 static __attribute__((noinline)) uint64_t read_counter(void)
 {
     return __builtin_ia32_rdtsc();
 }
 
-/* May the process use the instruction? A kernel that forbids it ends the process with SIGSEGV. A
- * kernel that can't answer does not forbid it. */
+/* May the process use the instruction? If the kernel forbids it, the instruction ends the process
+ * with SIGSEGV. A kernel that can't answer the question does not forbid the instruction. */
 static bool may_read_counter(void)
 {
     int how = PR_TSC_ENABLE;

@@ -1,6 +1,6 @@
-/* clock: the only code that reads clocks. Wall time is for deadlines: DEBUG CLOCK can hold and move
- * it, and with the option `clock stepped` so can the command CLOCK. Monotonic time is for spans
- * inside the server. */
+/* clock: the only code that reads clocks. Wall time is for deadlines; it can be held and moved by
+ * DEBUG CLOCK and, with the option `clock stepped`, by the command CLOCK. Monotonic time is for
+ * spans inside the server. */
 #ifndef SERVER_BASE_CLOCK_H
 #define SERVER_BASE_CLOCK_H
 
@@ -18,14 +18,14 @@ struct clock {
     int64_t ahead_of_real_usec; /* set by clock_run */
     bool finish; /* set by a step: the background finishes all due work, then clears it */
     void (*on_step)(void *ctx); /* called after hold, step, set, run and release */
-    /* Called when the system clock was set forward by this many milliseconds, or back if negative,
-     * so that spans stored as end instants can be moved. Small corrections are added up and
-     * reported together. */
+    /* Called when the system clock was set forward by this many milliseconds, or back if negative.
+     * Spans are stored as the instants of their ends; the callee moves these. Small corrections are
+     * added up and reported together. */
     void (*on_set)(void *ctx, msec by);
     void *ctx;
     int64_t ahead_usec; /* wall time minus monotonic time, as last reported, or 0 if unknown */
-    /* For spans within a turn: the value of the CPU's counter and the monotonic time when the two
-     * were last compared. Without a counter, the clock measures spans. */
+    /* For clock_quick_usec: the value of the CPU's counter, and the monotonic time when the counter
+     * was last compared with the clock. Without a counter, each reading is one of the clock. */
     bool has_counter;
     uint64_t counter;
     int64_t counter_usec;
@@ -42,8 +42,8 @@ static inline msec clock_now(const struct clock *clock)
     return clock->now;
 }
 void clock_hold(struct clock *clock, msec at); /* stops the clock at this instant */
-/* Stops the clock and moves it by this span. All work that becomes due is done before the next
- * turn, so the result of a test does not depend on the machine's speed. */
+/* Stops the clock and moves it forward by this span. All work that becomes due is done before the
+ * next turn, so that the result of a test does not depend on the machine's speed. */
 void clock_step(struct clock *clock, msec by);
 void clock_release(struct clock *clock); /* returns to real time */
 void clock_run(struct clock *clock);     /* runs from where it stands, at the speed of real time */
@@ -52,8 +52,8 @@ void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* Returns the monotonic time, computed from the counter since the last clock_mark: cheaper than
- * reading the clock, and exact enough for spans of a few milliseconds. */
+/* Returns the monotonic time, extrapolated from the last clock_mark by the CPU's counter. Cheaper
+ * than reading the clock, and exact enough for spans of a few milliseconds. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */
 int64_t clock_mark(struct clock *clock);

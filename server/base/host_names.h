@@ -1,6 +1,6 @@
-/* host_names: addresses of host names that were resolved ahead, for later steps that can't wait,
- * such as opening listening sockets. Depends on resolver. A numeric address is not a name and needs
- * no search. */
+/* host_names: keeps the addresses of host names that were resolved ahead, for later steps that
+ * can't wait, such as opening listening sockets. Depends on resolver. A numeric address needs no
+ * resolving, and is not kept. */
 #ifndef SERVER_BASE_HOST_NAMES_H
 #define SERVER_BASE_HOST_NAMES_H
 
@@ -28,8 +28,9 @@ struct host_names;
 struct host_names *host_names_new(struct loop *loop, void (*ended)(void *ctx), void *ctx);
 void host_names_free(struct host_names *names);
 
-/* Begins to resolve the name. Returns true while the search runs: ask again when it has ended.
- * Returns false if the addresses are known, no search is needed, or none can be started. */
+/* Begins to resolve the name. Returns true while the search runs: call again when it has ended.
+ * Returns false if the caller need not wait: the addresses are known, `host` is no name, or no
+ * search can be started. */
 bool host_names_prepare(struct host_names *names, const char *host);
 /* Returns NULL if the name was not resolved ahead. `names` may be NULL. */
 const struct host_name *host_names_find(const struct host_names *names, const char *host);

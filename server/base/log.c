@@ -1,12 +1,15 @@
 /* log: see log.h. Writes each line with one write(2), which must not block: a reader of the
  * daemon's output that has stopped (a full pipe, a terminal on which Ctrl-S was typed) would stop
- * all clients. A line that does not fit at once is therefore dropped, and counted in the next line
- * that fits. The kernel buffers 64 KiB of a pipe, so a slow reader loses nothing in a short burst.
+ * all clients. A line that can't be written at once is therefore dropped, and the number of dropped
+ * lines is reported before the next line that can. The kernel buffers 64 KiB of a pipe, so a slow
+ * reader loses nothing in a short burst.
  *
- * As text a line is "pid:M day time mark text", as in Redis' logs; when standard output is the
- * systemd journal, which adds the time itself, it is "<priority>text". As JSON a line is an object
- * with the members time (RFC 3339, UTC), level, pid and message; in the journal the priority stands
- * before it. */
+ * The form of a line:
+ *
+ *     text         pid:M day time mark text, as in Redis' logs
+ *     JSON         an object with the members time (RFC 3339, UTC), level, pid and message
+ *     text, to the systemd journal     <priority>text, because the journal adds the time itself
+ *     JSON, to the systemd journal     <priority> and the object */
 #include "server/base/log.h"
 
 #include <errno.h>
@@ -54,8 +57,8 @@ bool log_open(const char *path)
     struct stat file;
     bool known = fstat(fd, &file) == 0;
     may_be_full = !known || !S_ISREG(file.st_mode);
-    /* JOURNAL_STREAM contains the device and inode of systemd's stream; after a redirection they
-     * differ. */
+    /* JOURNAL_STREAM contains the device and the inode of systemd's stream. If standard output was
+     * redirected, its device or inode differs. */
     const char *stream = getenv("JOURNAL_STREAM");
     unsigned long long device, inode;
     to_journal = fd == STDOUT_FILENO && known && stream != NULL &&
@@ -116,8 +119,8 @@ static size_t put_json_head(char *line, size_t size, enum log_level level)
                             priority, stamp, (int)(clock.now % 1000), names[level], (int)getpid());
 }
 
-/* May a line be written without waiting? The kernel then has room for more than a line, except for
- * JSON with several KiB of escapes. */
+/* Can a line be written without waiting? poll reports a pipe as writable only if the kernel has
+ * space for a page, which is more than a line, except for JSON with several KiB of escapes. */
 static bool has_room(void)
 {
     struct pollfd polled = { .fd = descriptor, .events = POLLOUT };
@@ -156,8 +159,8 @@ void log_line(enum log_level level, const char *format, ...)
     int wrote = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t len = wrote < 0 ? 0 : (size_t)wrote < sizeof(text) ? (size_t)wrote : sizeof(text) - 1;
-    /* Names and addresses come from clients: blank control characters, so that they can't forge
-     * further lines. */
+    /* Names and addresses come from clients. Replace control characters by blanks, so that no
+     * client can forge a line of the log. */
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) text[i] = ' ';
 

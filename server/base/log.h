@@ -1,6 +1,6 @@
-/* log: writes lines with a level, as text or as JSON, to a file or to standard output, and to
- * syslog if configured. Never waits for a reader of the output or for syslog. Lines to the systemd
- * journal carry its priorities. */
+/* log: writes lines with a level, as text or as JSON, to a file or to standard output, and also to
+ * syslog if configured. Never waits for a reader of the output or for syslog: lines are dropped
+ * instead. If the output is the systemd journal, lines carry its priorities. */
 #ifndef SERVER_BASE_LOG_H
 #define SERVER_BASE_LOG_H
 
@@ -10,11 +10,11 @@
 enum log_level { LOG_DEBUG_LEVEL, LOG_VERBOSE, LOG_NOTICE, LOG_WARNING, LOG_NOTHING };
 enum log_format { LOG_TEXT, LOG_JSON };
 
-/* Opens the log; the path "" means standard output. Call it again to reopen the file or to switch
- * to another one. If that fails, returns false with errno, and the log stays where it was. */
+/* Opens the log; the path "" means standard output. A further call reopens the file or switches to
+ * another. If that fails, returns false with errno, and the log continues where it was. */
 bool log_open(const char *path);
-/* True if the log goes to standard output and is read by a program: the systemd journal, or a
- * reader of JSON. */
+/* Does the log go to standard output, and does a program read it there: the systemd journal, or a
+ * reader of JSON? */
 bool log_is_read_by_program(void);
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);

@@ -1,8 +1,9 @@
 /* loop: see loop.h. A wrapper around libevent.
  *
  * Reading and writing are two events of one descriptor, so that turning one on or off does not
- * affect the other. libevent takes a deleted event off its active queue, so freeing anything from
- * any callback is safe as long as the trampoline does not use it afterwards. */
+ * affect the other. libevent removes a deleted event from its queue of active events. A callback
+ * may therefore free any event, even its own, provided that the code here does not use it after the
+ * callback. */
 #include "server/base/loop.h"
 
 #include <event2/event.h>

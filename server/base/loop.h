@@ -1,5 +1,6 @@
-/* loop: readiness, timers and signals, on top of libevent. One turn waits, runs the callbacks that
- * are ready, and then the end-of-turn hooks in the order in which they were added. */
+/* loop: readiness, timers and signals, on top of libevent. A turn of the loop waits, runs the
+ * callbacks that are ready, and then runs the end-of-turn hooks in the order in which they were
+ * added. */
 #ifndef SERVER_BASE_LOOP_H
 #define SERVER_BASE_LOOP_H
 
@@ -20,15 +21,15 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop, or until no event is left */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* Runs one turn without waiting. Long work such as loading calls it again and again, so that
+/* Runs one turn without waiting. Long work such as loading calls this again and again, so that
  * connections are served meanwhile. */
 void loop_poll(struct loop *loop);
 
 /* Runs one turn, waiting until something is ready. Do not call it inside a callback. */
 void loop_wait(struct loop *loop);
 
-/* Counts of turns, for INFO. A turn lasts from its first callback to its end, so the wait is
- * excluded. The time of a turn inside another one is counted with the outer turn. */
+/* Counts of turns, for INFO. A turn is measured from its first callback to its end, so the wait
+ * before it is excluded. The time of a turn inside another turn is part of the outer one. */
 struct loop_turns {
     uint64_t count;
     uint64_t usec, longest_usec;
@@ -40,21 +41,22 @@ const char *loop_backend(const struct loop *loop);
 struct event_base;
 struct event_base *loop_event_base(const struct loop *loop);
 
-/* Readiness of a descriptor, level-triggered. `want` is any of LOOP_READ | LOOP_WRITE; 0 pauses it.
- * Each call of `ready` reports one of the two; it may free the io. */
+/* Watches the readiness of a descriptor, level-triggered. Each call of `ready` reports one of
+ * LOOP_READ and LOOP_WRITE, and may free the io. Nothing is reported before loop_io_want, whose
+ * `want` is any combination of the two; 0 pauses the reports. */
 struct loop_io *loop_io_new(struct loop *loop, int fd, void (*ready)(void *ctx, unsigned what),
                             void *ctx);
 void loop_io_want(struct loop_io *io, unsigned want);
-/* As loop_io_want, for code that may watch many descriptors. Returns false with errno if the kernel
- * refuses to watch another one (fs.epoll.max_user_watches), or lacks memory. */
+/* Does what loop_io_want does, for code that may watch many descriptors: returns false with errno
+ * if the kernel refuses to watch another one (fs.epoll.max_user_watches) or lacks memory. */
 bool loop_io_try(struct loop_io *io, unsigned want);
 void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
-/* Sets the timer. Clients choose the span, so any number is valid: one that is too large becomes
- * the longest possible span. */
+/* Sets the timer. The span comes from clients, so any number is valid: a number that is too large
+ * stands for the longest possible span. */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 

@@ -1,5 +1,6 @@
-/* page_thread: see page_thread.h. An eventfd wakes the thread. There is no lock, because a child of
- * fork has no such thread: it would wait forever for a lock that the thread held. */
+/* page_thread: see page_thread.h. An eventfd wakes the thread. No lock is used: the server forks,
+ * and a child, in which this thread does not exist, would wait forever for a lock that the thread
+ * held at the fork. */
 #include "server/base/page_thread.h"
 
 #include <errno.h>
@@ -26,9 +27,10 @@ struct page_thread {
 };
 
 /* One write maps the whole huge page. The write is an atomic OR with 0: it changes nothing, not
- * even what the main thread writes at the same time, because no store gets lost between the read
- * and the write of an atomic access. By C's rules the main thread's plain stores still make this a
- * race, hence the attribute. Linux before 5.14 offers no call for this (MADV_POPULATE_WRITE). */
+ * even a byte that the main thread writes at the same time, because no store gets lost between the
+ * read and the write of an atomic access. By C's rules the main thread's plain stores still make
+ * this a race, hence the attribute. MADV_POPULATE_WRITE would do the same, but only since Linux
+ * 5.14. */
 __attribute__((no_sanitize("thread"))) static void touch(unsigned char *at)
 {
     __atomic_fetch_or(at, 0, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-/* page_thread: a thread that touches memory before it is used, so that no request waits for the
- * kernel, or a hypervisor below it, to find and clear a huge page. Depends on slabs. At most one
- * per process. */
+/* page_thread: a thread that touches memory before it is used. Otherwise a request would wait until
+ * the kernel, or a hypervisor below it, has found and cleared a huge page. Depends on slabs. At
+ * most one per process. */
 #ifndef SERVER_BASE_PAGE_THREAD_H
 #define SERVER_BASE_PAGE_THREAD_H
 

@@ -56,8 +56,8 @@ int process_detach(void)
         return -1;
     }
     if (child > 0) {
-        /* The child sends one byte when it is ready. If it dies before, the pipe ends without
-         * one. */
+        /* Wait for the child's one byte, which means that it is ready. If the child dies first, the
+         * pipe ends without a byte. */
         char byte;
         ssize_t got;
         close(ends[1]);

@@ -1,5 +1,5 @@
-/* process: the limit on open files, the cores, running in the background, the pid file, random ids,
- * and messages to systemd. */
+/* process: what concerns the whole process: the limit on open files, the number of cores, running
+ * in the background, the pid file, random ids, and messages to systemd. */
 #ifndef SERVER_BASE_PROCESS_H
 #define SERVER_BASE_PROCESS_H
 
@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raises the limit on open files so that this many clients, `more` other files and the server's own
- * fit. Returns how many clients fit, at least 1. */
+/* Raises the limit on open files, so that this many clients, `more` other files and the server's
+ * own files fit. Returns how many clients fit, at least 1. */
 int64_t process_raise_files(int64_t clients, int64_t more);
 
 /* Returns the number of cores on which the process may run, at least 1. */
 unsigned process_cores(void);
 
-/* Continues in a child, detached from the terminal. The parent waits until the child calls
- * process_detached or dies; the parent's exit status shows whether the daemon has started. Returns
- * the argument for process_detached, or -1 with errno. */
+/* Forks, and returns in the child, which is detached from the terminal. The parent waits until the
+ * child calls process_detached or dies, and its exit status says whether the daemon has started.
+ * Returns the argument for process_detached, or -1 with errno. */
 int process_detach(void);
 void process_detached(int parent);
 
@@ -24,11 +24,11 @@ void process_detached(int parent);
 bool process_write_pid(const char *path);
 
 /* Fills `to` with this many random hexadecimal digits, an even number of at most 64, and a NUL.
- * Returns false without random numbers. */
+ * Returns false if the system provides no random numbers. */
 bool process_random_hex(char *to, size_t digits);
 
-/* Sends a state of sd_notify(3), like "READY=1". If the service manager is busy, waits for at most
- * a second. Returns false if it was not sent. */
+/* Sends a state of sd_notify(3), such as "READY=1". Waits at most a second for a busy service
+ * manager. Returns false if the state was not sent. */
 bool process_notify(const char *state);
 /* As process_notify, but gives up instead of waiting. */
 bool process_notify_now(const char *state);

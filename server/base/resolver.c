@@ -1,5 +1,5 @@
-/* resolver: see resolver.h. Each search has a thread. The loop and that thread both own the search,
- * because either may be the last to use it: the one that lets go last frees it. */
+/* resolver: see resolver.h. Each search runs in a thread of its own. The loop and that thread own
+ * the search together, because either may be the last to use it; the last owner frees it. */
 #include "server/base/resolver.h"
 
 #include <inttypes.h>
@@ -23,8 +23,8 @@ enum {
     THREAD_NEEDS = 64 * 1024,
 };
 
-/* The thread writes `list` and `error` before `event` becomes readable; the loop reads them after.
- */
+/* The thread writes `list` and `error` before it makes `event` readable; the loop reads them after
+ * that. */
 struct lookup {
     atomic_int owners;
     char host[HOST_MAX], service[SERVICE_MAX];

@@ -1,8 +1,8 @@
 /* resolver: finds the addresses of a host name in a thread, because getaddrinfo may wait for a name
  * server for many seconds. Depends on loop and pthreads.
  *
- * getaddrinfo can't be cancelled: a search that nobody waits for any more runs to its end, and its
- * result is dropped. At most LOOKUPS_MAX searches run at a time. Call all functions from the loop's
+ * getaddrinfo can't be cancelled, so a search that was dropped runs to its end, and then its result
+ * is freed. At most LOOKUPS_MAX searches run at a time. Call all functions from the loop's
  * thread. */
 #ifndef SERVER_BASE_RESOLVER_H
 #define SERVER_BASE_RESOLVER_H
@@ -12,21 +12,22 @@
 
 #include "server/base/loop.h"
 
-/* Parses a numeric address ("127.0.0.1", "::1") into a list of one. NULL if the text is a name.
- * Never waits. The caller frees the list with freeaddrinfo. */
+/* Parses a numeric address ("127.0.0.1", "::1") into a list of one address. Returns NULL if the
+ * text is a name. Never waits. The caller frees the list with freeaddrinfo. */
 struct addrinfo *resolver_parse(const char *host, int64_t port);
 
 struct resolver;
 
-/* `found` receives the addresses, borrowed, and 0; or NULL and the error of getaddrinfo. `found`
- * runs as a callback of the loop and may begin the next search. */
+/* Makes a resolver, which passes each result to `found`: the addresses, borrowed, and 0; or NULL
+ * and the error of getaddrinfo. `found` runs as a callback of the loop and may begin the next
+ * search. */
 struct resolver *resolver_new(struct loop *loop,
                               void (*found)(void *ctx, const struct addrinfo *list, int error),
                               void *ctx);
 void resolver_free(struct resolver *resolver); /* does not wait for a running search */
 
-/* Begins to search for the addresses of a name, and drops the previous search if it still runs.
- * Returns 0, or an error of getaddrinfo, after which `found` is not called. */
+/* Begins to search for the addresses of a name, and drops a previous search that still runs.
+ * Returns 0, or an error of getaddrinfo; after an error `found` is not called. */
 int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
 /* Cancels the call of `found` for the search that runs, if any. */
 void resolver_drop(struct resolver *resolver);

@@ -1,6 +1,6 @@
 /* system_log: see system_log.h. A line is "<priority>Nov 29 10:00:00 ident[pid]: text" (RFC 3164).
- * The socket carries datagrams; some daemons use a stream instead, with a zero byte after each
- * line. */
+ * Most syslog daemons receive each line as a datagram. Some use a stream instead, in which each
+ * line ends with a zero byte. */
 #include "server/base/system_log.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-/* Starts a thread with all signals blocked, so that only the main thread receives any. Returns 0 or
- * an errno. */
+/* Starts a thread with all signals blocked, so that signals are delivered to the main thread only.
+ * Returns 0 or an errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 /* Wakes the thread that waits for this eventfd. */

@@ -1,5 +1,5 @@
 /* tzdata: reads the system's files of time zones as bytes; store/calendar knows their format. The
- * folder is TZDIR of the environment, as for libc, or else /usr/share/zoneinfo. */
+ * folder is that of the environment variable TZDIR, as for libc, or /usr/share/zoneinfo. */
 #ifndef SERVER_BASE_TZDATA_H
 #define SERVER_BASE_TZDATA_H
 
@@ -7,8 +7,8 @@
 
 #include "store/mem/buffer.h"
 
-/* Appends the file of the zone. Returns false if it can't be read. The caller must have checked
- * that the name stays inside the folder. */
+/* Appends the contents of the zone's file. Returns false if the file can't be read. The caller must
+ * have checked that the name does not lead out of the folder. */
 bool tzdata_read(const char *name, struct buffer *file);
 
 #endif

@@ -1,5 +1,6 @@
-/* check: finds errors in options that only the rest of the server can see: in lines about commands
- * and users and, for --check-config, in the files that options name. Depends on acl and tls. */
+/* check: finds errors in options that the table of options can't find, because it knows neither
+ * commands nor users: in lines about them and, for --check-config, in the files that options name.
+ * Depends on acl and tls. */
 #ifndef SERVER_DAEMON_CHECK_H
 #define SERVER_DAEMON_CHECK_H
 
@@ -8,11 +9,11 @@
 #include "conf/conf.h"
 
 /* Checks `dir`, the users, the clock and the certificates, and adds each fault to `error`, one per
- * line. Changes the working directory to `dir`, because paths in other options are relative to it.
- * Returns false if it found an error. */
+ * line. Returns false if there are any. Changes the working directory to `dir`, because paths in
+ * other options are relative to it. */
 bool check_files(const struct conf *conf, struct conf_error *error);
 
-/* For conf.renames_fault: applies the lines of rename-command to a table of all commands, to
+/* For conf.renames_fault: applies the lines of rename-command to a table of all commands, only to
  * find errors. */
 const char *check_renames(const char *lines);
 const char *check_users(const char *lines); /* for conf.users_fault: tries `user` lines */

@@ -98,10 +98,11 @@ bool lifecycle_end(struct parts *parts)
     supervisor_work(&parts->supervisor, clock_mono_usec(), text);
     replication_stop(parts->replication);
 
-    /* Record that the journal contains all leases. Without this record the next start would have to
-     * wait until leases that it does not know have ended. Write none while this server itself waits
-     * for that, nor while a script runs, whose changes would become part of the record. The record
-     * is in this server's journal only, because the stream to replicas has ended. */
+    /* Record that the journal contains all leases: without this record, the next start would have
+     * to wait until leases that it does not know have ended. Do not write it while this server
+     * itself waits for that, nor while a script runs, whose changes would become part of the
+     * record. The record is in this server's journal only, because the stream to replicas has
+     * ended. */
     struct tokens *tokens = &parts->store->tokens;
     bool keeps =
         !parts->engine.role.replica && !parts->engine.busy && persist_listens(parts->persist);
@@ -137,16 +138,17 @@ void lifecycle_stop(struct parts *parts)
     parts->interrupted = false;
 }
 
-/* Stops the server at the end of the turn; `how` is the option with the way to stop. If a script
- * runs and no snapshot must be written, stops at once, and the journal contains nothing of the
- * script. If a snapshot must be written, the script is stopped first, unless it has changed data.
- * DIFFERS: Redis waits for the script, however long that takes. (doc/differs.md) */
+/* Stops the server at the end of the turn; `how` is the option that says how to stop. What if a
+ * script runs? If no snapshot is to be written, the server stops at once, and the journal contains
+ * nothing of the script. If one is to be written, the script is stopped first, or has to end by
+ * itself if it has changed data. DIFFERS: Redis waits for the script in any case, however long that
+ * takes. (doc/differs.md) */
 static void stop_by_signal(struct parts *parts, const char *how)
 {
     parts->stop_how = conf_shutdown(&parts->conf, how);
     log_line(LOG_NOTICE, "Received a signal to stop");
-    /* Stop at the end of the turn, so that the snapshot contains the changes of all requests that
-     * run before. */
+    /* Stop at the end of the turn, so that the snapshot contains the changes of the requests that
+     * run before that. */
     parts->stops = true;
     if (!parts->engine.busy) return;
     if (!parts->stop_how.saves)
@@ -172,8 +174,8 @@ static void on_interrupt(void *ctx)
     stop_by_signal(parts, parts->conf.shutdown_on_sigint);
 }
 
-/* SIGHUP: opens the log file again at once, because log rotation has renamed the old one, and
- * reloads the configuration at the end of the turn. */
+/* SIGHUP: reloads the configuration at the end of the turn. Opens the log file again before that,
+ * because log rotation may have renamed the old one. */
 static void on_hangup(void *ctx)
 {
     struct parts *parts = ctx;

@@ -1,5 +1,5 @@
-/* lifecycle: reports that the daemon is ready or can't start, applies changed options, reacts to
- * signals, and stops. Depends on process, log, persist and loop. */
+/* lifecycle: the daemon's life: reports that the daemon is ready or can't start, applies changed
+ * options, reacts to signals, and stops. Depends on process, log, persist and loop. */
 #ifndef SERVER_DAEMON_LIFECYCLE_H
 #define SERVER_DAEMON_LIFECYCLE_H
 
@@ -9,8 +9,9 @@
 struct conf;
 struct parts;
 
-/* Reports why the daemon can't start: on standard error, and in the log if that is a file or
- * syslog. If a program reads the log on standard output, reports only there. Returns false. */
+/* Reports why the daemon can't start: on standard error, and also in the log if that is a file or
+ * syslog. If a program reads the log on standard output, reports only there. Returns false, so that
+ * the caller can return the result. */
 __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *parts,
                                                           const char *format, ...);
 
@@ -24,8 +25,8 @@ void lifecycle_fit_maxclients(struct conf *conf);
 /* Applies changed options, for CONFIG SET. Returns false if the journal could not be started. */
 bool lifecycle_apply(void *parts);
 
-/* Writes a snapshot if parts->stop_how.saves, and stops the loop unless the snapshot fails and the
- * stop is not forced. */
+/* Writes a snapshot if parts->stop_how.saves, then stops the loop. Does not stop it if the snapshot
+ * fails, unless the stop is forced. */
 void lifecycle_stop(struct parts *parts);
 /* Call when the loop has stopped: closes the journal. Returns false if some changes could not be
  * written to disk. */

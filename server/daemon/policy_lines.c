@@ -1,5 +1,5 @@
-/* policy_lines: see policy_lines.h. The lines first set policies in an empty store, so that a line
- * adds to earlier lines with the same name, but not to a policy in the data set. */
+/* policy_lines: see policy_lines.h. The lines first set policies in an empty store: a line thus
+ * adds to earlier lines with the same name, but not to a policy of the data set. */
 #include "server/daemon/policy_lines.h"
 
 #include <string.h>

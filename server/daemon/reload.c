@@ -49,8 +49,8 @@ void reload_drop(struct parts *parts)
 
 /* --- reading again --- */
 
-/* Reads in the directory in which the daemon was started, because the names of the file and of its
- * includes may be relative to it. */
+/* Reads the options again, as at the start. Changes to the directory in which the daemon was
+ * started meanwhile, because the names of the file and of its includes may be relative to it. */
 static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
 {
     const struct reload *reload = &parts->reload;
@@ -208,8 +208,8 @@ static bool was_changed(const struct parts *parts, char *const *kept, size_t ind
     return kept[index] != NULL && !is_value(&parts->conf, conf_option_at(index), kept[index]);
 }
 
-/* Restores the values from before the reload, because those of the file do not work. The next
- * reload tries the file's values again. */
+/* Restores the options of before the reload, because the values of the file could not be applied.
+ * The next reload tries the file's values again. */
 static void put_back(struct parts *parts, char *const *kept)
 {
     struct reload *reload = &parts->reload;

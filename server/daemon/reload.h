@@ -10,16 +10,16 @@ struct parts;
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 
-/* Would a reload now wait for a disk or a name server? If so, a thread prepares it: ask again in
- * each turn. */
+/* Would a reload now wait for a disk or a name server? If so, a thread begins to prepare it: call
+ * again in each turn. */
 bool reload_waits(struct parts *parts);
 /* Reads the file and the command line again, as at the start. If they contain errors, logs all of
  * them and changes nothing. Otherwise sets the live options whose values in the file have changed
- * since it was last read. An option that CONFIG SET has changed thus keeps its value until the
- * file's value changes.
+ * since the file was last read. An option that CONFIG SET has changed thus keeps its value until
+ * the file's value changes.
  *
- * Logs the changed options, and those that need a restart, and notifies the service manager. Do not
- * call it while data is being loaded or a script runs. */
+ * Logs which options have changed and which need a restart, and notifies the service manager. Do
+ * not call while data is being loaded or a script runs. */
 void reload_options(struct parts *parts);
 
 #endif

@@ -1,5 +1,5 @@
-/* reopen: see reopen.h. The working directory is changed last: if that fails, the other options are
- * easy to restore. */
+/* reopen: see reopen.h. Changes the working directory last: if that fails, the other options are
+ * easy to restore, while a change of directory is not. */
 #include "server/daemon/reopen.h"
 
 #include <errno.h>
@@ -144,7 +144,7 @@ static bool try_folder(const struct attempt *attempt)
 }
 
 /* Applies why-memory. Call after all other options that may be refused: another size empties the
- * record of EXPIRY WHY, which restoring the option would not bring back. */
+ * record of EXPIRY WHY, and restoring the option would not bring the record back. */
 static bool try_trail(const struct attempt *attempt)
 {
     const struct conf_option *option = first_of(attempt, of_trail);

@@ -1,6 +1,6 @@
 /* reopen: applies changed addresses, ports, tls-replication and dir, and checks whether maxclients
- * is possible. Unlike other options, these may fail to take effect. Depends on net, http, tls and
- * persist. */
+ * is possible. These options are separate from others because applying them may fail. Depends on
+ * net, http, tls and persist. */
 #ifndef SERVER_DAEMON_REOPEN_H
 #define SERVER_DAEMON_REOPEN_H
 
@@ -12,15 +12,15 @@
 struct parts;
 
 bool reopen_has(const struct conf_option *option); /* is it such an option, except maxclients? */
-/* For CONFIG SET and reloads, with the parts: applies the current values of those options in `set`
- * that this file handles. Fails as struct config_context says; logs the details. */
+/* Applies the current values of those options in `set` that this file handles, for CONFIG SET and
+ * reloads; the context is the parts. Fails as described at config_context.try; logs the details. */
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault);
 
 /* Is it one of the options that reopen_prepares prepares? */
 bool reopen_may_prepare(const struct conf_option *option);
-/* Would setting these options wait for a disk or a name server? `prepares` of struct
- * config_context, with the parts as context. */
+/* Would setting these options wait for a disk or a name server? Implements config_context.prepares,
+ * with the parts as context. */
 bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count);
 
 /* Listens for HTTP if metrics-port is not 0. On failure, returns false with the reason in `why`. */

@@ -1,5 +1,5 @@
-/* status: one line about the daemon's state, which `systemctl status` shows. Depends on counts of
- * the daemon's parts. */
+/* status: writes one line about the daemon's state, which `systemctl status` shows. Depends on
+ * counts of the daemon's parts. */
 #ifndef SERVER_DAEMON_STATUS_H
 #define SERVER_DAEMON_STATUS_H
 
@@ -7,8 +7,8 @@
 
 struct parts;
 
-/* Writes "Ready: 120 keys, 3 clients, 1.5M of memory; ...", or the progress of long work: "Loading:
- * 43%, about 12 s left". Cuts the text at `size`. */
+/* Writes "Ready: 120 keys, 3 clients, 1.5M of memory; ..." or, during long work, the progress:
+ * "Loading: 43%, about 12 s left". Truncates the text to `size`. */
 void status_write(const struct parts *parts, char *text, size_t size);
 
 #endif

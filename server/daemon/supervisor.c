@@ -1,5 +1,6 @@
-/* supervisor: see supervisor.h. Messages about the state wait for a busy manager for at most a
- * second. Other messages are skipped then, because the next one follows soon. */
+/* supervisor: see supervisor.h. A message about a change of state waits at most a second for a busy
+ * manager. Any other message is dropped if the manager is busy, because the next one follows
+ * soon. */
 #include "server/daemon/supervisor.h"
 
 #include <inttypes.h>

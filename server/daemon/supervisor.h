@@ -1,6 +1,6 @@
-/* supervisor: notifies the service manager, as sd_notify(3) does: that the daemon is ready, reloads
- * or stops, a line about its state, keep-alives for the watchdog, and requests for more time if
- * starting or stopping takes long. Depends on process and the loop. */
+/* supervisor: sends messages to the service manager, as sd_notify(3) does: that the daemon is
+ * ready, reloads or stops; a line about its state; keep-alives for the watchdog; and requests for
+ * more time if starting or stopping takes long. Depends on process and the loop. */
 #ifndef SERVER_DAEMON_SUPERVISOR_H
 #define SERVER_DAEMON_SUPERVISOR_H
 
@@ -14,8 +14,8 @@ enum { SUPERVISOR_STATUS_MAX = 256 };
 
 struct supervisor {
     bool listens;             /* a service manager receives the messages */
-    int64_t watchdog_usec;    /* the manager kills the daemon after this long without a keep-alive,
-                               * unless 0 */
+    int64_t watchdog_usec;    /* the manager kills the daemon after this long without a keep-alive;
+                               * 0 means never */
     int64_t alive_usec;       /* monotonic: when the last keep-alive was sent */
     int64_t working_usec;     /* monotonic: when the last message about long work was sent */
     struct loop_timer *timer; /* sends the keep-alives; NULL without a watchdog */
@@ -35,11 +35,11 @@ bool supervisor_stopping(struct supervisor *supervisor, const char *text);
 /* Sends the line about the state if it differs from the last one. */
 void supervisor_say(struct supervisor *supervisor, const char *text);
 
-/* Sends a keep-alive if one is due. For a long script, during which the loop may not run: it keeps
- * the watchdog from killing the daemon, but asks for no more time to stop. */
+/* Sends a keep-alive if one is due. For a long script, during which the loop may not run: keeps the
+ * watchdog from killing the daemon, but does not ask for more time to stop. */
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
-/* For work during which the loop does not run: call it often. Returns true about every two seconds,
- * and when a keep-alive is due: then call supervisor_work. */
+/* Call often during work in which the loop does not run. Returns true about every two seconds, and
+ * when a keep-alive is due: then call supervisor_work. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
 /* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);

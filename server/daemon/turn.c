@@ -32,8 +32,8 @@ enum {
 
 /* --- a turn --- */
 
-/* Writes the journal, then sends replies and messages: none may reveal a change that the journal
- * does not contain. */
+/* Writes the journal, then sends replies and messages, in this order: no reply may reveal a change
+ * that the journal does not contain. */
 static void send_all(struct parts *parts)
 {
     parts->hooks.changed = false;
@@ -42,19 +42,19 @@ static void send_all(struct parts *parts)
     clients_turn(parts->clients);
 }
 
-/* Runs the requests that have arrived and sends the replies before it works in the background, so
- * that no reply waits for background work. Messages caused by background work are sent after it.
- * Returns the instant at which the next turn must begin. */
+/* Runs the requests that have arrived and sends their replies, and only then works in the
+ * background: no reply waits for background work. Messages that this work has caused are sent at
+ * the end. Returns the instant at which the next turn must begin. */
 static msec run_turn(struct parts *parts)
 {
     clients_run(parts->clients);
     bool more = replication_turn(parts->replication);
     send_all(parts);
     background_turn(parts->background);
-    /* Is there anything to send? The hooks and the list of clients answer that completely: every
-     * change of data is committed through the hooks, which feed the journal, the replicas and the
-     * caches, and every reply or message lists its client. Background work thus need not report
-     * what it has caused. */
+    /* Is there anything to send? Background work does not report what it has caused, because the
+     * hooks and the list of clients answer the question completely: every change of data is
+     * committed through the hooks, which feed the journal, the replicas and the caches, and every
+     * reply or message lists its client. */
     if (parts->hooks.changed || clients_have_output(parts->clients)) {
         more |= replication_turn(parts->replication);
         send_all(parts);
@@ -64,10 +64,11 @@ static msec run_turn(struct parts *parts)
     return more ? AT_ONCE : store_work_next(parts->store_work);
 }
 
-/* The end of each turn sets the timer only for deadlines of data and of blocked clients: these are
- * instants of the wall clock, which may be set. All other timers (the journal's syncs and retries,
- * housekeeping, pauses of defragmentation, limits of connections) are spans of the monotonic clock,
- * so their owners set them once. Asking for them here would cost time in each turn. */
+/* The end of each turn arms only one timer: for deadlines of data and of blocked clients, which are
+ * instants of the wall clock and move when that clock is set. All other timers (the journal's syncs
+ * and retries, housekeeping, pauses of defragmentation, limits of connections) measure spans of the
+ * monotonic clock, so their owners arm them once. Asking all of them here would cost time in each
+ * turn. */
 void turn_end(void *ctx)
 {
     struct parts *parts = ctx;
@@ -130,8 +131,8 @@ static void begin_busy(void *ctx)
     clients_suspend_turn(parts->clients);
 }
 
-/* Runs a turn of the loop inside a script. If the server must stop now, ends the process at once:
- * the script's transaction stays unfinished, and the journal contains none of its changes. */
+/* Runs a turn of the loop inside a script. If the server must stop, ends the process at once: the
+ * script's transaction stays open, and the journal contains none of its changes. */
 static void run_busy_turn(void *ctx)
 {
     struct parts *parts = ctx;
@@ -167,8 +168,8 @@ struct busy_wiring turn_busy(struct parts *parts)
 
 /* --- while data is being loaded or saved --- */
 
-/* Reports to the service manager during work in which the loop and its timers do not run: the
- * manager must not assume a hang, nor end a long start or stop. */
+/* Reports to the service manager during work in which the loop and its timers do not run, so that
+ * the manager neither assumes a hang nor ends a long start or stop. */
 void turn_working(void *ctx)
 {
     struct parts *parts = ctx;
@@ -179,8 +180,8 @@ void turn_working(void *ctx)
     supervisor_work(&parts->supervisor, now, text);
 }
 
-/* Loading calls this often. Every 20 ms it runs a turn, so that connections receive a reply
- * (LOADING) and a signal can stop the server. */
+/* Called often by loading. Runs a turn every 20 ms, so that connections receive a reply (LOADING)
+ * and a signal can stop the server. */
 void turn_loading(void *ctx)
 {
     struct parts *parts = ctx;

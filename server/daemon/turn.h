@@ -7,13 +7,13 @@
 
 struct parts;
 
-/* Does the work of a turn: for loop_on_turn_end. Like the other callbacks here, its argument is the
- * parts. */
+/* Does the work of a turn: a hook for loop_on_turn_end. The argument of this and the other
+ * callbacks is the parts. */
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
-/* Called often during long work (struct persist_wiring): turn_loading while files are loaded, where
- * it runs turns; turn_working during other work, where it only reports to the service manager. */
+/* Call often during long work (struct persist_wiring). turn_loading is for loading files, and runs
+ * turns. turn_working is for other work, and only reports to the service manager. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
 /* Returns the callbacks that run turns inside a long-running script, for struct scripting. */

@@ -123,8 +123,8 @@ static const struct stream_position *position_of_data(void *ctx)
 }
 
 /* Called when a snapshot or an import was loaded in place of a journal. Grants, claims and
- * acknowledgements made since the snapshot are lost, so makes the next token leap and, with
- * restore-paused, pauses all dehydrators. Returns true if it changed the data. */
+ * acknowledgements made since the snapshot are lost. Therefore makes the next token leap and, with
+ * restore-paused, pauses all dehydrators. Returns true if it has changed the data. */
 static bool on_restored(void *ctx)
 {
     struct parts *parts = ctx;
@@ -231,8 +231,8 @@ static bool make_event_side(struct parts *parts)
     return true;
 }
 
-/* Makes the users of `aclfile` or of the option `user`, whose value is then replaced, so that plain
- * passwords do not stay in memory. */
+/* Makes the users of `aclfile` or of the option `user`. Then replaces the value of that option, so
+ * that plain passwords do not stay in memory. */
 static bool make_users(struct parts *parts)
 {
     struct outbuf why;
@@ -297,9 +297,10 @@ bool wiring_make(struct parts *parts)
     }
     if (!parts->engine.role.replica) fair_keep_all(parts->store, clock_now(&parts->clock));
 
-    /* After an unclean end, clients may hold leases that were granted but not recorded. If there is
-     * no token, no lease was granted, because the first grant of a run is always recorded. Without
-     * a journal nobody knows how the last run ended. */
+    /* After an unclean end, clients may hold leases that were granted but not recorded. Grant none
+     * for lease-max-ttl then. Two cases are safe. If there is no token, no lease was ever granted,
+     * because the first grant of a run is always recorded. If the journal ends with the record of a
+     * clean stop, it contains all leases. Without a journal nobody knows how the last run ended. */
     const struct tokens *tokens = &parts->store->tokens;
     bool clean = tokens->closed && persist_listens(parts->persist);
     if (parts->engine.role.replica || tokens->last == 0 || clean) return true;
@@ -337,8 +338,8 @@ void wiring_free(struct parts *parts)
     blocked_free(parts->blocked);
     tracking_free(parts->tracking);
     pubsub_free(parts->pubsub);
-    /* Free small data, because tests look for leaks. Freeing 50 million keys one by one would take
-     * seconds, and the kernel does not need it. */
+    /* Free a small store, because tests look for leaks, but not a large one: freeing 50 million
+     * keys one by one would take seconds, and the kernel frees the memory anyway. */
     if (mem_used() < FREED_MOST) store_free(parts->store);
     page_thread_free(parts->page_thread);
 }

@@ -8,7 +8,7 @@
 struct parts;
 
 /* Makes all parts except the configuration, opens the ports and loads the data. Clients that
- * connect meanwhile receive LOADING errors. Returns false after reporting the reason. */
+ * connect during the load receive LOADING errors. Returns false after reporting the reason. */
 bool wiring_make(struct parts *parts);
 /* Frees all parts, even if wiring_make has failed. */
 void wiring_free(struct parts *parts);

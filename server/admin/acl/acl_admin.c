@@ -1,6 +1,6 @@
-/* acl_admin: the table of all subcommands of ACL, and the functions of those that change users
- * (SETUSER, DELUSER), read and write the ACL file (LOAD, SAVE), test permissions (DRYRUN) and make
- * passwords (GENPASS). acl_show.c has the functions of the others. */
+/* acl_admin: the table of all subcommands of ACL, and the functions of these: SETUSER and DELUSER
+ * change users, LOAD and SAVE read and write the ACL file, DRYRUN tests permissions, GENPASS makes
+ * passwords. The functions of the other subcommands are in acl_show.c. */
 #include <sys/random.h>
 
 #include "server/admin/acl/acl_sessions.h"
@@ -85,9 +85,9 @@ static void cmd_acl_deluser(struct call *call)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* DIFFERS: Redis 7.0 closes all connections except those of the default user; here a connection
- * stays open if its user still exists and may still use its channels, as in Redis 7.2.
- * (doc/differs.md) */
+/* DIFFERS: Redis 7.0 closes all connections except those of the default user. Here, as in Redis
+ * 7.2, a connection stays open if its user still exists and may still use the channels that the
+ * connection uses. (doc/differs.md) */
 static void cmd_acl_load(struct call *call)
 {
     struct acl_sessions sessions = { call->context, call->session };

@@ -3,8 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* The sessions to close. They are collected first, because closing them changes the list of
- * connections. */
+/* The sessions to close. They are collected before any is closed, because closing one changes the
+ * list of connections. */
 struct found {
     struct session **at;
     size_t count, cap;

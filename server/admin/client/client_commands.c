@@ -68,8 +68,8 @@ static void cmd_client_no_touch(struct call *call)
     reply_ok(call);
 }
 
-/* CLIENT CAPA: stores the abilities of a client. Accepts unknown words, which may come from later
- * versions. */
+/* CLIENT CAPA: stores the abilities of a client. Unknown words are accepted, because clients of a
+ * later version may send them. */
 static void cmd_client_capa(struct call *call)
 {
     for (int i = 2; i < call->argc; i++)

@@ -1,5 +1,5 @@
-/* client_filter: the options with which CLIENT LIST and KILL select connections, as in Redis 7.4
- * and Valkey 9. A connection is selected if all options match. */
+/* client_filter: the options with which CLIENT LIST and CLIENT KILL select connections, as in Redis
+ * 7.4 and Valkey 9. A connection is selected if it matches all options. */
 #ifndef SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
 #define SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
 
@@ -46,7 +46,7 @@ struct client_filter {
 /* Selects all connections. */
 void client_filter_init(struct client_filter *filter, const struct call *call);
 void client_filter_drop(struct client_filter *filter);
-/* Parses the option at *i and moves *i past it. Returns false after sending an error, which is
+/* Parses the option at *i and moves *i past it. Returns false after replying with an error:
  * `unknown` if there is no such option or its value is missing. */
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
                          enum error unknown);

@@ -25,8 +25,9 @@ static struct bytes view_or_empty(const struct blob *blob)
     return blob != NULL ? blob_view(blob) : LIT("");
 }
 
-/* Appends the line about a connection, with the fields in Redis' order. Fields of features that do
- * not exist here show Redis' idle values. */
+/* Appends the line about a connection, with all fields of Redis in Redis' order. The field of a
+ * feature that does not exist here shows the value that Redis shows while the feature is not
+ * used. */
 static void append_client_line(struct outbuf *out, const struct client_info *info)
 {
     const struct session *session = info->session;

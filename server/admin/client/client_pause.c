@@ -5,8 +5,8 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/pause.h"
 
-/* DIFFERS: in Redis a pause whose end overflows has no effect; here it lasts as long as possible.
- * (doc/differs.md) */
+/* DIFFERS: in Redis a pause has no effect if the computation of its end overflows; here it lasts as
+ * long as possible. (doc/differs.md) */
 void cmd_client_pause(struct call *call)
 {
     const struct connection_context *context = call->context;

@@ -1,5 +1,5 @@
 /* client_tracking: CLIENT TRACKING, CACHING, GETREDIR and TRACKINGINFO. Depends on
- * react/tracking.h. */
+ * server/engine/react/tracking.h. */
 #include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
@@ -117,9 +117,10 @@ static void add_held(void *ctx, struct bytes prefix)
     all->at[all->count++] = (struct candidate){ prefix, HELD };
 }
 
-/* Returns the index of the first prefix that overlaps with another one, or HELD. After sorting by
- * bytes, texts that begin with a prefix follow it directly, so one comparison for each is enough:
- * O(n log n) instead of O(n^2). */
+/* Returns the index of the first prefix that overlaps with another one, or HELD if none does. Two
+ * prefixes overlap if one begins with the other. In the order of their bytes, texts that begin with
+ * a prefix follow it directly, so after sorting one comparison for each text is enough: O(n log n)
+ * instead of O(n^2). */
 static size_t find_overlapping(const struct session *session, const struct options *options)
 {
     struct candidates all = { 0 };
@@ -142,8 +143,8 @@ static size_t find_overlapping(const struct session *session, const struct optio
     return first;
 }
 
-/* DIFFERS: if the second or a later prefix overlaps, Redis replies with the error but turns
- * tracking on. (doc/differs.md) */
+/* DIFFERS: if a prefix after the first one overlaps, Redis replies with the error but turns
+ * tracking on all the same. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {
     if (options->prefix_count == 0) return true;

@@ -1,5 +1,5 @@
-/* command_commands: COMMAND and its subcommands. Their replies are made from the rows of commands.
- */
+/* command_commands: COMMAND and its subcommands. The replies are made from the rows of all
+ * commands. */
 #include <stdio.h>
 #include <string.h>
 

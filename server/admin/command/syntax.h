@@ -1,6 +1,9 @@
-/* syntax: parses a row's syntax line into a tree of arguments. COMMAND DOCS replies with the tree,
- * and redis-cli makes its hints from that reply. The generated clients are made from the tree too
- * (tools/reference), and so are the random calls of tests (tests/support/program.c).
+/* syntax: parses a row's syntax line into a tree of arguments, which is used by
+ * - COMMAND DOCS, whose reply shows it, and from which redis-cli makes its hints;
+ * - the generator of typed clients (tools/reference);
+ * - tests that make random calls (tests/support/program.c).
+ *
+ * The language:
  *
  *     key [NX | XX] [EX seconds] <a | b> score member [score member ...]
  *
@@ -39,7 +42,8 @@ void syntax_parse(struct syntax *syntax, const char *line);
 const char *syntax_type(const struct syntax_node *node);
 
 /* Replies with an array of one map for each argument. `key_specs` is the number of the row's key
- * specs. Arguments that are keys belong to the specs in order, and all further ones to the last. */
+ * specs. The first argument that is a key belongs to the first spec, and so on; further ones belong
+ * to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);
 
 #endif

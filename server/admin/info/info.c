@@ -1,5 +1,5 @@
-/* info: the row of INFO, its sections, and which of them a call requests. Fields of Redis have
- * Redis' names; most fields that only this server has are in the sections Expired and Expiry. */
+/* info: the row of INFO, its sections, and which of them a call requests. A field that Redis also
+ * has bears Redis' name; most others are in the sections Expired and Expiry. */
 #include "server/admin/info/report.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"

@@ -78,8 +78,7 @@ static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
     return sum;
 }
 
-/* The section Keyspace. While data is being loaded nothing expires, so all keys are counted,
- * expired or not. */
+/* The section Keyspace. While data is being loaded nothing expires, so expired keys count too. */
 void info_keyspace(struct report *report)
 {
     struct store *store = report->context->store;

@@ -1,5 +1,5 @@
-/* info_replication: INFO's section Replication, with Redis' fields, which Sentinel and clients
- * read: the role, the link to the master, the replicas, the stream and its backlog. */
+/* info_replication: INFO's section Replication: the role, the link to the master, the replicas, the
+ * stream and its backlog. The fields are those of Redis, because Sentinel and clients read them. */
 #include "server/admin/info/report.h"
 
 #include <inttypes.h>

@@ -201,8 +201,8 @@ void info_cpu(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* The section TLS: the port, the certificate and the handshakes. The fields of the certificate have
- * the names that Valkey gives them. */
+/* The section TLS: the port, the certificate and the handshakes. Fields about the certificate are
+ * named as in Valkey. */
 void info_tls(struct report *report)
 {
     const struct server_context *context = report->context;
