@@ -1,7 +1,8 @@
-/* defrag: see defrag.h. A walk goes over all databases, and is repeated until it gains nothing.
+/* defrag: walks over all databases, and repeats the walk until it gains nothing.
  *
- * A walk follows the order of SCAN, so it reaches every entry that stays, whatever changes between
- * two calls. A value too large for one call is found again by its key when the walk continues. */
+ * A walk follows the order of SCAN, so that it reaches every entry that stays, whatever changes
+ * between two calls. A value too large for one call is found again by its key when the walk
+ * continues. */
 #include "store/sweep/defrag.h"
 
 #include "store/mem/blob.h"

@@ -1,8 +1,8 @@
 /* defrag: after scattered deletes, moves blocks of the data together, so that the memory between
  * them can be returned to the system. The caller decides when there is time for that.
  *
- * After a random 90 % of the items are deleted, RSS falls to 10 to 17 %; with malloc it stays at 68
- * to 97 % (doc/performance.md, "what the allocator layers gain").
+ * After a random 90 % of the items are deleted, RSS falls to 10 to 17 % of what it was; with malloc
+ * it stays at 68 to 97 % (doc/performance.md, "what the allocator layers gain").
  *
  * defrag_run invalidates every pointer into the data: callers must not keep any across it. */
 #ifndef STORE_SWEEP_DEFRAG_H
@@ -40,14 +40,14 @@ struct defrag {
 void defrag_init(struct defrag *defrag, struct store *store);
 void defrag_drop(struct defrag *defrag);
 
-/* Starts a run if it can gain enough memory. Returns whether one is running. Call it about once per
+/* Starts a run if it can gain enough memory. Returns true if one is running. Call it about once per
  * second. No run starts while the data grows, because growth reuses unused memory. */
 bool defrag_begin(struct defrag *defrag);
 /* Starts a run unconditionally, for tests. */
 void defrag_force(struct defrag *defrag);
 void defrag_stop(struct defrag *defrag);
-/* Visits about `work` blocks; moving one counts as several. Returns true while there is more to
- * do. */
+/* Visits about `work` blocks, of which a moved one counts as several. Returns true if there is more
+ * to do. */
 bool defrag_run(struct defrag *defrag, size_t work);
 
 #endif

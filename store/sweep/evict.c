@@ -48,7 +48,8 @@ static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *e
 }
 
 /* Draws how->samples keys at random. An entry that may not be evicted does not count as a sample,
- * but at most SPARED_DRAWS draws are made for each sample. */
+ * but there are at most SPARED_DRAWS draws for each sample. For EVICT_VOLATILE_TTL the index of
+ * deadlines replaces the draws, unless its first key may not be evicted. */
 static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
                       struct candidate *best)
 {

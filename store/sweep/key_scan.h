@@ -1,9 +1,9 @@
 /* key_scan: visits all keys of a keyspace in steps, between which time may pass and data may
- * change. The order is that of SCAN. Walking the slots of an agenda would miss keys, because a
- * removal moves later slots forward, past the scan.
+ * change. The order is that of SCAN, and not that of an agenda's slots: a removal moves later slots
+ * forward, past the scan, which would miss their keys.
  *
  * A key that exists all the time is visited once, or twice if the table of keys shrinks meanwhile.
- * A visitor may defer a key with a large value: it is visited again in steps of its own. */
+ * A visitor may defer a key with a large value: this key is visited again in steps of its own. */
 #ifndef STORE_SWEEP_KEY_SCAN_H
 #define STORE_SWEEP_KEY_SCAN_H
 
@@ -18,8 +18,8 @@
 struct key_visitor {
     /* Returns the number of steps taken, at least 1. */
     size_t (*visit)(void *ctx, const struct entry *entry);
-    /* Continues with a deferred key for about `budget` steps, and adds those taken to *steps. The
-     * entry is NULL if the key no longer exists. Returns true when done. */
+    /* Continues with a deferred key for about `budget` steps, and adds the steps taken to *steps.
+     * `entry` is NULL if the key no longer exists. Returns true when done. */
     bool (*go_on)(void *ctx, const struct entry *entry, size_t budget, size_t *steps);
 };
 
@@ -33,8 +33,8 @@ struct key_scan {
     bool scanned; /* the scan of the table has ended; deferred keys may remain */
     struct entry *batch[KEY_SCAN_BATCH];
     size_t batch_count;
-    /* The keys of deferred entries; the visitor is working on the last. Owned. Each step finds its
-     * key by name again, because the key may no longer exist. */
+    /* The keys of deferred entries, owned; the visitor is working on the last one. Each step finds
+     * this key by name again, because it may no longer exist. */
     struct blob **deferred;
     size_t deferred_count, deferred_cap;
 };
@@ -43,8 +43,8 @@ void key_scan_begin(struct key_scan *scan, const struct keyspace *ks,
                     const struct key_visitor *visitor, void *ctx);
 void key_scan_end(struct key_scan *scan); /* may be called at any time; the scan can begin again */
 void key_scan_defer(struct key_scan *scan, const struct entry *entry);
-/* Takes about *budget steps, and subtracts those taken from it. Returns true when all keys have
- * been visited. */
+/* Takes about *budget steps, and subtracts the steps taken from *budget. Returns true when all keys
+ * have been visited. */
 bool key_scan_run(struct key_scan *scan, size_t *budget);
 
 #endif

@@ -1,5 +1,5 @@
-/* outlook: see outlook.h. The next deadlines come from the keyspace's agendas, the forecast from a
- * scan of all keys. */
+/* outlook: takes the next deadlines from the keyspace's agendas, and makes the forecast in a scan
+ * of all keys (key_scan.h). */
 #include "store/sweep/outlook.h"
 
 #include <string.h>
@@ -110,8 +110,8 @@ struct outlook {
     uint32_t counted;
     struct stream_id next_id;
     msec counted_to; /* in a dehydrator, its elements up to this instant are counted */
-    /* For each band, how far deadlines are from the band's beginning, so that bands can be
-     * shifted. */
+    /* For each band, how far the deadlines are from the band's beginning. The histograms keep more
+     * than counts, so that outlook_counts can shift the bands to a later instant. */
     struct histogram left[OUTLOOK_KINDS][EXPIRY_BANDS];
     struct outlook_count never;
     struct outlook_hour hour;
@@ -227,15 +227,15 @@ static bool count_entries(struct outlook *outlook, const struct stream *stream, 
 
 /* Counts the elements that are due after *counted_to; returns true when all are counted. A
  * dehydrator can count the elements between two instants, so all elements that fall into one bucket
- * are one step. */
+ * of a histogram are one step. */
 static bool count_elements(struct outlook *outlook, const struct dehydrator *dehydrator,
                            msec *counted_to, size_t *steps, size_t budget)
 {
     msec at;
     while ((at = dehydrator_next_after(dehydrator, *counted_to)) != NEVER) {
         if (*steps >= budget) return false;
-        /* Find the last instant that is counted together with `at`: the last one in the same bucket
-         * of the same band, and in the same span of the hour. */
+        /* Find the last instant that can be counted together with `at`: the last one in the same
+         * bucket of the same band, and in the same span of the hour. */
         msec left = time_left(outlook, at);
         unsigned band = band_of(left);
         msec begin = band_begin(OUTLOOK_ELEMENTS, band), most = bands[band].end - begin;

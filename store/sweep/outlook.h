@@ -21,14 +21,14 @@ struct due {
     const char *what; /* "key", or the type's word for its parts: "member", "field" ... */
 };
 
-/* Removes overdue keys and members of the transaction's database, about `budget` of them. Returns
- * true once nothing is overdue. If txn->no_expiry is set, removes nothing: hides all overdue keys
- * instead, and returns false if there are any. */
+/* Removes about `budget` overdue keys and members of the transaction's database. Returns true once
+ * nothing is overdue. If txn->no_expiry is set, removes nothing: hides all overdue keys instead,
+ * and returns false if there are any. */
 bool outlook_remove_overdue(struct txn *txn, size_t budget);
-/* Lists the next deadlines after now in order, at most `count` and only the first of each key.
- * Returns how many. A key in which anything is overdue is missing, even if it has later deadlines.
- * So call outlook_remove_overdue first; if that returns false, use upcoming.h instead.
- * O((overdue keys that are not hidden + count) log count) */
+/* Lists the next deadlines after now in order, at most `count`, and only the first of each key.
+ * Returns how many. A key in which anything is overdue is missing, even if it has later deadlines:
+ * call outlook_remove_overdue first, and if that returns false, use upcoming.h instead. O((overdue
+ * keys that are not hidden + count) log count) */
 size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t count);
 
 /* ---- overdue --------------------------------------------------------------------------------- */
@@ -42,12 +42,16 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
 
 /* ---- the forecast -----------------------------------------------------------------------------
  *
- * Counts, in steps, by the time left until their own deadlines: all keys, all members of sets,
- * hashes, sorted sets and leases, all entries of streams, and all elements of dehydrators that are
- * not due yet. Between steps time may pass and data may change. A key, member, entry or element
- * that does not change is counted once (but a key may be counted twice if the table of keys shrinks
- * meanwhile). One that is added, removed or changed is counted as it was either before or after the
- * change; an element that moves to another instant may be counted at both or at neither. */
+ * Counts by the time left until their deadlines: all keys, all members of sets, hashes, sorted sets
+ * and leases, all entries of streams, and all elements of dehydrators that are not due yet.
+ * Counting takes steps, between which time may pass and data may change:
+ *
+ * - What does not change is counted once. There are two exceptions: a key may be counted twice if
+ * the table of keys shrinks meanwhile, and a member of a large collection may be missed or counted
+ * twice if deadlines of other members of it change meanwhile.
+ *
+ * - What is added, removed or changed is counted as it was either before or after the change. An
+ * element that moves to another instant may be counted at both or at neither. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {
@@ -84,18 +88,18 @@ static inline bool outlook_count_any(const struct outlook_count *count)
 struct outlook;
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now);
-/* Calls a visitor, which must not change data, for each counted key, expired or not. Call before
- * the first step. */
+/* Calls a visitor for each counted key, expired or not. The visitor must not change data. Call this
+ * function before the first step. */
 void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
                    void *ctx);
 void outlook_free(struct outlook *outlook);
-/* Counts about `budget` more keys and members, or instants at which elements are due. Returns true
+/* Counts about `budget` more keys, members, and instants at which elements are due. Returns true
  * when all are counted. */
 bool outlook_run(struct outlook *outlook, size_t budget);
-/* The result as of now, once everything is counted. Leaves out keys and members that have expired,
- * and elements that have become due, since they were counted, and shifts the bands to now. The
- * shift may be too small by up to 1/32 of the time since outlook_new; it is exact in the first 64
- * ms. */
+/* Writes the result as of now, once everything is counted. Leaves out keys and members that have
+ * expired, and elements that have become due, since they were counted, and shifts the bands to now.
+ * The shift may be too small by up to 1/32 of the time since outlook_new; it is exact in the first
+ * 64 ms. */
 void outlook_counts(const struct outlook *outlook, msec now,
                     struct outlook_count counts[OUTLOOK_BANDS]);
 

@@ -1,7 +1,7 @@
-/* policy_walk: see policy_walk.h. Visits keys in the order of SCAN, and so misses no key that
- * stays, even if keys are added and removed between two slices. Keys that a slice could not finish
- * are looked up again by name: those left of a bucket, and large collections, whose members are
- * visited in the order of their own scan. */
+/* policy_walk: visits keys in the order of SCAN, so that it misses no key that stays, even if keys
+ * are added and removed between two slices. A key that a slice could not finish is kept by name,
+ * and looked up again: the rest of a bucket, and large collections, whose members are visited in
+ * the order of their own scan. */
 #include "store/sweep/policy_walk.h"
 
 #include <string.h>
@@ -74,8 +74,8 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
     if (object_count_expiring(&entry->object) == object_count(&entry->object)) return true;
     struct seek seek = { .object = &entry->object };
     while (slice->left > 0) {
-        /* Find the next member without a deadline. The cursor advances when its bucket has no such
-         * member left. */
+        /* Find the next member without a deadline. The cursor stays at a bucket until no such
+         * member is left in it. */
         const struct dict *table = object_hint(&entry->object);
         seek.found = false;
         if (table == NULL) {
@@ -98,8 +98,8 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-/* Applies the policy inside the value, from *cursor on; returns true when done. Preserves
- * entry->accessed, because a policy walk is not an access to the key. */
+/* Applies the policy inside the value, from *cursor on; returns true when done. Restores
+ * entry->accessed, because applying a policy is not an access to the key. */
 static bool apply_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
 {
     const struct policy *policy = policy_for(slice->txn.store, entry);

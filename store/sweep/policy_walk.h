@@ -1,5 +1,4 @@
-/* policy_walk: applies new and changed policies to existing keys, in slices. Depends on the
- * keyspace's scan and the mutators.
+/* policy_walk: applies new and changed policies to existing keys, in slices.
  *
  * A pass visits all keys of all databases and applies every policy that was pending when it began;
  * a policy set meanwhile waits for the next pass. Each key is changed by the policy that applies to
@@ -13,7 +12,7 @@
  * MAXLEN does not cut a list, because only the next push shows at which end new elements arrive.
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
- * ended, so after a crash in the middle of a pass, the loaded store starts another one. */
+ * ended, so after a crash in the middle of a pass the server starts another one. */
 #ifndef STORE_SWEEP_POLICY_WALK_H
 #define STORE_SWEEP_POLICY_WALK_H
 
@@ -28,8 +27,8 @@ static inline bool policy_walk_pending(const struct store *store)
 {
     return store->policies.pending > 0;
 }
-/* Visits about `budget` keys and members, as one transaction; returns true while there is more to
- * do. Does nothing while anything is overdue: call expiry_run first. */
+/* Visits about `budget` keys and members, as one transaction. Returns true if there is more to do.
+ * Does nothing while anything is overdue: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
 
 #endif

@@ -1,5 +1,6 @@
-/* upcoming: see upcoming.h. Keeps the rows of the keys that are due first, sorted, and more of them
- * than requested, because the deadlines of some may pass before the scan is over. */
+/* upcoming: keeps a sorted list of rows, one for each of the keys that are due first. It keeps
+ * SPARE rows more than requested, because the deadlines of some may pass before the scan is
+ * over. */
 #include "store/sweep/upcoming.h"
 
 #include <string.h>
@@ -153,8 +154,8 @@ static bool visit_partly(void *ctx, const struct entry *entry, struct due_at due
     return true;
 }
 
-/* The fast way, if few keys are due: looks at these, and takes all others from the agendas. Returns
- * false, without a row, if that takes more than `budget` steps. */
+/* Searches without a scan if few keys are due: looks at these keys, and takes all others from the
+ * agendas. Returns false, without a row, if that takes more than `budget` steps. */
 static bool look_at_few(struct upcoming *upcoming, size_t budget)
 {
     const struct keyspace *ks = upcoming->scan.ks;
@@ -179,7 +180,8 @@ static bool look_at_few(struct upcoming *upcoming, size_t budget)
 
 bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget)
 {
-    /* Begin anew if the clock was set back, because rows are missing that would be due now. */
+    /* Begin anew if the clock was set back: the rows lack deadlines that are in the future
+     * again. */
     if (!upcoming->begun || now < upcoming->now) {
         drop_rows(upcoming);
         upcoming->begun = true;
@@ -187,8 +189,8 @@ bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget)
         if (look_at_few(upcoming, budget)) return true;
     }
     while (key_scan_run(&upcoming->scan, &budget)) {
-        /* Look again at the key of the first row if its deadline has passed and enough rows are
-         * left. */
+        /* The deadline of the first row has passed during the search. Replace it by the next
+         * deadline of its key, as long as enough rows are left. */
         bool is_past = upcoming->row_count > 0 && due_at_come(upcoming->rows[0].due, now);
         bool is_last = upcoming->row_count <= upcoming->count && !due_at_is_never(upcoming->bound);
         if (!is_past || is_last) return true;

@@ -37,7 +37,8 @@ struct trail *trail_new(size_t bytes, msec now)
     if (of_authors > AUTHORS_MAX) of_authors = AUTHORS_MAX;
     size_t fixed = sizeof(struct trail) + (TRAIL_WHOLES + 1) * sizeof(struct trail_whole) +
                    of_authors * sizeof(struct trail_slot);
-    /* Half of the memory, or less, is for `last`, whose size is a power of two. */
+    /* At most half of the memory is for `last`, whose size is a power of two, and the rest for the
+     * rings. */
     size_t lasts = 1;
     while (2 * lasts * sizeof(struct trail_record) <= bytes / 2 && lasts < UINT32_MAX / 4)
         lasts *= 2;
@@ -47,8 +48,8 @@ struct trail *trail_new(size_t bytes, msec now)
     size_t records = (lasts + rings * TRAIL_RING) * sizeof(struct trail_record);
     fixed += rings * sizeof(msec);
 
-    /* Write all of the memory now, so that no later record waits for the kernel. 256 MiB, the most
-     * that the option allows, take about a tenth of a second. */
+    /* Write all of the memory now, so that no later record waits for the kernel to provide a page.
+     * That takes about a tenth of a second for 256 MiB, the most that the option allows. */
     struct trail_record *last = mem_try_alloc(records + fixed + rings);
     if (last == NULL) return NULL;
     memset(last, 0, records + fixed + rings);
@@ -97,7 +98,7 @@ static bool is_text(const char *text, size_t room, struct bytes full)
 }
 
 /* Finds the author of a client that names itself again, as clients of a pool often do. Returns NULL
- * if it is not among the last ones. */
+ * if it is not among the last RECENT ones. */
 static struct trail_slot *recent_author(struct trail *trail, uint64_t id, struct bytes name,
                                         struct bytes user)
 {
@@ -122,8 +123,9 @@ uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, str
         same->owner = owner;
         return *owner = same->number;
     }
-    /* A slot is given a new number for each author: records of the former author then differ in
-     * number, even after the clock went back. Numbers repeat once all have been used. */
+    /* Give the slot a new number for each author. Records of the former author then have another
+     * number, even after the clock was set back. Numbers repeat once all have been used; `since`
+     * then tells records of different authors apart. */
     uint32_t numbers = AUTHORS_MAX / trail->author_count * trail->author_count;
     uint32_t i = (uint32_t)(trail->authors_added % numbers);
     struct trail_slot *slot = &trail->authors[i % trail->author_count];
@@ -233,9 +235,9 @@ static void push(struct trail *trail, const struct trail_record *record)
     *oldest = *record;
 }
 
-/* Adds a record that is not an end. If the ring is full, it replaces the oldest of the same name,
- * if three are kept, or otherwise another record that is not an end. Keys whose deadlines change
- * all the time thus do not push out what ended the others. */
+/* Adds a record that is not an end. In a full ring it replaces the oldest record of the same name
+ * if there are three, and otherwise the oldest record that is not an end. Keys whose deadlines
+ * change all the time thus never push out how other keys ended. */
 static void push_weak(struct trail *trail, const struct trail_record *record)
 {
     enum { OWN = 3, NOT_FOUND = TRAIL_RING };
@@ -282,8 +284,8 @@ static msec deadline_after(const struct trail *trail, const struct trail_record 
     return deadline;
 }
 
-/* Do both records name the same setter of a deadline? Connections with one name and one user, such
- * as those of a pool, are one. */
+/* Returns true if both records have the same setter. Connections with one name and one user, such
+ * as those of a pool, are one setter. */
 static bool is_same_setter(const struct trail *trail, const struct trail_record *a,
                            const struct trail_record *b)
 {
@@ -365,8 +367,8 @@ static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
     return 0;
 }
 
-/* Drops a record if there are too many: the oldest that has a successor of its kind. So the last
- * record of each database and kind stays, while there is room for those. */
+/* Adds a record. If there are too many, drops the oldest that has a successor of its kind. The last
+ * record of each database and kind thus stays as long as there is room for those. */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
 {
     struct trail_whole *wholes = trail->wholes;

@@ -2,29 +2,33 @@
  * EXPIRY WHY. It is not part of the data: it is neither written to files nor copied, and empty
  * after a start.
  *
- * Names are known only by their hashes (trail_hash), so no name, value or address is kept. Memory
- * is allocated once and never grows. A record takes 32 bytes:
+ * Names are known only by their hashes (trail_hash), so no name, value or address of a client is
+ * kept. Memory is allocated once and never grows. A record takes 32 bytes:
  *
- *     bytes   word    high 48 bits                        low 16 bits
- *     0-7     hash    all 64 bits: of the name and its database
- *     8-15    when    instant                             what (5), policy's option + 1 (4), by (3)
- *     16-23   until   deadline; NEVER: none               author, or 0: unknown
- *     24-31   rest    deadline before, or `extra`         script (1), command (15)
+ *     bytes    word   high 48 bits                    low 16 bits
+ *     0-7      hash   all 64 bits: of the name and its database
+ *     8-15     when   instant                         what (5), policy's option + 1 (4), by (3)
+ *     16-23    until  deadline; NEVER for none        author, or 0 for unknown
+ *     24-31    rest   deadline before, or `extra`     script (1), command (15)
  *
- * Two tables of records, each divided by hash:
+ * There are two tables of records, each divided by hash:
  *
  *     last     one record for each hash value: who set the deadline that the name has now.
- *              A refresh of the deadline by the same setter overwrites it: the same command of
- *              clients with one name and user, the same option of a policy, or the master. A name
- *              whose slot another name takes loses its record.
- *     rings    eight records each: everything else. A record that leaves `last`, because somebody
- *              else set the deadline or it ended, is copied here. An end overwrites the oldest
- *              record. Any other record overwrites no end of another name: of a name that has three
- *              records here its own oldest, else the oldest that is no end, or it is dropped.
+ *              A refresh by the same setter overwrites it. The same setter means the same
+ *              command of clients with one name and user, the same option of a policy, or the
+ *              master. A name whose slot another name takes loses its record.
+ *     rings    eight records each: everything else. A record that leaves `last`, because
+ *              somebody else set the deadline or it ended, is copied here.
+ *
+ * What a new record overwrites in a full ring:
+ *
+ *     an end       the oldest record
+ *     another      if its name has three records here, the oldest of these; else the oldest
+ *                  record that is no end; if there is none, the new record is dropped
  *
  * A command that empties a database, or changes all of it, is one record in a list of its own. The
  * last one of each database and kind stays there longest. Authors are the clients that records
- * name. They are in a ring of their own, because their names and users are texts, for which a
+ * refer to. They are in a ring of their own, because their names and users are texts, for which a
  * record has no room.
  *
  * Folder store/trail: the record of deadlines and ends. txn/txn_trail.c adds to it, for each
@@ -130,8 +134,8 @@ struct trail_whole;
 struct trail_asker {
     /* Returns the author of the next records of this caller: the result of trail_add_author. */
     uint16_t (*author)(void *ctx, void *caller, msec now);
-    /* Writes the name of the command with this number, as in ACL rules; returns its length, or 0 if
-     * it is not known. */
+    /* Writes the name of the command with this number, as in ACL rules, and returns its length;
+     * returns 0 if the number is not known. */
     size_t (*command)(void *ctx, unsigned number, char *to, size_t size);
     void *ctx;
 };
@@ -182,14 +186,14 @@ void trail_leave(struct trail *trail, uint16_t *owner);
 /* Returns the author of an event, or NULL if that is no longer known. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
 
-/* Records that a deadline was set. If the event's earlier deadline is TRAIL_UNKNOWN, looks it up in
+/* Records that a deadline was set. If the event's deadline before is TRAIL_UNKNOWN, looks it up in
  * the trail. O(1) */
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
-/* Records an event that leaves the name and its deadline unchanged. If the name's newest record is
- * the same event at an earlier instant, replaces it, so that repeated trims of a stream keep one
- * record. O(1) */
+/* Records an event that leaves the name and its deadline unchanged. If the newest record of the
+ * ring is the same event at an earlier instant, replaces it, so that repeated trims of a stream
+ * keep one record. O(1) */
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);
@@ -198,13 +202,13 @@ void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event 
 void trail_replaced(struct trail *trail, msec now);
 
 /* Writes the events of a name, newest first, at most TRAIL_FOUND_MAX, including those of the whole
- * database `db`; returns their number. *since is the instant from which on no event of the name is
- * missing. *shared reports that records of another name were found whose hash equals this one's in
- * half of its bits. */
+ * database `db`. Returns their number. *since is the instant from which on no event of the name is
+ * missing. *shared is true if a record of another name was found whose hash agrees with this one in
+ * its low 32 bits. */
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared);
-/* Returns what ended a name that is missing, or TRAIL_NONE if that is not known. TRAIL_EXPIRED even
- * if only its last member expired. O(1) */
+/* Returns what ended a name that is missing, or TRAIL_NONE if that is not known. A key whose last
+ * member expired counts as TRAIL_EXPIRED. O(1) */
 enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db);
 
 /* ---- the fast way, for deadlines of keys that a client sets ---- */
@@ -225,8 +229,8 @@ static inline struct trail_record *trail_last_of(const struct trail *trail, uint
 
 #define TRAIL_UNKNOWN_PACKED ((TRAIL_FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
 
-/* As trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, not 0, in the high half and
- * the command in the low half. */
+/* As trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, which must not be 0, in the
+ * high half, and the command in the low half. */
 void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
                      uint32_t by);
 static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
