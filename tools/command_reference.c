@@ -1,5 +1,5 @@
-/* command_reference: writes doc/commands/ from the rows of the command table: a page for each group
- * of commands, and README.md, the index.
+/* command_reference: makes the reference of commands from the rows of the command table: in
+ * doc/commands/, a page for each group of commands, and README.md, the index.
  *
  *     command_reference folder           writes the pages into the folder
  *     command_reference --forms          prints each command's replies and errors, for tests
@@ -393,8 +393,8 @@ int main(int argc, char **argv)
     }
     rows_collect();
     if (strcmp(argv[1], "--forms") == 0) {
-        /* "GET", tab, "redis" if Redis 7.0 has it, tab, a form; or a text, which begins with "-".
-         */
+        /* A line for each form of a reply or text of an error: the command, a tab, "redis" if Redis
+         * 7.0 has the command, a tab, and the form, or "-" and the text. */
         for (size_t i = 0; i < row_count; i++) {
             const struct command *row = rows[i].ref.row;
             const char *redis = row_is_in_redis_7_0(row) ? "redis" : "";

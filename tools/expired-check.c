@@ -1,8 +1,8 @@
 /* expired-check: checks data files, and repairs journals on request.
  *
- * Reads manifests, snapshots and journals as the daemon does at its start, prints the kind
- * of each file and its errors, and with --fix cuts off a torn or damaged end. Bytes from a file are
- * made printable before they are printed. */
+ * Reads manifests, snapshots and journals as the daemon does when it starts, and prints the kind
+ * and the errors of each file. With --fix, cuts a torn end off a journal; with --cut-at-damage,
+ * also a damaged end. Names and bytes from files are made printable before they are printed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,9 @@
-/* expired-export: writes the data of a snapshot or a data folder as commands for Redis 7.0.
+/* expired-export: writes the data of a snapshot or a data folder to standard output, as commands
+ * for Redis 7.0.
  *
- * Loads the files into a store as the daemon does, removes expired data, and walks the store twice:
- * first without output, to find what Redis can't hold, then to write to standard output. */
+ * Loads the files into a store as the daemon does, and removes expired data. Then it walks the
+ * store twice: first without output, to find what Redis can't hold, so that --strict can refuse
+ * before anything is written; then to write. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* manual: writes the man pages, and in completions/ the bash completions, from the tables of the
- * command lines and of the options. */
+/* manual: writes the man pages and, in completions/, the bash completions. Both are made from the
+ * tables of the command lines and of the options. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
-/* arguments: KEYS and ARGV, the globals of scripts. The next script reuses the same two tables,
- * unless a script has changed them: a short script then spends no time on creating and collecting
- * new ones. Each call of a function uses new tables, because a library may keep them. */
+/* arguments: KEYS and ARGV, the globals of scripts. A short script would spend much of its time on
+ * making these two tables and collecting them, so the next script reuses them unless a script has
+ * changed them. Each call of a function uses new tables, because a library may keep them. */
 #ifndef SERVER_SCRIPT_ARGUMENTS_H
 #define SERVER_SCRIPT_ARGUMENTS_H
 

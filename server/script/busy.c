@@ -52,8 +52,8 @@ bool busy_stop(struct running *running)
     return true;
 }
 
-/* DIFFERS: in Redis a script can't be killed once it has called a command that writes, even if that
- * changed nothing. (doc/differs.md) */
+/* DIFFERS: in Redis a script can't be killed once it has called a command that writes, even if the
+ * command changed nothing; here only changes count. (doc/differs.md) */
 void busy_kill(struct running *running, struct call *call, bool function)
 {
     if (running->name == NULL)

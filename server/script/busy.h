@@ -1,20 +1,20 @@
 /* busy: serves other clients while a script runs for longer than busy-reply-threshold, and stops
- * the script on SCRIPT KILL. Depends on engine, whose gates then refuse most commands;
- * server/daemon/ runs the turns.
+ * the script on SCRIPT KILL. Depends on engine, whose gates then refuse most commands.
+ * server/daemon runs the turns.
  *
  * The transaction of the script's call is open meanwhile, so only these parts of a turn of the loop
  * (run_turn in server/daemon/turn.c) run inside it:
- * - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
- * - requests, through all gates, which refuse commands without ALLOW_BUSY. The others (AUTH HELLO
- *   MULTI DISCARD WATCH UNWATCH RESET QUIT SHUTDOWN REPLCONF, SCRIPT KILL, FUNCTION KILL and STATS)
- *   change no data, and neither a pause nor work on a key delays them;
- * - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
- *   except to clients that received messages from the script's call;
- * - signals, the result of a child process, the checks of each second.
+ *   - accepting, reading and closing connections, except the caller's (clients_suspend_turn);
+ *   - requests, through all gates, which refuse commands without ALLOW_BUSY. The others (AUTH,
+ *     HELLO, MULTI, DISCARD, WATCH, UNWATCH, RESET, QUIT, SHUTDOWN, REPLCONF, SCRIPT KILL, FUNCTION
+ *     KILL and STATS) change no data, and neither a pause nor work on a key delays them;
+ *   - writing the journal's complete records and syncing it (persist_turn_inside), then replies,
+ *     except to clients that received messages from the script's call;
+ *   - signals, the result of a child process, the checks of each second.
  *
- * These wait for the end of the script: expiry, eviction, policies, reclaiming,
- * defragmentation, blocked clients and their timeouts, delayed and paused clients, invalidations,
- * messages of the open transaction, new child processes, and the wall clock. */
+ * These wait for the end of the script: expiry, eviction, policies, reclaiming, defragmentation,
+ * blocked clients and their timeouts, delayed and paused clients, invalidations, messages of the
+ * open transaction, new child processes, and the wall clock. */
 #ifndef SERVER_SCRIPT_BUSY_H
 #define SERVER_SCRIPT_BUSY_H
 
@@ -25,7 +25,8 @@
 #include "server/script/host.h"
 #include "server/script/lua/interpreter.h"
 
-/* Callbacks into server/daemon/. begin and end enclose the turns during one script. */
+/* Callbacks into server/daemon. begin and end are called once for each busy script, before its
+ * first turn and after its last. */
 struct busy_wiring {
     void (*begin)(void *ctx);
     void (*turn)(void *ctx);
@@ -50,8 +51,8 @@ struct running {
     bool stopping;             /* SCRIPT KILL or FUNCTION KILL */
 };
 
-/* Call often while a script runs: serves other clients if that is due, and raises a Lua error once
- * the script has to end. `now` is monotonic, in microseconds. */
+/* Call it often while a script runs: serves other clients if that is due, and raises a Lua error if
+ * the script has to end. `now` is the monotonic clock in microseconds. */
 void busy_check(struct running *running, lua_State *lua, int64_t now);
 /* Call when the script has ended. */
 void busy_end(struct running *running);

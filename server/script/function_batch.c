@@ -1,4 +1,5 @@
-/* function_batch: see function_batch.h. Errors come in Redis' order and words. */
+/* function_batch: see function_batch.h. The order of the checks decides which error a client sees;
+ * it is Redis', as are the words. */
 #include "server/script/function_batch.h"
 
 #include <stdarg.h>
@@ -86,8 +87,8 @@ static void check_name(void *ctx, const struct library *library)
         refuse(fitting->batch, "ERR Library %.*s already exists", (int)name.len, name.data);
 }
 
-/* Refuses the batch if a function of this library has the name of one of the batch. Libraries that
- * will be replaced do not count. */
+/* Refuses the batch if a function of this library has the name of an installed function. Libraries
+ * that the batch replaces do not count. */
 static void check_functions(void *ctx, const struct library *library)
 {
     struct fitting *fitting = ctx;
@@ -118,8 +119,8 @@ struct applying {
     struct txn *txn;
 };
 
-/* Removes the old library of this name. Called for all libraries before the first is added, because
- * a function may move from one library to another. */
+/* Removes the installed library of this name. This is done for all libraries of the batch before
+ * the first one is installed, because a function may move from one library to another. */
 static void remove_old(void *ctx, const struct library *library)
 {
     const struct applying *applying = ctx;

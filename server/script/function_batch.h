@@ -1,5 +1,5 @@
-/* function_batch: adds libraries to the data set, all or none: one for FUNCTION LOAD, any number
- * for FUNCTION RESTORE. Depends on functions and on the store's write path. */
+/* function_batch: adds libraries to the data set, all of them or none: one for FUNCTION LOAD, any
+ * number for FUNCTION RESTORE. Depends on functions and on the store's write path. */
 #ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
 #define SERVER_SCRIPT_FUNCTION_BATCH_H
 
@@ -17,12 +17,12 @@ struct function_batch {
 void function_batch_init(struct function_batch *batch, struct functions *functions);
 void function_batch_drop(struct function_batch *batch);
 
-/* Compiles a library for the batch. Returns false if the batch, or `taken` unless that is NULL,
- * contains a library of this name. */
+/* Compiles a library and adds it to the batch. Returns false with the error if it does not compile,
+ * or if the batch or `taken`, which may be NULL, already contains a library of this name. */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
-/* May the batch be added to these libraries? With `replace`, it replaces libraries that have the
- * same names. */
+/* Can the batch be added to these libraries? With `replace`, it may contain libraries that exist;
+ * it will replace them. */
 bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
                          bool replace);
 /* Changes the data set. The batch must fit; afterwards it has only its codes. */

@@ -1,5 +1,5 @@
-/* function_register: see function_register.h. Reads the arguments as Redis 7.0 does: a name and a
- * function, or a table of named arguments. */
+/* function_register: see function_register.h. Accepts what Redis 7.0 accepts: a name and a
+ * function, or one table of named arguments. */
 #include "server/script/function_register.h"
 
 #include <strings.h>
@@ -9,8 +9,8 @@
 #include "server/script/shebang.h"
 #include "store/library.h"
 
-/* Slots of Lua's stack: the table of named arguments, and the values from it, or nil. The values
- * stay on the stack, so that their texts stay valid. */
+/* Slots of Lua's stack: the table of named arguments, then the values from it, or nil. The values
+ * stay on the stack during the call, so that C can use their texts. */
 enum { NAMED = 1, NAME, DESCRIPTION, CALLBACK };
 
 static int refuse(lua_State *lua, const char *why)
@@ -28,7 +28,7 @@ static struct bytes text_at(lua_State *lua, int index)
     return text;
 }
 
-/* Returns the flags of the list at the top of the stack, up to its first nil. */
+/* Returns the flags in the list at the top of the stack, up to its first nil. */
 static unsigned read_flag_table(lua_State *lua)
 {
     unsigned flags = 0;
@@ -50,8 +50,8 @@ static unsigned read_flag_table(lua_State *lua)
     return flags;
 }
 
-/* Moves the values of the table to their slots on the stack, and returns the flags. Raises an error
- * if a value is missing or has a wrong type. */
+/* Moves the values of the named arguments from the table to their slots, and returns the flags.
+ * Raises an error if one is missing or has a wrong type. */
 static unsigned read_named(lua_State *lua)
 {
     unsigned flags = 0;

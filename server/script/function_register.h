@@ -1,5 +1,5 @@
-/* function_register: redis.register_function, which a library calls while it loads. Depends on Lua
- * and the table of functions. */
+/* function_register: redis.register_function, which a library calls while it loads to add its
+ * functions. Depends on Lua and the table of functions. */
 #ifndef SERVER_SCRIPT_FUNCTION_REGISTER_H
 #define SERVER_SCRIPT_FUNCTION_REGISTER_H
 
@@ -7,9 +7,9 @@
 
 #include "server/script/function_table.h"
 
-/* Pushes redis.register_function. It adds functions to the library *loading, or raises an error if
- * that is NULL; `loading` must live as long as the state. Its errors are tables whose `err` is
- * Redis' message. A callback is a reference in Lua's registry. */
+/* Pushes redis.register_function. It adds functions to the library *loading, and raises an error if
+ * that is NULL; `loading` must live as long as the state. Its errors are tables whose field `err`
+ * is Redis' message. The callback of a function is kept as a reference in Lua's registry. */
 void function_register_push(lua_State *lua, struct function_library **loading);
 
 #endif

@@ -1,6 +1,6 @@
-/* function_table: finds functions of compiled libraries by name. A callback is a number here; the
- * table does not call it. As in Redis 7.0, function names are case-insensitive and unique among all
- * libraries; library names are case-sensitive. */
+/* function_table: finds the functions of compiled libraries by name. Knows no Lua: a callback is a
+ * number that the caller interprets. As in Redis 7.0, names of functions are case-insensitive and
+ * unique among all libraries; names of libraries are case-sensitive. */
 #ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
 #define SERVER_SCRIPT_FUNCTION_TABLE_H
 
@@ -57,11 +57,11 @@ void function_table_drop(struct function_table *table);
 
 /* Makes a library, to be added to a table or freed. */
 struct function_library *function_library_new(struct bytes name);
-/* Adds a function. If the library contains one of that name, returns false, and the caller keeps
- * the callback. O(1) */
+/* Adds a function. If the library already contains one of this name, returns false; the callback
+ * then still belongs to the caller. O(1) */
 bool function_library_register(struct function_library *library, const struct function_spec *spec);
-/* Frees a library that is in no table. `table` may be any table whose `release` can release the
- * callbacks. */
+/* Frees a library that is in no table. `table` is only used to release the callbacks: any table
+ * with the right `release` will do. */
 void function_library_free(const struct function_table *table, struct function_library *library);
 
 struct function_library *function_table_library(const struct function_table *table,

@@ -1,8 +1,11 @@
 /* functions: see functions.h.
  *
- * All libraries share one environment, an empty table whose metatable finds variables in another
- * table. While a library loads, the other table contains the few variables that Redis gives to
- * libraries; while a function is called, it contains those of scripts, with a smaller `redis`. */
+ * All libraries share one environment: an empty table whose metatable looks up variables in another
+ * table. Which one depends on what runs:
+ *
+ *     a library loads         REGISTRY_LOADING    the few variables that Redis gives to libraries
+ *     a function is called    REGISTRY_RUNNING    the variables of scripts, with a smaller `redis`
+ */
 #include "server/script/functions.h"
 
 #include <stdio.h>
@@ -22,7 +25,7 @@ enum { LOAD_USEC = 500 * 1000 };
 
 /* ---- the variables of libraries ------------------------------------------------------------- */
 
-/* Reading a field that the table at the top does not have raises an error from now on. */
+/* Makes the table at the top strict: from now on, reading a field that it lacks raises an error. */
 static void make_strict(lua_State *lua)
 {
     lua_createtable(lua, 0, 1);
@@ -171,8 +174,8 @@ struct syncing {
     const struct libraries *libraries;
 };
 
-/* Compiles a library of the store if it has changed. One that does not compile gets an entry
- * without functions, so that it is compiled only once. */
+/* Compiles a library of the store if it has changed. A library that does not compile is installed
+ * without functions, so that it is not compiled again with each change of others. */
 static void compile_stored(void *ctx, const struct library *stored)
 {
     const struct syncing *syncing = ctx;

@@ -1,8 +1,9 @@
-/* functions: compiles the libraries of the store, so that their functions can be called. Depends on
- * the store's libraries, which it only reads, and on Lua; knows no command.
+/* functions: compiles the libraries that the store contains, so that their functions can be called.
+ * Depends on the store's libraries, which it only reads, and on Lua; knows no command.
  *
- * Libraries change in the store first, by commands, by loading or by replay; functions_sync then
- * compiles those that have changed. All others keep the values of their variables. */
+ * Libraries change in the store first, by a command, a load or a replay. functions_sync then
+ * compiles those that have changed. The others are left alone, and so keep the values of their
+ * variables. */
 #ifndef SERVER_SCRIPT_FUNCTIONS_H
 #define SERVER_SCRIPT_FUNCTIONS_H
 
@@ -31,18 +32,18 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
                     const struct conf *conf);
 void functions_drop(struct functions *functions);
 
-/* Compiles the libraries that have changed since the last call, and drops those that the store no
- * longer contains. Logs a library that does not compile, and adds no functions of it. O(1) if no
- * library has changed. */
+/* Compiles the libraries that have changed since the last call, and drops those that are no longer
+ * in the store. A library that does not compile is logged, and none of its functions can be called.
+ * O(1) if no library has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
-/* Compiles a library, to be installed or freed (with functions->table). On failure, returns NULL
- * with Redis' message in `error`. */
+/* Compiles a library, which the caller then installs, or frees with functions->table. On failure,
+ * returns NULL with Redis' message in `error`. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
-/* Replaces the library of this name and takes ownership. Call after functions_sync, and once the
- * store contains the new code as `stored`. No other library may contain a function of the same
- * name. */
+/* Puts the library in the place of the one with its name, and takes ownership. Call it after
+ * functions_sync, when the store contains the new code as `stored`. No other library may contain a
+ * function with the name of one of its functions. */
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored);
 

@@ -34,8 +34,8 @@ bool guards_push_real(lua_State *lua, int index)
     return false;
 }
 
-/* Raises an error without a position if the value is a guard. For functions in C, whose errors have
- * no position in Lua 5.1. */
+/* Raises an error if the value is a guard. The error has no position, as all errors that functions
+ * in C raise in Lua 5.1. */
 static void refuse_guard(lua_State *lua, int index)
 {
     if (!guards_push_real(lua, index)) return;
@@ -66,8 +66,8 @@ void guards_wrap(lua_State *lua)
 /* ---- functions that know guards ---- */
 
 /* Calls the function in the first upvalue: the one that the caller replaces, or the handler of an
- * xpcall. A C function runs in this frame, so that its errors name the function and the script's
- * line. Checks C's stack first, because the function may call Lua. */
+ * xpcall. A function in C is called in this frame, so that its errors name the function and the
+ * script's line. Checks C's stack first, because the function may call Lua. */
 static int call_original(lua_State *lua)
 {
     interpreter_check_stack(lua);
@@ -80,23 +80,24 @@ static int call_original(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* Replaces functions that change their first argument: refuses a guard, then calls the original. */
+/* Replaces a function that changes its first argument: refuses a guard, otherwise calls the
+ * original. */
 static int change_unguarded(lua_State *lua)
 {
     refuse_guard(lua, 1);
     return call_original(lua);
 }
 
-/* Replaces functions that read a table and return its fields, but never the table itself: passes
- * the real table to the original. */
+/* Replaces a function that reads a table and returns fields of it, but never the table itself:
+ * passes the real table to the original. */
 static int read_guarded(lua_State *lua)
 {
     if (guards_push_real(lua, 1)) lua_replace(lua, 1);
     return call_original(lua);
 }
 
-/* Compares for a sort, and counts the work. The upvalue is the script's comparison function, or nil
- * for Lua's `<`. */
+/* Compares two elements for a sort, and counts the work. The upvalue is the script's comparison
+ * function, or nil for Lua's `<`. */
 static int compare_counted(lua_State *lua)
 {
     size_t compared = 0; /* bytes of strings: at most those of the shorter one */
@@ -116,9 +117,9 @@ static int compare_counted(lua_State *lua)
     return 1;
 }
 
-/* table.sort that can be stopped, as Lua's can be only while it calls a function. Sorts a large
- * table with a comparison function that checks the time, and a small one without, which is faster.
- */
+/* table.sort that can be stopped. Lua's can be stopped only while it calls a function, so a large
+ * table is sorted with a comparison function that checks the time. A small table is sorted without
+ * one, which is faster. */
 static int sort_bounded(lua_State *lua)
 {
     size_t count = lua_istable(lua, 1) ? lua_objlen(lua, 1) : 0, bytes = 0;
@@ -136,9 +137,9 @@ static int sort_bounded(lua_State *lua)
     return change_unguarded(lua);
 }
 
-/* table.insert that can be stopped: with a position such as -2^31, Lua's would move 2^31 elements
- * that do not exist. Calls Lua's for a position of 1 or more, where it moves no more elements than
- * the table contains. */
+/* table.insert that can be stopped. For a position such as -2^31, Lua's would move 2^31 elements
+ * that do not exist, so positions below 1 are handled here. From 1 on, Lua's moves no more elements
+ * than the table contains. */
 static int insert_bounded(lua_State *lua)
 {
     refuse_guard(lua, 1);
@@ -155,8 +156,8 @@ static int insert_bounded(lua_State *lua)
     return 0;
 }
 
-/* pairs. Returns Lua's next (the first upvalue) or, for a guard, one that knows guards (the
- * second): the loop must not get the real table. */
+/* pairs. Returns Lua's next (the first upvalue), or for a guard one that knows guards (the second),
+ * because the script's loop must not see the real table. */
 static int pairs_of(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);
@@ -187,8 +188,8 @@ static int setmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* getmetatable. As in Redis, scripts see the metatable of the globals, but that of no other guard.
- */
+/* getmetatable. As in Redis, scripts see the metatable of the globals, but nil for any other
+ * guard. */
 static int getmetatable_of(lua_State *lua)
 {
     luaL_checkany(lua, 1);
@@ -206,9 +207,9 @@ static int getmetatable_of(lua_State *lua)
     return 1;
 }
 
-/* Calls the handler of an xpcall, unless the script is being stopped. The hook raises the error
- * that stops it, and Lua calls no other hook until that error has left the hook. The handler would
- * run before that, and a loop in it could not be stopped. */
+/* Calls the handler of an xpcall, unless the script is being stopped. The hook stops a script by
+ * raising an error, and Lua calls no hook until this error has left the hook. The handler would run
+ * before that, so a loop in it could not be stopped. */
 static int handle_unless_hurried(lua_State *lua)
 {
     if (interpreter_hurries(lua)) return lua_gettop(lua);
@@ -301,9 +302,9 @@ void guards_adapt(lua_State *lua)
     wrap_field(lua, "remove", change_unguarded);
     wrap_field(lua, "sort", sort_bounded);
 
-    /* Lua bounds the depth of calls in one coroutine, but not that of coroutines within coroutines.
-     * The hook alone can't stop these: the error that it raises ends only the innermost
-     * coroutine. */
+    /* Lua limits the depth of calls in one coroutine, but not the depth of coroutines within
+     * coroutines, which use up C's stack. The hook can't stop these alone: its error ends only the
+     * innermost coroutine. So resume and wrap check C's stack. */
     lua_getfield(lua, -2, "coroutine");
     lua_getfield(lua, -1, "resume");
     lua_getfield(lua, -2, "create");

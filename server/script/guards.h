@@ -1,10 +1,10 @@
-/* guards: tables that scripts can read but not change, and replacements for functions of Lua that
- * would bypass them, run without bound, or nest coroutines until C's stack overflows. Depends on
- * LuaJIT's libraries and the interpreter.
+/* guards: tables that scripts can read but not change, and replacements for those functions of Lua
+ * that would bypass guards, run without bound, or nest coroutines until C's stack overflows.
+ * Depends on LuaJIT's libraries and the interpreter.
  *
- * A guard is an empty table that a script sees in place of the real one: its metatable finds fields
- * in the real table and refuses new ones. Functions that ignore metatables (next, pairs, rawget,
- * rawset, setmetatable, table.insert ...) are replaced with ones that know about guards. */
+ * A guard is an empty table that a script sees in place of the real one. Its metatable finds fields
+ * in the real table, and refuses new ones. Functions that ignore metatables (next, pairs, rawget,
+ * rawset, setmetatable, table.insert ...) are replaced with functions that know guards. */
 #ifndef SERVER_SCRIPT_GUARDS_H
 #define SERVER_SCRIPT_GUARDS_H
 

@@ -42,8 +42,8 @@ int64_t host_usec(const struct host *host)
     return observer != NULL ? observer->last_usec : 0;
 }
 
-/* Does the command pass the checks for commands of scripts? Returns false after sending an error.
- */
+/* May the script run this command now, by Redis' checks for commands of scripts? Returns false
+ * after sending an error. */
 static bool is_allowed(const struct host *host, struct call *call)
 {
     const struct engine *engine = host->engine;

@@ -1,8 +1,6 @@
-/* host: runs the commands of a script inside the transaction of the call that runs the script. Each
- * command passes Redis' checks for commands of scripts, in Redis' order. Depends on engine; knows
- * no Lua.
- *
- * While no script runs, `caller` is NULL. */
+/* host: runs the commands that a script calls, inside the transaction of the call that runs the
+ * script. Each command passes the checks that Redis makes for commands of scripts, in Redis' order.
+ * Depends on engine; knows no Lua. */
 #ifndef SERVER_SCRIPT_HOST_H
 #define SERVER_SCRIPT_HOST_H
 
@@ -29,21 +27,21 @@ struct host {
     bool wrote;        /* a command has changed data: the script can't be stopped any more */
 };
 
-/* Returns false, after replying with the error, if the caller's script must not run now. A
- * read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) runs it with SCRIPT_NO_WRITES. */
+/* Begins a script for this caller. Returns false, after replying with the error, if it must not run
+ * now. A read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) adds SCRIPT_NO_WRITES to the flags. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
-/* Returns the monotonic time at which the last command ended or, before the first, the script
- * began. */
+/* Returns the monotonic time, in microseconds, at which the last command ended or, before the first
+ * command, at which the script began. */
 int64_t host_usec(const struct host *host);
 
-/* May the script's user run this command with these keys and channels? True while no script runs.
- */
+/* May the script's user run this command with these keys and channels? Always true while no script
+ * runs. */
 bool host_may_call(const struct host *host, struct command_ref command, int argc,
                    const struct bytes *argv);
 
-/* Runs one command of the script and writes its reply to `out`. Returns false if the reply is an
- * error. argc >= 1. */
+/* Runs one command of the script and writes the reply to `out`. Returns false if the reply is an
+ * error. argc must be at least 1. */
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);
 
 #endif

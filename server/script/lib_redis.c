@@ -1,5 +1,5 @@
-/* lib_redis: see lib_redis.h. The arguments of a command are strings on Lua's stack, which are not
- * copied; its reply is pushed value by value, without a text in between. */
+/* lib_redis: see lib_redis.h. redis.call copies little: the arguments of a command are the strings
+ * on Lua's stack, and the reply is pushed there value by value, without a text in between. */
 #include "server/script/lib_redis.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static int raise_error(lua_State *lua, const char *text)
 
 /* ---- redis.call ---- */
 
-/* Makes the list of arguments at lib->scratch; the texts of numbers follow it. Returns false after
- * pushing an error. */
+/* Makes the list of a call's arguments in lib->scratch, followed by the texts of those that are
+ * numbers. Returns false after pushing an error. */
 static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
 {
     if (count == 0) {
@@ -90,9 +90,9 @@ static bool run_command(lua_State *lua)
     }
     if (!take_arguments(lib, lua, count)) return false;
     if (!lua_checkstack(lua, PUSH_PLACES)) {
-        /* redis.call(unpack(t)) may fill all slots that LuaJIT's stack has for one function, and
-         * pushing the reply needs some. Move the arguments into a table, which keeps their texts
-         * valid. */
+        /* redis.call(unpack(t)) may fill all slots that LuaJIT's stack has for one function, but
+         * pushing the reply needs some. Move the arguments into a table, which also keeps their
+         * texts alive. */
         lua_createtable(lua, count, 0);
         lua_insert(lua, 1);
         for (int i = count; i > 0; i--)
@@ -198,8 +198,8 @@ static int redis_setresp(lua_State *lua)
     return 0;
 }
 
-/* redis.set_repl: checks its argument, and has no other effect. Effects are always recorded:
- * without them a replica or the journal would differ from the data. */
+/* redis.set_repl: checks its argument, and has no other effect. Effects are recorded in any case:
+ * otherwise replicas and the journal would no longer have the same data. */
 static int redis_set_repl(lua_State *lua)
 {
     if (lua_gettop(lua) != 1) return raise_error(lua, "redis.set_repl() requires two arguments.");

@@ -1,5 +1,5 @@
-/* lib_redis: the table `redis` that scripts see. Depends on host for commands and on lua_reply for
- * their replies. */
+/* lib_redis: the table `redis` that scripts see. Depends on host, which runs commands, and on
+ * lua_reply, which turns their replies into Lua values. */
 #ifndef SERVER_SCRIPT_LIB_REDIS_H
 #define SERVER_SCRIPT_LIB_REDIS_H
 

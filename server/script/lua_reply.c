@@ -99,8 +99,8 @@ static void put_node(struct resp_sink *sink, const struct resp_node *node)
     } else {
         push_scalar(reply, node);
     }
-    /* Put the value at the top into the innermost table, and each table that it completes into the
-     * next one. A map's key stays on the stack until its value arrives. */
+    /* Put the value at the top into the innermost table. If that completes the table, put it into
+     * the next one, and so on. A map's key stays on the stack until its value arrives. */
     while (reply->depth > 0) {
         struct open_table *table = &reply->open[reply->depth - 1];
         table->left--;
@@ -155,14 +155,14 @@ struct writing {
     size_t tables;
 };
 
-/* An empty table takes this much of Lua's memory, so a reply has more tables than limit /
- * TABLE_BYTES only if it has the same tables many times. */
+/* An empty table takes this much of Lua's memory. So a reply that contains more than limit /
+ * TABLE_BYTES tables must contain some of them many times. */
 enum { TABLE_BYTES = 64 };
 
 static void write_value(struct writing *writing);
 
-/* Is the reply too long already, so that writing can stop? Writing must stop then, because a table
- * that contains itself would be written for ever. */
+/* Is the reply too long already, so that writing must stop? A table that contains itself would
+ * otherwise be written for ever. */
 static bool is_full(const struct writing *writing)
 {
     const struct resp_writer *out = writing->out;
@@ -196,8 +196,8 @@ static void write_fields(struct writing *writing, bool as_map)
     }
 }
 
-/* Writes a table with a field that makes it an error, a status and so on. Redis checks the fields
- * in this order. */
+/* Writes the table at the top if one of its fields makes it an error, a status or another special
+ * reply; otherwise returns false. The fields are checked in Redis' order. */
 static bool write_special(struct writing *writing)
 {
     lua_State *lua = writing->lua;

@@ -21,8 +21,9 @@
 
 enum { LUA_REPLY_DEPTH = 32 }; /* commands nest their replies less deeply */
 
-/* Pushes one reply on Lua's stack, value by value. Raises no Lua error; if the reply exceeds the
- * memory limit, the rest of it is dropped and interpreter->exceeded is set. */
+/* Pushes one reply on Lua's stack, value by value. Raises no Lua error, because that would skip the
+ * code of the command. If the reply exceeds the memory limit, the rest is dropped and
+ * interpreter->exceeded is set. */
 struct lua_reply {
     struct resp_sink sink;
     struct interpreter *interpreter;
@@ -36,21 +37,21 @@ struct lua_reply {
     } open[LUA_REPLY_DEPTH];
 };
 
-/* Begins a reply: write it to the writer that this returns. The stack needs two slots for each
- * level of nesting, and a few more. */
+/* Begins a reply, which is to be written to the returned writer. The stack must have two free slots
+ * for each level of nesting, and a few more. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);
 /* After the last write: exactly one value was pushed, even if the reply was dropped. */
 void lua_reply_end(struct lua_reply *reply);
 
 /* Pushes an error as a table: {err=text}, without a '-' at its beginning. As in Redis, "ERR " is
- * put in front, unless the text began with '-' and contains a space: it then begins with an error
- * code. */
+ * put in front unless the text begins with '-' and contains a space, because it then begins with a
+ * code of its own. */
 void lua_push_error(lua_State *lua, const char *text);
 
-/* Writes the value at the top as a reply, and pops it. Returns true if the value was an error
- * {err=}, or the reply exceeds `limit` bytes (0 for no limit): then nothing is written, and the
- * error's text is at the top. */
+/* Writes the value at the top as a reply, and pops it. If the value is an error {err=}, or the
+ * reply exceeds `limit` bytes (0 for no limit), nothing is written: returns true, with the text of
+ * the error at the top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
 
 #endif

@@ -50,8 +50,8 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Returns the end of the long string or comment whose bracket is at `at`; 0 if there is no such
- * bracket, SIZE_MAX if it does not end. */
+/* Returns the end of the long string or long comment whose first bracket is at `at`. Returns 0 if
+ * there is no such bracket, and SIZE_MAX if the string does not end. */
 static size_t long_end(const struct finder *finder, size_t at)
 {
     size_t level = 0;
@@ -198,8 +198,8 @@ static bool push(struct finder *finder, char what)
     return true;
 }
 
-/* Updates `nest` for the current token. Returns false if the text is nested too deeply, or has an
- * end without a beginning. */
+/* Updates `nest` for the current token. Returns false if the text is nested too deeply, or if an
+ * end has no beginning. */
 static bool follow_nesting(struct finder *finder)
 {
     static const char *const begin[] = { "do", "if", "repeat", NULL };

@@ -30,8 +30,8 @@ struct source {
     bool begun;
 };
 
-/* Passes the next piece of the text to Lua's compiler, at first a space: it keeps LuaJIT from
- * treating the text as byte code, and from skipping a byte order mark or a first line that begins
+/* Passes the next piece of the text to Lua's compiler. The first piece is a space: without it
+ * LuaJIT might take the text for byte code, or skip a byte order mark or a first line that begins
  * with '#'. */
 static const char *read_source(lua_State *lua, void *ctx, size_t *len)
 {
@@ -161,8 +161,8 @@ static void copy_fields(lua_State *lua, const char *const *fields)
     lua_pop(lua, 1);
 }
 
-/* Opens Lua's own libraries and replaces functions in them, before the allowed fields are copied.
- */
+/* Opens Lua's own libraries, and replaces functions in them. The allowed fields are copied
+ * afterwards. */
 static void open_lua_libraries(lua_State *lua)
 {
     static const luaL_Reg loaders[] = {
@@ -216,8 +216,8 @@ void sandbox_open(lua_State *lua)
     guards_open(lua);
     open_lua_libraries(lua);
 
-    /* A literal such as 1LL opens a library of LuaJIT. Open it now: if the memory limit of a script
-     * interrupted that, the library would stay half made. */
+    /* A literal such as 1LL makes LuaJIT open one of its libraries. Do that now: if the memory
+     * limit of a script interrupted it, the library would stay half made. */
     int status = luaL_loadstring(lua, "return 1LL");
     ensure(status == 0, "status %d of a literal", status);
     lua_pop(lua, 1);

@@ -19,9 +19,9 @@ enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };
 
 /* ---- errors ---- */
 
-/* Makes a table {err=, source=, line=} of an error. Source and line are those of the innermost
- * function written in Lua, which is one level above a function in C. Calls no metamethod, because
- * an error in it would call this again, deeper in C's stack. */
+/* Turns an error into a table {err=, source=, line=}. Source and line are those of the innermost
+ * function written in Lua; if the error was raised by a function in C, that is its caller. Calls no
+ * metamethod: an error in it would call this function again, deeper in C's stack. */
 static int describe_error(lua_State *lua)
 {
     lua_Debug where;
@@ -204,8 +204,8 @@ static void check_time(void *ctx, lua_State *lua)
     busy_check(&scripting->running, lua, clock_mono_usec());
 }
 
-/* Calls busy_check after each command of a script. Uses the end of the command as the time, so that
- * the clock need not be read again. */
+/* Calls busy_check after each command of a script, with the time at which the command ended, so
+ * that the clock need not be read again. */
 static void check_after_command(void *ctx, lua_State *lua)
 {
     struct scripting *scripting = ctx;

@@ -1,14 +1,21 @@
-/* script: the parts shared by scripts and functions: the interpreter, the globals that they see,
- * the commands that they may call, and one run of a script. Depends on engine; server/daemon adds
- * its commands to the table.
+/* script: what scripts and functions share: the interpreter, the globals that they see, the
+ * commands that they may call, and one run. Depends on engine; server/daemon adds the commands to
+ * the table.
  *
- * Folder server/script: scripts and functions in Lua. script is one run; host runs its commands
- * through the engine, after the checks that Redis makes for them. sandbox makes the globals that
- * scripts see, guards keeps scripts from changing them, lib_redis is the table redis among them;
- * lua_reply converts replies to Lua values and back. scripts keeps the compiled scripts, functions
- * the compiled libraries. busy serves other clients while a script runs long; returns makes errors
- * name the line that Redis names. The texts of libraries are data (store/library.h): nothing in
- * store/ or server/cmd knows about Lua. Start here, then host.h.
+ * Folder server/script: scripts and functions in Lua. Start here, then host.h.
+ *
+ *     script              one run of a script or a function
+ *     script_commands     EVAL, FCALL, SCRIPT; function_commands: FUNCTION
+ *     host                runs the commands that a script calls, after Redis' checks for them
+ *     sandbox             the globals that scripts see; guards: keeps scripts from changing them
+ *     lib_redis           the table `redis`; lua_reply: replies as Lua values and back
+ *     arguments           KEYS and ARGV
+ *     scripts             the compiled scripts; shebang: their first line
+ *     functions           the compiled libraries; function_table, _batch and _register: parts of it
+ *     busy                serves other clients while a script runs for long
+ *     returns             makes errors name the line that Redis names
+ *
+ * The texts of libraries are data (store/library.h). Nothing in store/ or server/cmd knows of Lua.
  *
  * May use: conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd
  * server/engine/observe server/disk/effect server/disk/format server/engine/react server/engine
@@ -47,8 +54,8 @@ void scripting_free(struct scripting *scripting);
 /* Adds EVAL, SCRIPT, FCALL, FUNCTION and their like. */
 void scripting_add_commands(struct scripting *scripting, struct commands *commands);
 
-/* One run. The Lua function receives keys and other arguments as globals, or as its own
- * arguments. */
+/* One run. The Lua function receives the keys and the other arguments as globals (EVAL), or as its
+ * own arguments (FCALL). */
 struct script_run {
     const char *name;
     int function;      /* Lua's reference to the function to call */
@@ -72,11 +79,11 @@ struct script_report script_report(struct scripting *scripting);
 
 enum { SCRIPT_KEYS_AT = 3 }; /* index of the first key's argument in EVAL, FCALL and their like */
 
-/* Reads the number of keys, the argument before the first key, into `run`. Returns false after
- * replying with an error. */
+/* Parses the number of keys, which is the argument before the first key, into `run`. Returns false
+ * after replying with an error. */
 bool script_read_keys(struct call *call, struct script_run *run);
-/* find_keys of a row. An invalid number of keys counts as none, since a script need not have
- * any. */
+/* Implements the find_keys of rows. An invalid number of keys counts as none, because a script need
+ * not have any. */
 int script_find_keys(int argc, const struct bytes *argv, int *positions);
 
 /* Returns the compiled functions of the store's libraries. While a script runs, they stay as they

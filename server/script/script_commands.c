@@ -53,8 +53,9 @@ static void cmd_evalsha(struct call *call)
 
 /* ---- what a script declares ---- */
 
-/* Returns the flags of a call whose script declares flags. The script is refused or delayed as a
- * command with these flags is: with no-writes, CLIENT PAUSE WRITE does not delay it. */
+/* Returns the flags of a call, given the flags that its script declares. The gates refuse or delay
+ * the call as they would a command with these flags: for instance, CLIENT PAUSE WRITE does not
+ * delay a script with no-writes. */
 static unsigned declared_flags(const struct call *call, unsigned script)
 {
     unsigned flags = call->command.row->flags;

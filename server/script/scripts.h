@@ -1,6 +1,6 @@
-/* scripts: the compiled scripts, found by their text or its SHA-1. Keeps scripts of SCRIPT LOAD
- * until SCRIPT FLUSH, and the SCRIPTS_KEPT most recently used ones that only EVAL has sent. Depends
- * on sandbox. */
+/* scripts: the compiled scripts, found by their text or by its SHA-1. Scripts of SCRIPT LOAD are
+ * kept until SCRIPT FLUSH; of those that only EVAL has sent, the SCRIPTS_KEPT most recently used
+ * ones are kept. Depends on sandbox. */
 #ifndef SERVER_SCRIPT_SCRIPTS_H
 #define SERVER_SCRIPT_SCRIPTS_H
 
@@ -42,8 +42,8 @@ struct scripts {
 void scripts_init(struct scripts *scripts, lua_State *lua);
 void scripts_drop(struct scripts *scripts);
 
-/* Finds the script, or compiles it. On failure, returns NULL with the error in `why`, of `size`
- * bytes. */
+/* Finds the script with this text, or compiles it. On failure, returns NULL with the error in
+ * `why`, which has `size` bytes. */
 struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why, size_t size);
 /* Finds a script by its SHA-1, ignoring case. Returns NULL if it is unknown. */
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);

@@ -1,5 +1,5 @@
-/* shebang: reads the first line of a script, "#!lua flags=no-writes,allow-oom", and lists the
- * flags. server/disk/effect/library_header reads the first line of a library. */
+/* shebang: reads the first line of a script, such as "#!lua flags=no-writes,allow-oom", and lists
+ * the flags. For the first line of a library, see server/disk/effect/library_header.h. */
 #ifndef SERVER_SCRIPT_SHEBANG_H
 #define SERVER_SCRIPT_SHEBANG_H
 
@@ -12,8 +12,8 @@ struct shebang {
     unsigned flags; /* SCRIPT_*: see host.h */
 };
 
-/* Reads the first line of a script, whose only option is flags=. On failure, returns false with the
- * error in `why`, of `size` bytes. */
+/* Reads the first line of a script; flags= is its only option. On failure, returns false with the
+ * error in `why`, which has `size` bytes. */
 bool shebang_read(struct bytes text, struct shebang *shebang, char *why, size_t size);
 
 /* Ends with a NULL name. */

@@ -1,8 +1,9 @@
-/* bare: a server that stores no data, to measure the limit of a load generator.
+/* bare: a server that stores no data, to measure the limit of a load generator. What another server
+ * needs in addition to bare's figures is that server's own work.
  *
- * One epoll loop parses each request completely, looks up its command and sends a constant reply of
- * the type and length that a server full of data would send. One read and one write per connection
- * and turn. The difference between its figures and a server's is the server's own work. */
+ * One epoll loop parses each request completely, looks up its command, and sends a constant reply
+ * of the type and length that a server full of data would send, with one read and one write per
+ * connection and turn. */
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>
@@ -146,8 +147,8 @@ static void flush(struct bare *bare, int fd)
     bare->out_len = 0;
 }
 
-/* Reads "<mark><number>\r\n"; returns its end, NULL if incomplete. *number is -1 if
- * the line is malformed. */
+/* Reads "<mark><number>\r\n" and returns its end, or NULL if the line is incomplete. *number is -1
+ * if the line is malformed. */
 static const char *take_header(const char *at, const char *end, char mark, long *number)
 {
     if (at == end) return NULL;

@@ -1,8 +1,9 @@
 /* deadlines: compares the costs of the two structures for deadlines, the agenda and the timeline.
+ * Links store/; needs no server.
  *
  * Both do the same work: arm n things with TTLs from a set of chosen size, cancel some, move some,
- * read the next deadline, pop and arm again, and pop all. Needs no server; links store/. Prints a
- * Markdown table with nanoseconds per operation, the best of several rounds. */
+ * read the next deadline, pop and arm again, and pop all. Prints a Markdown table with nanoseconds
+ * per operation, the best of several rounds. */
 #include <getopt.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +35,8 @@ union any {
     struct timeline timeline;
 };
 
-/* The operations of one structure. The loops below are inlined for each structure, so that no
- * operation costs an indirect call. */
+/* The operations of one structure. The loops that use this table are inlined for each structure, so
+ * no operation costs an indirect call. */
 struct kind {
     const char *name;
     void (*prepare)(struct thing *thing); /* makes it unarmed */
@@ -222,8 +223,8 @@ FOR_EACH_KIND msec fill(const struct kind *kind, union any *any, const struct lo
     return clock;
 }
 
-/* Reads the next deadline, pops and arms again, pops all. `sum` uses the results, so that no work
- * is optimized away. */
+/* Reads the next deadline, pops and arms again, then pops all. `sum` uses the results, so that the
+ * compiler can't leave the work out. */
 FOR_EACH_KIND void empty(const struct kind *kind, union any *any, const struct load *load,
                          msec clock, struct figures *figures)
 {

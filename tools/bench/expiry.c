@@ -1,13 +1,13 @@
-/* expiry: measures a RESP server while very many keys expire.
+/* expiry: measures how a RESP server behaves while very many keys expire.
  *
- * Fills the server with keys whose names contain their deadlines.
- * - Deadlines spread over a few seconds: measures how late each "expired" event arrives, and
- *   compares every 10 ms how many keys the server has counted as expired with how many should be.
- * - With -d 0, one deadline for all: measures when all are counted as expired, and when used_memory
- *   has its old value. Subscribes to no events.
+ * Fills the server with keys whose names contain their deadlines. There are two modes:
+ *   - Deadlines spread over a few seconds: measures how late each "expired" event arrives, and
+ *     compares every 10 ms how many keys the server has counted as expired with how many should be.
+ *   - With -d 0, one deadline for all: measures when all keys are counted as expired, and when
+ *     used_memory is back to its old value. Subscribes to no events.
  *
- * Meanwhile another connection sends PINGs at a steady pace without waiting for replies; with -1 it
- * sends the next PING after the reply to the last one. Works on any server with PXAT, keyspace
+ * Meanwhile another connection sends PINGs at a steady pace, without waiting for replies; with -1
+ * it sends each PING only after the reply to the last one. Works on any server with PXAT, keyspace
  * notifications and INFO's expired_keys. */
 #include <getopt.h>
 #include <inttypes.h>
@@ -43,8 +43,9 @@ struct plan {
     bool one_by_one, json;
 };
 
-/* PINGs are sent at fixed times, whether or not earlier ones were answered, so that a stall of the
- * server counts for every PING sent during it. */
+/* A connection that sends PINGs. They are sent at fixed times, even while earlier ones are
+ * unanswered, so that a stall of the server counts for every PING that was sent during the
+ * stall. */
 struct pinger {
     struct link link;
     struct samples sent; /* send times in order */

@@ -1,9 +1,10 @@
-/* load: loads a RESP server and prints its throughput, latency and CPU time.
+/* load: loads a RESP server, and prints its throughput, latency and CPU time. The exit status is 1
+ * if a reply is an error.
  *
- * Requests are compiled once and only get new digits, replies are only counted, and a batch is one
- * write and mostly one read, so that the tool costs much less than a server. Two figures show how
- * much: a run against `bare`, which stores no data, and `idle`, the share of time in which no reply
- * could be read. The exit status is 1 if a reply is an error. */
+ * A load generator must cost much less than the server. So requests are compiled once and only
+ * their digits are replaced, replies are only counted, and a batch is one write and mostly one
+ * read. Two figures show what the generator costs: a run against `bare`, which stores no data, and
+ * `idle`, the share of time in which no reply could be read. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,14 +1,16 @@
 /* members: measures what a million expiring members cost, and how late their events are.
  *
- * Fills sets, hashes or sorted sets with members that have their own deadlines.
- * - Deadlines spread over a few seconds: measures how late each member's event arrives (the
- *   member's name contains its deadline), reads every 10 ms how many expired members the server
- *   still holds, and divides the server's CPU time by the number of members. With -q it neither
- *   subscribes nor polls.
- * - With -i, one deadline for all: sends PINGs at a steady pace without waiting for replies, until
- *   used_memory is back to what it was.
+ * Fills sets, hashes or sorted sets with members that have deadlines of their own. There are two
+ * modes:
+ *   - Deadlines spread over a few seconds: measures how late each member's event arrives (the
+ *     member's name contains its deadline), reads every 10 ms how many expired members the server
+ *     still holds, and divides the server's CPU time by the number of members. With -q it neither
+ *     subscribes nor polls.
+ *   - With -i, one deadline for all: sends PINGs at a steady pace, without waiting for replies,
+ *     until used_memory is back to what it was.
+ *
  * Works on a server with SADDEX, HSETEX, ZADDEX and INFO expiry. At the end it deletes its keys,
- * which have another prefix. */
+ * which begin with "members:". */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,8 +315,9 @@ static void measure_spread(struct run *run)
 
 /* ---- one instant ----------------------------------------------------------------------------- */
 
-/* PINGs are sent at fixed times, whether or not earlier ones were answered, so that a stall of the
- * server counts for every PING sent during it. */
+/* A connection that sends PINGs. They are sent at fixed times, even while earlier ones are
+ * unanswered, so that a stall of the server counts for every PING that was sent during the
+ * stall. */
 struct pinger {
     struct link *link;
     struct samples sent; /* send times in order */
@@ -387,8 +390,8 @@ static struct shown msec_shown(int64_t usec)
     return shown;
 }
 
-/* "p50 ..., p99 ..., p99.9 ..., max ...", or cells of a row. Sorted samples; `of` as in samples_at.
- */
+/* Prints "p50 ..., p99 ..., p99.9 ..., max ...", or the same as cells of a table's row. The samples
+ * must be sorted; for `of` see samples_at. */
 static void print_percentiles(const struct samples *samples, size_t of, bool cells)
 {
     struct shown p50 = msec_shown(samples_at(samples, 0.5, of));

@@ -1,9 +1,9 @@
 /* punctuality: measures how late a server sends the "expired" events of keys.
  *
  * Fills a RESP server with keys that live for an hour, gives some more keys one common deadline,
- * and measures when the event of each arrives. Works on any server with PXAT and keyspace
- * notifications, even on another machine: it compares the clocks first. At the end it deletes its
- * keys, which have another prefix. */
+ * and measures when the event of each of these arrives. Works on any server with PXAT and keyspace
+ * notifications, even on another machine, because it compares the two clocks first. At the end it
+ * deletes its keys, which begin with "punctuality:". */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* virtual_clock: preloaded into Debian's cron, so that a day passes in a second: time() begins at
- * CLOCK_FROM, a sleep moves it, and the process ends at CLOCK_TO. What cron would log is printed
- * with the virtual time. */
+/* virtual_clock: a library to preload into Debian's cron, so that a day passes in a second. The
+ * time begins at CLOCK_FROM, only sleep() moves it, and the process ends at CLOCK_TO. What cron
+ * would log is printed with the virtual time. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

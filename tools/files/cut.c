@@ -24,8 +24,9 @@ int cut_check_unused(const char *path)
     return is_used ? EBUSY : 0;
 }
 
-/* Counts sum lines, which end records. Returns the number of bytes done; the caller passes the rest
- * again, followed by the next piece. */
+/* Counts the sum lines in a piece of data; each ends a record. Returns how many bytes are done. The
+ * caller passes the rest again, followed by the next piece, because a sum line may be cut in
+ * two. */
 static size_t count_records(const char *data, size_t len, struct cut *cut)
 {
     size_t at = 0;

@@ -98,8 +98,8 @@ static const char *name_in(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The manifest of this folder's path and of files whose names begin with the first `len` bytes of
- * the path's name. */
+/* Initializes the manifest of the folder in `path`, for files whose names begin with the first
+ * `len` bytes of the name in `path`. */
 static void init_manifest(struct manifest *manifest, const char *path, size_t len)
 {
     size_t before = (size_t)(name_in(path) - path);
@@ -127,8 +127,8 @@ static void add_manifest(struct data_files *all, const char *path)
     manifest_drop(&manifest);
 }
 
-/* Loads the manifest that lists this segment, by its name PREFIX.N.incr.aof. Returns its entry, or
- * NULL; the caller drops the manifest. */
+/* Loads the manifest that lists this segment, which is named PREFIX.N.incr.aof. Returns its entry,
+ * or NULL. The caller drops the manifest in either case. */
 static const struct manifest_file *find_entry(struct manifest *manifest, const char *path)
 {
     char why[MANIFEST_WHY_MAX];

@@ -1,5 +1,5 @@
-/* data_files: finds the data files that a path names, and their kinds, by names, manifests and
- * first bytes. judge.h checks their contents. */
+/* data_files: finds the data files to which a path leads, and tells their kinds by names, manifests
+ * and first bytes. judge.h checks their contents. */
 #ifndef TOOLS_FILES_DATA_FILES_H
 #define TOOLS_FILES_DATA_FILES_H
 
@@ -38,14 +38,18 @@ struct data_files {
     unsigned sets;
 };
 
-/* Adds the files of a path. A manifest: itself and the files that it names. A folder: every
- * manifest in it and in its subfolders, and every snapshot in it; it may have none. Another file:
- * itself. False: the path can't be read; see errno. */
+/* Adds the files to which a path leads:
+ *
+ *     a manifest     the manifest, and the files that it names
+ *     a folder       all manifests in it and in its subfolders, and all snapshots in it; maybe none
+ *     another file   this file
+ *
+ * Returns false if the path can't be read; see errno. */
 bool data_files_find(struct data_files *all, const char *path);
 void data_files_drop(struct data_files *all);
 
-/* Call after a journal was cut to `length`: its manifest must not say that more was synced. 0 or an
- * errno. */
+/* Call it after a journal was cut to `length`: lowers the length that its manifest states as
+ * synced. Returns 0 or an errno. */
 int data_file_lower_synced(const struct data_file *file, uint64_t length);
 
 #endif

@@ -1,5 +1,5 @@
-/* judge: checks whether a data file is whole, torn or damaged, with the daemon's own readers.
- * Changes no file. */
+/* judge: checks whether a data file is whole, torn (its last record is incomplete) or damaged, with
+ * the daemon's own readers. Changes no file. */
 #ifndef TOOLS_FILES_JUDGE_H
 #define TOOLS_FILES_JUDGE_H
 
@@ -21,9 +21,9 @@ struct judgement {
     struct snapshot_info info;  /* of a snapshot; zero if its header is bad */
 };
 
-/* Reads the whole file and loads it into the store, unless that is NULL. `now` becomes the keys'
- * time of last use. `before`: the end of the file before it in its set; zeros: not a journal.
- * Redis' own files are not read and count as WHOLE. */
+/* Reads the whole file, and loads it into the store unless that is NULL. `now` becomes the time at
+ * which the keys were last used. `before` is the end of the file before this one in its set, or all
+ * zero if that is no journal. Redis' own files are not read, and count as WHOLE. */
 void judge_file(const struct data_file *file, struct store *store, msec now,
                 const struct journal_end *before, struct judgement *found);
 

@@ -1,5 +1,5 @@
 /* losses: counts, by kind, the data that Redis 7.0 can't hold, and keeps the names of the first few
- * keys for a report. */
+ * keys of each kind for a report. */
 #ifndef TOOLS_FILES_LOSSES_H
 #define TOOLS_FILES_LOSSES_H
 

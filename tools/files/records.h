@@ -6,13 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints each line and each command of the records up to `end`, where a good record ends, with its
- * offset in the file. Effects in brief form are printed as commands. False with errno: the file
- * can't be read. */
+/* Prints the records of a journal up to `end`, which must be the end of a good record: each line
+ * and each command, with its offset in the file. Effects in brief form are printed as commands.
+ * Returns false, with errno set, if the file can't be read. */
 bool records_show(FILE *to, const char *path, uint64_t end);
 
-/* Prints the command that the effect in brief form at `data` stands for, without a line end. False,
- * nothing printed: it is malformed or incomplete, or its key is left out. */
+/* Prints the command for which the effect in brief form at `data` stands, without a line end.
+ * Returns false, printing nothing, if the effect is malformed or incomplete, or if its key is left
+ * out because the effect before it has the same. */
 bool records_show_brief(FILE *to, const char *data, size_t len);
 
 #endif

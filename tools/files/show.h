@@ -1,13 +1,12 @@
-/* show: prints bytes from files without control characters, so that a terminal does not act on
- * them. */
+/* show: prints bytes from files without their control characters, on which a terminal would act. */
 #ifndef TOOLS_FILES_SHOW_H
 #define TOOLS_FILES_SHOW_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Prints a word as redis-cli accepts it: plain if possible, else in quotes with \n \r \t \"
- * \\ \xHH. */
+/* Prints a word as redis-cli accepts it: as it is if possible, otherwise in quotes with the escapes
+ * \n \r \t \" \\ \xHH. */
 void show_word(FILE *to, const char *data, size_t len);
 /* The same, always in quotes. Data longer than `most` bytes is cut there and ends with dots. */
 void show_start(FILE *to, const char *data, size_t len, size_t most);

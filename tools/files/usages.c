@@ -1,5 +1,5 @@
-/* usages: the command lines of expired-check and expired-export as tables, which their parsers,
- * --help, man pages and completions use. */
+/* usages: the command lines of expired-check and expired-export as tables, from which their
+ * parsers, --help, man pages and completions are made. */
 #include "tools/files/usages.h"
 
 /* ---- expired-check ---- */

@@ -1,5 +1,5 @@
-/* link: a blocking connection of a tool to a RESP server. Any failure ends the program with a
- * message. */
+/* link: a blocking connection of a measuring tool to a RESP server. Any failure ends the program
+ * with a message. */
 #ifndef TOOLS_LIB_LINK_H
 #define TOOLS_LIB_LINK_H
 
@@ -34,8 +34,8 @@ void link_flush(struct link *link);
 void link_wait(struct link *link, int64_t until_usec);
 /* Waits for the next reply; NULL when timeout_msec (-1: none) has passed without one. */
 const struct resp_node *link_reply(struct link *link, int timeout_msec);
-/* Waits for the next reply. Ends the program with `what` in the message if it is an error or
- * missing. */
+/* Waits for the next reply. If it is an error, or none comes within a minute, ends the program with
+ * `what` in the message. */
 const struct resp_node *link_expect(struct link *link, const char *what);
 
 /* Wall clock, microseconds since 1970. */

@@ -1,5 +1,5 @@
-/* server: requests of the measuring tools to the server (CONFIG, INFO), and the command-line
- * options that name the server. Any failure ends the program with a message. */
+/* server: what the measuring tools ask of the server (CONFIG, INFO), and the options of their
+ * command lines that name the server. Any failure ends the program with a message. */
 #ifndef TOOLS_LIB_SERVER_H
 #define TOOLS_LIB_SERVER_H
 
@@ -13,7 +13,7 @@
 void server_default(struct link_target *target);
 /* False: not one of SERVER_OPTIONS. */
 bool server_option(struct link_target *target, int option, const char *value);
-/* Parses an option's value, a number of at least `least`. `tool` is the program's name for
+/* Parses an option's value, a number of at least `least`. `tool` is the program's name, for
  * messages. */
 long long server_count_option(const char *tool, const char *text, long long least);
 

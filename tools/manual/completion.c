@@ -1,5 +1,4 @@
-/* completion: bash completions, made from the table of a command line and from the table of
- * options. */
+/* completion: see completion.h. */
 #include "tools/manual/completion.h"
 
 #include <string.h>

@@ -7,9 +7,9 @@
 
 #include "conf/usage.h"
 
-/* Completes options, and file names in other places. With `options_too` it also completes the
- * configuration's options that have an effect, and their values if these are a few words or a
- * folder. */
+/* Writes a completion of the program's own options, and of file names elsewhere. With
+ * `options_too`, also of the configuration's options that have an effect, and of their values if
+ * these are a few words or a folder. */
 void completion_write(FILE *to, const struct usage *usage, bool options_too);
 
 #endif

@@ -1,13 +1,12 @@
-/* row_json: a row as JSON, one line, from which tools/clients/generate makes clients:
+/* row_json: prints a row as one line of JSON, from which tools/clients/generate makes clients:
  *
  *     {"name": "REDE.CLAIM", "group": "dehydrator", "syntax": "key lease ...", "summary": "...",
  *      "redis_7_0": false, "readonly": false, "replies": ["form: when", ...],
  *      "arguments": [argument, ...]}
  *
- * "redis_7_0" tells whether Redis 7.0 has the command.
- *
- * An argument has "type" as in COMMAND DOCS, "name" if it is a value, and if they apply "token",
- * "optional", "multiple", "repeats_token" and "arguments", its parts. */
+ * "redis_7_0" tells whether Redis 7.0 has the command. An argument has a "type" as in COMMAND DOCS,
+ * a "name" if it is a value, and, where they apply, "token", "optional", "multiple",
+ * "repeats_token" and "arguments", its parts. */
 #ifndef TOOLS_REFERENCE_ROW_JSON_H
 #define TOOLS_REFERENCE_ROW_JSON_H
 

@@ -1,5 +1,5 @@
-/* rows: all commands that can run, subcommands included, sorted by name. The rows come from the
- * command table, without a running server. */
+/* rows: a list of all commands that can run, with their subcommands, sorted by name. It is made
+ * from the command table, without a running server. */
 #ifndef TOOLS_REFERENCE_ROWS_H
 #define TOOLS_REFERENCE_ROWS_H
 

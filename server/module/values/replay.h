@@ -1,5 +1,5 @@
-/* replay: applies effects that come as commands from a master or from the append-only file. Depends
- * on lent_keys, due_values and the journal's text format of effects (effect_text.h). */
+/* replay: applies effects that arrive as commands, from a master or from the append-only file.
+ * Depends on lent_keys, due_values and the journal's text format of effects (effect_text.h). */
 #ifndef SERVER_MODULE_VALUES_REPLAY_H
 #define SERVER_MODULE_VALUES_REPLAY_H
 
@@ -12,8 +12,8 @@ bool replay_is_replicated(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
-/* Registers the commands of effects that clients must not send. Returns false if the host
- * refused. */
+/* Registers the commands of effects, which only a master or a file may send. Returns false if the
+ * host refused. */
 bool replay_start(RedisModuleCtx *ctx);
 
 #endif

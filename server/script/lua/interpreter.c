@@ -11,27 +11,27 @@
 #include "store/mem/mem.h"
 
 enum {
-    /* interpreter_collect begins when the bytes in use exceed twice the live ones by this much.
-     * Less garbage is left to Lua's own collector. */
+    /* interpreter_collect begins once the bytes in use exceed twice the live ones by this much.
+     * Less garbage than that is left to Lua's own collector. */
     GARBAGE_MIN = 1 << 20,
     /* Lua's own collector begins when the bytes in use have grown to this percentage of the live
-     * ones. interpreter_collect begins earlier, but does not run during a script. */
+     * ones. interpreter_collect begins earlier, but never runs during a script. */
     PAUSE_PERCENT = 400,
-    /* Lua's own collector works at these percentages of the speed of allocation: the first below
-     * half of the memory limit, the second above. */
+    /* The speed of Lua's own collector, in percent of the speed of allocation: the first value
+     * below half of the memory limit, the second above it. */
     STEP_PERCENT = 200,
     FAST_PERCENT = 1000,
-    /* Above half of the limit, the script may allocate this part (1/8) of the remaining bytes
+    /* Above half of the limit, the script may allocate this part (1/8) of the bytes that are left
      * before the next collection begins. */
     ROOM_PARTS = 8,
     STEP_KIB = 16,         /* one step of interpreter_collect; takes about 20 us */
     LARGE_BLOCK = 1 << 16, /* bytes from which a block counts as large */
-    /* Instructions between two calls of the hook read at most this many bytes, if each of them
-     * reads all large blocks. */
+    /* The instructions between two calls of the hook may read this many bytes in total, supposing
+     * that each instruction reads all large blocks. */
     HOOK_BYTES = 1 << 26,
     STACK_PART = 4, /* if `ulimit -s` is small, a script may use a quarter of it */
-    /* A recursive function in C that does not call Lua may use C's stack up to twice the limit of
-     * scripts. */
+    /* A function in C that calls itself, but not Lua, may use C's stack up to this multiple of the
+     * limit for scripts. */
     LEAF_PARTS = 2,
 };
 
@@ -55,8 +55,8 @@ static void count_block(struct interpreter *interpreter, size_t old_size, size_t
     if (size < LARGE_BLOCK || interpreter->lua == NULL || interpreter_hurries(interpreter->lua))
         return;
     /* The hook may be changed while Lua runs, because LuaJIT checks for that at each instruction.
-     * But setting the hook restarts its count, so only the hook itself may make itself less
-     * frequent. */
+     * Setting the hook restarts its count, so here it is only made more frequent; otherwise a
+     * script that allocates could postpone the hook for ever. */
     if (hook_steps(interpreter) < interpreter->hook_steps) interpreter_resume(interpreter);
 }
 
@@ -146,10 +146,10 @@ void interpreter_spend(lua_State *lua, unsigned steps)
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
 }
 
-/* Sets when and how fast Lua's collector works, because it does not know the limit. A collection
- * must begin at half of the limit at the latest, and finish before the script reaches the limit.
- * Above half, an eighth of the room that is left passes between two collections; without such a
- * pause each allocation would begin another one. */
+/* Sets when Lua's collector begins and how fast it works, because it does not know our limit. A
+ * collection must begin at half of the limit at the latest, and end before the script reaches the
+ * limit. Above half of it, ROOM_PARTS of the room left passes between two collections: without such
+ * a pause, each allocation would begin another one. */
 static void pace_collection(struct interpreter *interpreter)
 {
     int pause = PAUSE_PERCENT, speed = STEP_PERCENT;
@@ -247,8 +247,8 @@ bool interpreter_collect(void *ctx, size_t amount)
     if (interpreter->used < 2 * interpreter->live + GARBAGE_MIN) return false;
     for (; amount > 0; amount--)
         if (lua_gc(interpreter->lua, LUA_GCSTEP, STEP_KIB) != 0) {
-            /* Memory that a script allocated while the collection ran was not freed, and may be
-             * garbage. */
+            /* Memory that a script allocated while the collection ran was not freed. It may be
+             * garbage, so it does not count as live. */
             size_t used = interpreter->used, made = interpreter->made;
             interpreter->live = used > made ? used - made : 0;
             interpreter->made = 0;

@@ -1,8 +1,8 @@
 /* interpreter: a Lua interpreter that counts and limits its memory, and calls back while a script
  * runs. Depends on LuaJIT and store/mem; knows neither commands nor scripts.
  *
- * LuaJIT's compiler is off. In a compiled loop the hook would never be called, so nothing could
- * stop the loop; and compiled code needs pages that are writable and executable. */
+ * LuaJIT's compiler is off, for two reasons. In a compiled loop the hook would never be called, so
+ * nothing could stop the loop. And compiled code needs pages that are writable and executable. */
 #ifndef SERVER_SCRIPT_LUA_INTERPRETER_H
 #define SERVER_SCRIPT_LUA_INTERPRETER_H
 
@@ -15,9 +15,9 @@ struct interpreter {
     lua_State *lua;
     size_t used;  /* bytes of all Lua blocks */
     size_t limit; /* most of `used` while a script runs; SIZE_MAX for no limit */
-    /* Inside a protected call an allocation may fail, which raises an error. Elsewhere, and while a
-     * command of a script makes its reply, an error would skip C code that must run. Allocations
-     * beyond the limit then succeed and set `exceeded`. */
+    /* Inside a protected call an allocation may fail, which raises a Lua error. Elsewhere, and
+     * while a command of a script makes its reply, such an error would skip C code that must run:
+     * allocations beyond the limit then succeed, and set `exceeded`. */
     bool may_fail;
     bool exceeded;
     size_t live;            /* at least this many bytes were in use after the last collection */
@@ -32,15 +32,16 @@ struct interpreter {
     void *ctx;
 };
 
-/* LuaJIT bounds the depth of calls in one coroutine, but coroutines within coroutines would use up
- * C's stack. A script may use this much of it, or a quarter of `ulimit -s` if that is less. */
+/* How much of C's stack a script may use, unless a quarter of `ulimit -s` is less. LuaJIT limits
+ * the depth of calls in one coroutine, but coroutines within coroutines would use up C's stack. */
 enum { ENGINE_STACK_MAX = 2 << 20 };
 
-/* The number of instructions between two calls of on_steps: about 50 us if they are simple. Most
- * functions and operators take time in proportion to their operands, so the hook is called more
- * often the more bytes there are in large blocks: after each instruction at 64 MiB. It does not
- * matter which script created the blocks, because a function can keep them for its next call. A
- * function that takes longer than that calls interpreter_spend. */
+/* The greatest number of instructions between two calls of on_steps; simple ones take about 50 us.
+ *
+ * Most functions and operators take time in proportion to their operands. So the hook is called
+ * more often the more bytes there are in large blocks; from 64 MiB on, after each instruction.
+ * Blocks of earlier scripts count too, because a function of a library can keep them for its next
+ * call. A function that may take longer than its operands suggest calls interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
@@ -48,25 +49,25 @@ void interpreter_free(struct interpreter *interpreter);
 
 /* Calls lua_pcall, inside which allocations may fail. Returns true without an error. */
 bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
-/* Lets allocations fail, inside calls that Lua itself protects. Returns the former state: pass that
- * to a second call afterwards. */
+/* Sets whether allocations may fail, for calls into Lua that Lua itself protects. Returns the
+ * former state, to be restored by a second call. */
 bool interpreter_let_fail(lua_State *lua, bool on);
 
-/* Raises an error once the script has used too much of C's stack. Each function in C that calls Lua
- * calls this first, so that the limit also holds for error handlers, callbacks and coroutines. */
+/* Raises an error if the script has used too much of C's stack. Each function in C that calls Lua
+ * calls this first, so the limit also holds for error handlers, callbacks and coroutines. */
 void interpreter_check_stack(lua_State *lua);
 
-/* Does C's stack allow one more level? For functions in C that call themselves but not Lua. True in
- * a state without an interpreter. */
+/* Does C's stack allow one more level of recursion? For functions in C that call themselves but not
+ * Lua. Always true in a state without an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
-/* Call when a function in C has done about as much work as this many instructions: checks the time
- * if that is due, and may raise a Lua error. No effect in a state without an interpreter. */
+/* Call it when a function in C has done about as much work as this many instructions. Checks the
+ * time if that is due, which may raise a Lua error. No effect in a state without an interpreter. */
 void interpreter_spend(lua_State *lua, unsigned steps);
 
-/* While a script runs, Lua may allocate this many more bytes; beyond that an allocation fails with
- * Lua's error "not enough memory". 0 sets no limit. The use of C's stack is measured from this
- * call. */
+/* Lets Lua allocate this many more bytes while a script runs; then an allocation fails with Lua's
+ * error "not enough memory". 0 sets no limit. The use of C's stack is measured from this call
+ * on. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)
@@ -74,14 +75,14 @@ static inline bool interpreter_is_full(const struct interpreter *interpreter)
     return interpreter->used > interpreter->limit;
 }
 
-/* Makes Lua call the hook at each line until interpreter_resume, so that a script can't continue by
- * catching the errors that on_steps raises. */
+/* Makes Lua call the hook at each instruction until interpreter_resume. A script that catches the
+ * errors of on_steps then meets the next error at once, and so can't go on. */
 void interpreter_hurry(struct interpreter *interpreter);
 void interpreter_resume(struct interpreter *interpreter);
 bool interpreter_hurries(lua_State *lua);
 
-/* Background work after scripts that left much garbage: collects some of it. Returns false once
- * little garbage is left. */
+/* Background work: collects some garbage, if scripts have left much. Returns false once little is
+ * left. */
 bool interpreter_collect(void *interpreter, size_t amount);
 
 /* Counts all bytes in use now as live. */

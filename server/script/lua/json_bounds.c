@@ -77,8 +77,8 @@ static void add_table(struct walk *walk)
         add_value(walk);
         check_bytes(walk);
     }
-    /* If too many elements of an array are missing, encode raises an error or writes an object,
-     * depending on its settings. */
+    /* If too many elements of an array are missing, encode raises an error or writes an object;
+     * which of the two depends on its settings. */
     bool is_array = numbers == count;
     if (is_array && last - (double)count > UNASKED_MISSING) {
         lua_pushvalue(L, walk->limits->sparse_array);
@@ -118,9 +118,9 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
 
 /* ---- decoding ---- */
 
-/* Bytes of LuaJIT's memory. A table still has its old part while it doubles: an element of an array
- * needs up to 24 bytes, an entry of a hash 72, a string 25 bytes in addition to its text and 24 in
- * the table of strings. */
+/* Upper bounds of LuaJIT's memory in bytes. An element of an array needs up to 24 bytes, an entry
+ * of a hash 72, counting the old part of a table, which still exists while the table doubles. A
+ * string needs 25 bytes in addition to its text, and 24 in the table of strings. */
 enum {
     PER_TABLE = 128, /* a table, with its first element */
     PER_COMMA = 28,

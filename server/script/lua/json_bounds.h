@@ -1,6 +1,6 @@
-/* json_bounds: computes, before lua-cjson is called, how much memory it will need. lua-cjson takes
- * its buffers from malloc, with sizes of type int: it aborts if malloc fails, and leaks a buffer if
- * Lua raises an error while it works. */
+/* json_bounds: computes how much memory a call of lua-cjson will need, before the call. Afterwards
+ * would be too late: lua-cjson takes its buffers from malloc, with sizes of type int, aborts if
+ * malloc fails, and leaks a buffer if Lua raises an error during the call. */
 #ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 #define SERVER_SCRIPT_LUA_JSON_BOUNDS_H
 
@@ -10,9 +10,9 @@
 /* For encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
 enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
 
-/* Limit for one call of encode, which can't be stopped: this many values take up to 2 s. Small
- * tables can stand for many values: 30 tables that each contain the next one twice are 2^30
- * values. */
+/* The most values that one call of encode may write. encode can't be stopped, and takes up to 2 s
+ * for this many. Small tables can stand for many values: 30 tables of which each contains the next
+ * one twice are 2^30 values. */
 enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
 
 /* Functions of a cjson module that return its limits for encode if called without arguments. */
@@ -23,7 +23,7 @@ struct json_limits {
 
 /* Returns an upper bound of the bytes that encode's buffer will need for the value on top. Raises
  * an error if the bound exceeds JSON_MAX_BYTES or there are more than JSON_MAX_VALUES values, and
- * encode's error if the value is nested too deeply. Takes about as long as encode. */
+ * encode's own error if the value is nested too deeply. Takes about as long as encode. */
 size_t json_bound_encoded(lua_State *L, const struct json_limits *limits);
 
 /* Upper bounds for decoding a text, whether or not it is JSON. */

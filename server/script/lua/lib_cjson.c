@@ -1,10 +1,10 @@
-/* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 has too, and on mem to
- * check that enough memory is left for its buffers.
+/* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 uses too, and on mem,
+ * which tells whether enough memory is left for lua-cjson's buffers.
  *
  * lua-cjson allocates with malloc and exits the process if that fails, so memory is checked before
- * each call. encode's buffer is always kept, so that an error can't leak it; a large one is freed
- * after each call. decode frees its buffer unless Lua raises an error, so Lua's memory is checked,
- * too. */
+ * each call. encode loses its buffer if Lua raises an error, unless the buffer is kept for the next
+ * call: so it is always kept, and a large one is freed after the call. decode, too, loses its
+ * buffer if Lua raises an error, so before it is called Lua's memory is checked as well. */
 #include "server/script/lua/lib_cjson.h"
 
 #include <luajit-2.1/lauxlib.h>
@@ -41,8 +41,8 @@ static void require_room(lua_State *L, size_t bytes)
     if (bytes > ROOM_FROM && !mem_has_room(bytes)) raise_no_memory(L);
 }
 
-/* Can Lua allocate this much at once and keep a third of its memory in reserve? If its memory is
- * nearly all strings, doubling the string table needs that third. */
+/* Can Lua allocate this much at once and keep a third of its memory in reserve? If nearly all of
+ * its memory is strings, doubling the string table takes that third. */
 static bool has_lua_memory(lua_State *L, size_t bytes)
 {
     void *ctx;
@@ -55,7 +55,7 @@ static bool has_lua_memory(lua_State *L, size_t bytes)
 }
 
 /* Raises the error on top of the stack, with the script's line in front. lua-cjson can't add the
- * line, because pcall is between lua-cjson and the script. */
+ * line itself, because our pcall is between it and the script. */
 static int raise_from_script(lua_State *L)
 {
     const char *text = lua_tostring(L, -1);
@@ -102,8 +102,8 @@ static int cjson_decode(lua_State *L)
     interpreter_spend(L, (unsigned)(len / BYTES_PER_STEP));
     struct json_decoded need = json_bound_decoded(text, len);
     require_room(L, len);
-    /* Reserve the levels now, so that the stack does not grow while lua-cjson runs, which raises an
-     * error for deeper texts. */
+    /* Reserve stack for the levels of nesting now, so that it does not grow while lua-cjson runs.
+     * lua-cjson itself raises an error for a text that is nested more deeply. */
     size_t levels = need.depth < RESERVED_LEVELS ? need.depth : RESERVED_LEVELS;
     lua_checkstack(L, (int)levels * SLOTS_PER_LEVEL + 2 * LUA_MINSTACK);
     if (!has_lua_memory(L, need.bytes)) {
@@ -115,8 +115,8 @@ static int cjson_decode(lua_State *L)
     return lua_pcall(L, 1, 1, 0) == 0 ? 1 : raise_from_script(L);
 }
 
-/* Returns the setting as scripts set it, but the buffer is always kept. The upvalue is the setting.
- */
+/* Sets and returns the setting in the upvalue, as scripts expect. It has no effect: the buffer is
+ * always kept. */
 static int cjson_encode_keep_buffer(lua_State *L)
 {
     static const char *const words[] = { "off", "on", NULL };
@@ -184,7 +184,7 @@ static void note_change(lua_State *L, bool changed)
 }
 
 /* Changes a setting of the shared module, and notes that it must be reset; without arguments, only
- * returns the setting. Upvalues: the first upvalue of lua-cjson's function, and that function. It
+ * returns it. Upvalues: the first upvalue of lua-cjson's function, and that function itself. It
  * runs in this frame, so that its errors contain its name and the script's line. */
 static int change_setting(lua_State *L)
 {

@@ -1,8 +1,8 @@
-/* lib_cmsgpack: see lib_cmsgpack.h. Bytes and errors are those of Redis 7.0.15.
+/* lib_cmsgpack: see lib_cmsgpack.h. The bytes and the errors are those of Redis 7.0.15.
  *
- * A table whose keys are 1 to n is an array, any other one a map. Tables deeper than MAX_NESTING
- * and values of types that MessagePack does not have become nil. Binary strings, extensions and
- * timestamps are not supported. */
+ * A table whose keys are 1 to n becomes an array, any other table a map. Tables nested more deeply
+ * than MAX_NESTING, and values of types that MessagePack lacks, become nil. MessagePack's binary
+ * strings, extensions and timestamps are not supported. */
 #include "server/script/lua/lib_cmsgpack.h"
 
 #include <limits.h>

@@ -38,8 +38,8 @@ static int pcall_text(lua_State *lua)
     return lua_gettop(lua);
 }
 
-/* collectgarbage. The options that would stop or tune the collector have no effect, because it
- * keeps scripts below their memory limit. */
+/* collectgarbage. The options that would stop or tune the collector have no effect, because the
+ * collector keeps scripts below their memory limit. */
 static int collect_garbage(lua_State *lua)
 {
     static const char *const words[] = { "collect", "stop",     "restart",    "count",

@@ -1,5 +1,5 @@
-/* lib_compat: replacements for functions of LuaJIT that behave differently from Redis' Lua 5.1, and
- * math.random with Redis' numbers. Depends on LuaJIT and lib_format. */
+/* lib_compat: replaces functions of LuaJIT that behave differently from those of Redis' Lua 5.1,
+ * and gives math.random Redis' numbers. Depends on LuaJIT and lib_format. */
 #ifndef SERVER_SCRIPT_LUA_LIB_COMPAT_H
 #define SERVER_SCRIPT_LUA_LIB_COMPAT_H
 

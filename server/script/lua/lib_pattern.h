@@ -1,5 +1,5 @@
-/* lib_pattern: string.find, match, gmatch and gsub of Lua 5.1, which can be stopped while they run,
- * unlike those of LuaJIT. Depends on lua_pattern. */
+/* lib_pattern: string.find, match, gmatch and gsub as in Lua 5.1. Unlike LuaJIT's, they can be
+ * stopped while they run. Depends on lua_pattern. */
 #ifndef SERVER_SCRIPT_LUA_LIB_PATTERN_H
 #define SERVER_SCRIPT_LUA_LIB_PATTERN_H
 

@@ -7,7 +7,7 @@
  *   s cN c0        a string with a final zero; N characters, 1 without N; c0: the whole string or,
  *                  when unpacking, as many characters as the number before it
  *   x              one byte of padding
- * and settings: > < byte order, !N alignment (8 without N), spaces. */
+ * and of settings: > < byte order, !N alignment (8 without N), spaces. */
 #include "server/script/lua/lib_struct.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* lib_struct: the library `struct` of scripts, which packs values into bytes as C would lay them
- * out: pack, unpack, size. */
+/* lib_struct: the library `struct` of scripts (pack, unpack, size), which packs values into bytes
+ * as C would lay them out. */
 #ifndef SERVER_SCRIPT_LUA_LIB_STRUCT_H
 #define SERVER_SCRIPT_LUA_LIB_STRUCT_H
 

@@ -1,6 +1,12 @@
-/* Folder server/script/lua: LuaJIT within limits, and the libraries that scripts can use:
- * lib_cjson, lib_cmsgpack, lib_struct, lib_pattern (string.find and its family, which can be
- * stopped), lib_format, lib_compat (functions that differ between LuaJIT and Redis' Lua 5.1).
- * Knows no command, session or store. Start with interpreter.h.
+/* Folder server/script/lua: LuaJIT within limits, and the libraries that scripts can use. Knows no
+ * command, session or store. Start with interpreter.h.
+ *
+ *     interpreter                limits memory, time and C's stack
+ *     lib_cjson, json_bounds     cjson
+ *     lib_cmsgpack, lib_struct   cmsgpack, struct; lua_output, lua_number: bytes for both
+ *     lib_pattern, lua_pattern   string.find and its family, which can be stopped
+ *     lib_format                 string.format
+ *     lib_compat                 functions that differ between LuaJIT and Redis' Lua 5.1
+ *     registry                   values that scripts can't reach
  *
  * May use: server/base store/base store/mem. */

@@ -1,6 +1,6 @@
-/* lua_number: converts doubles to integers and integers to bytes, for replies and the format
- * libraries. A double out of range converts as x86-64's instructions do it, because that is what
- * Redis users see. */
+/* lua_number: converts doubles to integers, and integers to bytes, for replies and for the
+ * libraries cmsgpack and struct. C leaves the conversion of a double that is out of range
+ * undefined; here it is what x86-64's instructions do, because that is what users of Redis see. */
 #ifndef SERVER_SCRIPT_LUA_LUA_NUMBER_H
 #define SERVER_SCRIPT_LUA_LUA_NUMBER_H
 
@@ -14,8 +14,8 @@ static inline int64_t lua_number_to_int64(double number)
     return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
 }
 
-/* Converts by truncation. Negative numbers wrap around; 2^64 and more become 0, not-a-number 2^63.
- */
+/* Converts by truncation. Negative numbers wrap around. 2^64 and more become 0, not-a-number
+ * becomes 2^63. */
 static inline uint64_t lua_number_to_uint64(double number)
 {
     if (number >= 0x1p64) return 0;

@@ -16,7 +16,7 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->cap = sizeof(out->small);
 }
 
-/* Makes the buffer larger. A separate function, so that the common case of lua_output_extend stays
+/* Enlarges the buffer. A function of its own, so that the common case of lua_output_extend stays
  * short. */
 static void grow(struct lua_output *out, size_t len)
 {

@@ -1,5 +1,6 @@
-/* lua_output: a growing buffer for a C function that builds a string for Lua. A large output is
- * stored in a userdata: Lua's allocator counts it, and the collector frees it after an error. */
+/* lua_output: a growing buffer for a function in C that builds a string for Lua. An output larger
+ * than LUA_OUTPUT_SMALL is in a userdata, so that Lua's allocator counts it, and the collector
+ * frees it even after an error. */
 #ifndef SERVER_SCRIPT_LUA_LUA_OUTPUT_H
 #define SERVER_SCRIPT_LUA_LUA_OUTPUT_H
 
@@ -16,11 +17,11 @@ struct lua_output {
     char small[LUA_OUTPUT_SMALL];
 };
 
-/* Starts an empty output. Pushes one value, which must stay where it is while the output is
- * used. */
+/* Starts an empty output. Pushes one value on Lua's stack, which must stay in its place while the
+ * output is used. */
 void lua_output_begin(struct lua_output *out, lua_State *L);
 /* Makes the output `len` bytes longer, and returns the first of the new bytes. Needs one free slot
- * of Lua's stack; raises an error if memory is short. */
+ * of Lua's stack. Raises a Lua error if memory is short. */
 char *lua_output_extend(struct lua_output *out, size_t len);
 void lua_output_add(struct lua_output *out, const void *data, size_t len);
 void lua_output_add_byte(struct lua_output *out, unsigned char byte);

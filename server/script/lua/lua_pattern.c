@@ -1,5 +1,6 @@
-/* lua_pattern: see lua_pattern.h. A pattern is not compiled: its items are read again at each
- * position of the subject. An item is a byte, a class or a set, perhaps with a repeat after it. */
+/* lua_pattern: see lua_pattern.h. Patterns are not compiled: at each position of the subject, the
+ * items of the pattern are read again. An item is a byte, a class or a set, perhaps with a repeat
+ * behind it. */
 #include "server/script/lua/lua_pattern.h"
 
 #include <ctype.h>
@@ -152,8 +153,8 @@ static const char *match_balance(struct lua_pattern *run, const char *at, const 
     return NULL;
 }
 
-/* Matches an item and its repeat. Returns true to continue the match at *at and *p; false if *at is
- * the result of the match. */
+/* Matches an item and its repeat. Returns true if the match is to continue at *at and *p; false if
+ * it is over, with its end in *at, or NULL. */
 static bool match_item(struct lua_pattern *run, const char **at, const char **p)
 {
     const char *end = *p + 1, *found = NULL; /* the end of the item */

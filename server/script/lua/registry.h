@@ -1,7 +1,9 @@
 /* registry: values in Lua's registry, which scripts can't reach. The keys are numbers below those
- * of luaL_ref, and below its LUA_REFNIL and LUA_NOREF, which find nothing. Addresses of variables
- * would work too, but would make the order in which the collector visits the registry differ
- * between two processes, and with it the memory in use at an instant. */
+ * of luaL_ref and below its LUA_REFNIL and LUA_NOREF, which find nothing.
+ *
+ * Addresses of variables would be the usual keys. But they differ between two processes, and with
+ * them the order in which the collector visits the registry, and so the memory in use at an
+ * instant. */
 #ifndef SERVER_SCRIPT_LUA_REGISTRY_H
 #define SERVER_SCRIPT_LUA_REGISTRY_H
 

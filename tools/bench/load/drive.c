@@ -113,9 +113,10 @@ static long preemptions(void)
     return usage.ru_nivcsw;
 }
 
-/* CPU time excludes other processes on the server's core; waiting time excludes the server's work
- * between batches. The smaller of both is the work that held up this batch. If we were preempted,
- * the reply may have been there earlier, so the batch does not count. */
+/* Notes how long the server worked while this batch waited. The CPU time spent since the last batch
+ * leaves out other processes on the server's core; the time waited leaves out the server's work
+ * between batches. So the smaller of the two is the work that held up this batch. If the kernel
+ * preempted us, the reply may have arrived earlier, and the batch does not count. */
 static void look_for_stall(struct drive *drive, int64_t waited)
 {
     struct drive_result *result = drive->result;

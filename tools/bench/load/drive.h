@@ -1,6 +1,6 @@
-/* drive: sends a script over a number of connections and measures. Each connection has one batch
- * under way: it is sent with one write, and the next one follows when all its replies have arrived.
- */
+/* drive: sends a script over a number of connections, and measures. Each connection has one batch
+ * under way. A batch is sent with one write; when all its replies have arrived, the next batch
+ * follows. */
 #ifndef TOOLS_BENCH_LOAD_DRIVE_H
 #define TOOLS_BENCH_LOAD_DRIVE_H
 
@@ -32,8 +32,9 @@ struct drive_result {
     struct reading spent; /* by the server */
     uint64_t errors;
     char error[120]; /* the first one */
-    /* With `stalls`: the longest time that the server worked while a batch waited, the number of
-     * requests before it, and the number of batches that waited for more than 1 ms of work. */
+    /* With `stalls`: the longest time for which the server worked while a batch waited; the number
+     * of requests before that batch; and the number of batches that waited for more than 1 ms of
+     * work. */
     int64_t stall_nsec;
     uint64_t stall_at, stalls_over_msec;
 };

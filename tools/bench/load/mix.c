@@ -185,8 +185,8 @@ static const struct mix mixes[] = {
       .shrink = "XACK stream group " ENTRY_ID "\nXDEL stream " ENTRY_ID,
       .fill_in_order = true },
     { .name = "eval-nothing", .recipe = "EVAL `return 1` 0", .fill = "PING" },
-    /* A million jobs, half of which are due; the same ones are due again after half a million
-     * rounds. */
+    /* A million jobs, half of which are due. After half a million rounds, the first jobs are due
+     * again. */
     { .name = "eval",
       .recipe = "EVAL `" TAKE_JOB("KEYS", "ARGV") "` 1 jobs {o13} {t13}",
       .fill = "ZADD jobs {t13} job:{n9}",

@@ -7,8 +7,8 @@
 
 /* A template has one command per line, with single spaces between words. A word between backquotes
  * is taken as it stands, with its spaces and newlines. A placeholder is a letter and a number of
- * digits: {k12}. Each round through a template draws new numbers; within a round, all placeholders
- * of a letter have the same number, except scores.
+ * digits: {k12}. Each round through a template draws new numbers. Within a round, all placeholders
+ * with the same letter have the same number, except scores.
  *
  *     k, m   a key and a member from 0 to keys - 1: random, or in turn while filling
  *     s      a random score without leading zeros
@@ -18,10 +18,9 @@
  *     r, l   the first and the last integer in the reply to the previous command of the round
  *     i      the digits of the first bulk string in that reply, such as an id
  *
- * Commands of a template with {r}, {l} or {i} are not sent together: a batch has the first command
- * of as many rounds as the pipeline is long, the next batch has the second command of the same
- * rounds.
- */
+ * A command with {r}, {l} or {i} must wait for the reply before it. So the commands of a round are
+ * then in different batches: one batch has the first command of as many rounds as the pipeline is
+ * long, the next batch has the second command of the same rounds. */
 struct mix {
     const char *name;
     const char *setup;       /* commands that are sent once before; NULL: none */

@@ -1,5 +1,5 @@
-/* replies: counts the RESP replies in a stream of bytes without storing them, and keeps the first
- * error, and some numbers of each of the latest replies. */
+/* replies: counts the RESP replies in a stream of bytes without storing them. Keeps the first error
+ * and, if asked to, some numbers of each of the latest replies. */
 #ifndef TOOLS_BENCH_LOAD_REPLIES_H
 #define TOOLS_BENCH_LOAD_REPLIES_H
 
@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a later command may repeat: the first and the last integer of a reply, and the digits of its
- * first bulk string, as a number. */
+/* What a later command may repeat from a reply: the first and the last integer, and the digits of
+ * the first bulk string, as a number. */
 struct reply_numbers {
     uint64_t first, last, text;
 };
 
-/* A number that is not in the reply. It is as long as the longest of them, without leading
- * zeros. */
+/* Stands for a number that the reply does not contain. It is as long as the longest numbers, and
+ * has no leading zeros. */
 #define NO_NUMBER UINT64_C(1111111111111111111)
 
 /* All zero: at the beginning. */
@@ -31,8 +31,8 @@ struct replies {
     char error[120];
 };
 
-/* Returns the number of bytes used. The rest is an incomplete line: pass it again, followed by the
- * next bytes. */
+/* Scans the bytes, and returns how many of them were used. The rest is an incomplete line: pass it
+ * again, followed by the next bytes. */
 size_t replies_scan(struct replies *replies, const char *data, size_t len);
 
 #endif

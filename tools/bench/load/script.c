@@ -16,8 +16,8 @@ __attribute__((noreturn)) static void die(const char *text, const char *why)
     exit(2);
 }
 
-/* Makes room in an array of `count` for `more`. Capacities are powers of two, so they need not be
- * stored. */
+/* Makes room for `more` elements in an array of `count`. Capacities are powers of two, so they can
+ * be computed from the count and need not be stored. */
 static void *grown(void *array, size_t count, size_t more, size_t size)
 {
     size_t cap = 16, had = count > 0 ? 16 : 0;

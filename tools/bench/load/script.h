@@ -1,4 +1,4 @@
-/* script: compiles a template of mix.h into the bytes of RESP requests. To send a batch again, only
+/* script: compiles a template (mix.h) into the bytes of RESP requests. To send a batch again, only
  * the digits of its numbers are overwritten. */
 #ifndef TOOLS_BENCH_LOAD_SCRIPT_H
 #define TOOLS_BENCH_LOAD_SCRIPT_H
@@ -15,8 +15,8 @@ struct field {
     char kind; /* letter of the placeholder */
 };
 
-/* A batch is `pipeline` commands. The script repeats the template until its end is also the end of
- * a batch, and then begins again. */
+/* A batch is `pipeline` commands. The script repeats the template until the end of the template is
+ * also the end of a batch; then it begins again. */
 struct batch {
     uint32_t begin, end; /* bytes */
     uint32_t field_begin, field_end;

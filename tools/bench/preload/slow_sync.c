@@ -1,5 +1,5 @@
-/* slow_sync: a library to preload that gives every folder a disk whose fdatasync takes 0.5 ms
- * longer. In a folder in memory it takes just that long. */
+/* slow_sync: a library to preload, which makes each fdatasync take 0.5 ms longer. With a folder in
+ * memory it simulates a disk whose syncs take that long. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <time.h>
