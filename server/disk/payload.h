@@ -5,15 +5,17 @@
  * such as a dehydrator or a set whose members have deadlines, is written in our own format, which
  * RESTORE of a Redis server refuses with "Bad data format":
  *
- *     RDB_OWN_PACKED    one byte
- *     commands          the effects that build the value, for the key "" in database 0, packed
- *                       (effect_pack.h)
- *     footer            RDB version and checksum, as in Redis' payloads
+ *     bytes  content
+ *     1      RDB_OWN_PACKED
+ *     ...    the effects that build the value, for the key "" in database 0, as packed commands
+ *            (effect_pack.h)
+ *     10     footer: RDB version and checksum, as in Redis' payloads
  *
- * Version 0.1 wrote RDB_OWN_TEXT and the commands as RESP (effect_text.h), which is read as well.
+ * Version 0.1 wrote the type RDB_OWN_TEXT and the commands as RESP (effect_text.h). Such payloads
+ * are still read.
  *
  * To change the format, use another first byte, RDB_OWN_PACKED + 1, and keep reading the old
- * ones. */
+ * formats. */
 #ifndef SERVER_DISK_PAYLOAD_H
 #define SERVER_DISK_PAYLOAD_H
 

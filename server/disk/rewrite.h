@@ -1,10 +1,11 @@
-/* rewrite: the state machine that gives the journal a new base and a new segment, and the steps in
+/* rewrite: the state machine that gives the journal a new base and a new segment. Also the steps in
  * the journal's folder. Depends on journal, manifest and file_job. The caller owns the journal,
  * forks the child that writes the base, decides when to begin, and reports.
  *
- * A step in the folder waits for the disk, so a thread makes it (T below). take_step takes the
- * result when the loop reports it, perhaps in the middle of a transaction, and therefore begins
- * nothing: what must happen between records waits for rewrite_continue, at the end of a turn (E).
+ * A step in the folder waits for the disk, so a thread makes it (T below). The loop may report the
+ * thread's result in the middle of a transaction. take_step, which handles the report, therefore
+ * only changes the state. Actions that must happen between two records are left to
+ * rewrite_continue, at the end of a turn (E).
  *
  *     IDLE --rewrite_begin--+-- the journal can be written --> SEGMENT
  *                           +-- it needs a base -------------> FOLDER
@@ -23,23 +24,24 @@
  *     IDLE --rewrite_begin_note--> NOTE --take_step--> IDLE
  *     IDLE --rewrite_begin_sweep--> SWEEP
  *
- * What holds in each:
+ * What holds in each state:
  *
- *     IDLE      nothing runs. After an error there may be a next segment, which the next attempt
- *               uses: a file with an ID, which the manifest may list
+ *     IDLE      nothing runs. An error may have left a file for the next segment, with an ID, which
+ *               the manifest may list; the next attempt uses it
  *     SEGMENT T the thread creates the next segment and adds it to the manifest, behind the current
  *               one, to which the journal still writes
- *     ROTATE  E both are listed. The journal switches as soon as it is not busy, and continues with
- *               the new one while the base is written
+ *     ROTATE  E both are listed. The journal switches as soon as it is not busy, and writes to the
+ *               new segment while the base is written
  *     FOLDER  T the thread creates the folder unless it exists. The journal writes nothing: its
  *               segment has failed, or there is none, or the data was replaced
  *     RESTART E the folder exists. From the fork on, the journal keeps its records in memory
- *     BASE      a child writes the data of the fork
+ *     BASE      a child writes the data as of the fork
  *     LIST    T the thread lists the base, and after RESTART a new segment too
  *     LISTED  E a start would load the base. After RESTART the journal switches to the new segment,
- *               with all records kept, as soon as its last one is closed
- *     SWEEP   T the thread removes the files that the base replaced, or later, once they are no
- *               longer kept. The journal needs nothing more, so a snapshot may begin
+ *               with all records kept, as soon as its last segment is closed
+ *     SWEEP   T the thread removes the files that the base has replaced or, when begun by
+ *               rewrite_begin_sweep, files that are no longer kept. The journal is not involved,
+ *               so a snapshot may begin
  *     TRY     T the journal is off: the thread creates the folder and a segment, to see whether
  *               that is possible
  *     TRIED     the result was not used yet

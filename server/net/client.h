@@ -119,8 +119,8 @@ bool clients_is_local(const struct session *session);
 void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
 /* Adds a source, whose bytes the connection sends in addition to replies. `source` is borrowed
- * until its function `gone` is called. Such a client is never closed as idle or by
- * maxmemory-clients. The owner of the source must limit its output. */
+ * until its function `gone` is called. A client with a source is never closed as idle or by
+ * maxmemory-clients; the owner of the source must limit its output. */
 void clients_attach(struct session *session, const struct client_source *source);
 /* Call when the source has bytes to send. The connection is written at the end of the turn, before
  * those of clients that have only replies. */

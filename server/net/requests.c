@@ -187,8 +187,9 @@ void all_requests_check_pause(struct all_requests *all)
     /* Tick, because a turn without requests has not read the clock. */
     msec now = clock_tick(all->w.clock);
     if (pause_now(pause, now) != PAUSE_NONE) {
-        /* No timer is needed in two cases: a held clock does not advance by itself, and moving it
-         * starts a turn; the end of a failover starts one too. */
+        /* Leave the timer off where something else reports the end of the pause: a held clock
+         * advances only when it is moved, which starts a turn, and so does the end of a
+         * failover. */
         if (all->w.clock->stepped || pause->failover) return;
         msec left = pause->until - clock_now(all->w.clock) + 1;
         loop_timer_set(all->pause_timer,
@@ -297,9 +298,9 @@ struct requests_room requests_room(struct requests *requests)
     if (wants > READ_SIZE) return big_room(requests, wants);
 
     /* Read into the turn's buffer, behind bytes whose requests have not run yet. If the buffer is
-     * full, list the connection: it is read at the end of the turn, after the requests in the
-     * buffer have run. They can't run here, in a callback of the loop, because a script may itself
-     * need turns of the loop. */
+     * full, list the connection, to be read at the end of the turn, after the requests in the
+     * buffer have run. Running them here is not possible: this is a callback of the loop, and a
+     * script among them may need turns of the loop. */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
         return (struct requests_room){ ROOM_NONE, NULL, 0 };
@@ -627,8 +628,8 @@ struct session *all_requests_suspend(struct all_requests *all)
     struct suspended_turn *turn = mem_alloc(sizeof(*turn));
     int64_t usec = all->usec;
 
-    /* Remove the parsed requests of all other connections from the window. They stay in the input
-     * of their connections and are parsed again. */
+    /* Remove the parsed requests of all other connections from the window. The bytes of these
+     * requests stay in the input of their connections, and are parsed again. */
     for (unsigned i = all->window.running; i < all->window.count; i++)
         if (all->window.all[i].from != requests) all->window.all[i].from = NULL;
     struct requests *other, *next;

@@ -73,7 +73,7 @@ static void cmd_psync(struct call *call)
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
     /* After a restart this replica may be behind its own replicas, until the master has sent it
-     * what those replicas have already. They must ask again later. */
+     * what those replicas have already. Such a replica must ask again later. */
     if (follows && strcasecmp(id, replication_history(replication)->id) == 0 &&
         from > backlog_end(replication_backlog(replication)))
         fail(call, ERR_NO_MASTER_LINK);

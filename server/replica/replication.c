@@ -196,8 +196,9 @@ static void take_back(void *ctx)
     replication_promote(r);
 }
 
-/* Called before a unit of the master's stream commits. Appends the unit to the backlog before the
- * commit, so that the unit's record in the journal states the position after the unit. */
+/* Called before a unit of the master's stream commits. Appends the unit to the backlog at once, so
+ * that the unit's record in the journal states the position after the unit. If only a part of the
+ * unit was applied, the data has no position in the stream any more. */
 static void end_unit(void *ctx, struct bytes unit, bool good)
 {
     struct replication *r = ctx;

@@ -1,5 +1,5 @@
 /* info_commands: INFO's sections about calls: Commandstats, Errorstats, Latencystats. Depends on
- * observe.h. */
+ * server/engine/observe/observe.h, which counts and times calls. */
 #include "server/admin/info/report.h"
 
 #include <inttypes.h>

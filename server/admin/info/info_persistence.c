@@ -1,5 +1,5 @@
-/* info_persistence: INFO's section Persistence: loading, snapshots (rdb_...) and the journal
- * (aof_...). */
+/* info_persistence: INFO's section Persistence. Fields about snapshots begin with rdb_, those about
+ * the journal with aof_, as in Redis. */
 #include "server/admin/info/report.h"
 
 #include "server/replica/replication.h"

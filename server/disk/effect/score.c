@@ -1,7 +1,7 @@
-/* score: see score.h. A number with at most 9 decimals is printed with these decimals. Any other is
- * printed with 17 significant digits, which always read back as the same double (Steele and White,
- * "How to Print Floating-Point Numbers Accurately", 1990). Both use exact integer arithmetic.
- * store/base/number prints very large and very small numbers. */
+/* score: see score.h. There are two ways to print, both with exact integer arithmetic. A number
+ * with at most 9 decimals is printed with these decimals. Any other is printed with 17 significant
+ * digits, which always read back as the same double (Steele and White, "How to Print Floating-Point
+ * Numbers Accurately", 1990). Very large and very small numbers are left to store/base/number. */
 #include "server/disk/effect/score.h"
 
 #include <math.h>

@@ -8,14 +8,14 @@
  *     file NAME seq N type i ...    a segment; segments are in the order of growing N
  *     file NAME seq N type h ...    history: no longer needed, to be deleted
  *     file NAME seq N type h kept b ...   history that is kept: it was the base
- *     file NAME seq N type h kept i ...   the same, a segment
+ *     file NAME seq N type h kept i ...   history that is kept: it was a segment
  *     # crc32c xxxxxxxx             the checksum of the lines before; without it, a manifest with
  *                                   our first line is damaged
  *
  * A name with unusual characters is quoted as in redis.conf. More pairs of words may end a line;
  * readers ignore unknown pairs, as in Redis, so that later versions can add some. Our pairs reveal
  * a lost end, a file of another server or of an older backup, and a file that is missing from the
- * list:
+ * list. A line without them, from an earlier version or written by hand, is not checked.
  *
  *     synced N           of a segment: its first N bytes were synced, and a file without them is
  *                        damaged. N is the length of the header in a new segment's line, and the
@@ -23,17 +23,16 @@
  *     header xxxxxxxx    of a base: the checksum of its header
  *     id xxxxxxxx        of a segment: the ID in its first record (segment_mark.h)
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
- *     anew 1             of a base: it does not continue the segments before it in the list
+ *     anew 1             of a base: it does not continue the segments before it in the list,
+ * because the data was replaced, or because a part of the journal could not be written
  *
- * A base is marked `anew` if the data was replaced, or if a part of the journal could not be
- * written.
+ * Kept files allow a start from a point in time. They are listed in the order of their data:
  *
- * Kept files serve to start from a point in time. They are listed in the order of their data: a
- * base, the segments that were written until the next base replaced them, that base, and so on up
- * to the current base. So the segments behind any base continue it, up to a base with `anew`.
- * Versions that know no kept files delete them.
+ *     base 1, its segments, base 2, its segments, ..., current base, current segments
  *
- * A line without such a pair, from an earlier version or a file written by hand, is not checked.
+ * The segments behind a base thus continue it, up to the next base that is marked `anew`: without
+ * that mark, a later base contains the same data as the segments before it. Versions that know no
+ * kept files delete them.
  *
  * Every change is written to a temporary file, synced and renamed: a crash leaves the old or the
  * new set of files, both complete. The struct equals the manifest on disk, and a change that fails
@@ -41,13 +40,13 @@
  * the change is made although an errno is returned, and a crash may leave either set. Nothing is
  * deleted then until manifest_sync_again has repeated that sync.
  *
- * Any thread may use a manifest, one thread at a time, because its memory comes from malloc.
- * Changes wait for the medium.
+ * Any thread may use a manifest, because its memory comes from malloc, but only one thread at a
+ * time. Changes wait for the medium.
  *
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
  *
- * Only our own files are replaced or removed, judged by their contents (file_kind.h): if a file of
+ * Only our own files are replaced or removed, judged by their contents (file_kind.h). If a file of
  * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
 #ifndef SERVER_DISK_FORMAT_MANIFEST_H
 #define SERVER_DISK_FORMAT_MANIFEST_H

@@ -99,14 +99,18 @@ bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsi
  * A record is checked first and then applied as a whole. If reading ends before the end of the
  * file, the file is either torn or damaged.
  *
- * Torn: a crash can leave this. Nothing after `good` was ever synced, and no good record follows
- * the bad one, or a hole of zeros before that record shows that neither was synced. The bad record
- * is cut off, its checksum is wrong, or it contains bytes that are not commands, because some
- * blocks never reached the disk. Cut the file at `good` and continue.
+ * Torn: a crash can leave such a file. Cut it at `good` and continue. All of this holds:
+ * - the next record is bad: it is cut off, its checksum is wrong, or it contains bytes that are not
+ *   commands, because some blocks never reached the disk;
+ * - no byte after `good` is known to have been synced;
+ * - no good record follows the bad one, or a hole of zeros before that good record shows that
+ *   neither was synced.
  *
- * Damaged: no crash leaves this. Bytes after `good` were synced, as the caller knows or a later
- * mark of the segment says; or a good record follows without a hole; or a record with a correct
- * checksum does not fit the data or the segment before it.
+ * Damaged: no crash leaves such a file. At least one of these holds:
+ * - bytes after `good` were synced: the caller knows it (`synced`), or a later mark of the segment
+ *   says so;
+ * - a good record follows the bad one, without a hole;
+ * - a record with a correct checksum does not fit the data or the segment before it.
  *
  * A good record is recognized by two checksum lines anywhere after `good`. The second must be
  * correct, given the first, or given what the first would be if that line alone is damaged. If the

@@ -271,8 +271,8 @@ static enum replay_end search_good_record(struct reading *in)
 }
 
 /* Returns REPLAY_DAMAGED if a mark in the rest of the file says that bytes after the good ones were
- * synced, otherwise REPLAY_TORN. If the segment's ID is unknown, because the record that states it
- * is damaged too, marks with any ID count. */
+ * synced, otherwise REPLAY_TORN; REPLAY_UNREADABLE if reading fails. If the segment's ID is
+ * unknown, because the record that states it is damaged too, marks with any ID count. */
 static enum replay_end search_mark(struct reading *in)
 {
     uint64_t at = in->file->good;

@@ -1,9 +1,9 @@
 /* segment_mark: comment lines in a journal segment that record how much of the journal must exist.
  * Depends on record.h and random numbers.
  *
- * A crash leaves a torn end, and damage may look like one. But bytes that were synced are never
- * torn. The writer therefore records how far syncs have come, and which segment each segment
- * continues:
+ * A crash leaves a torn end, and damage may look like one. The two can be told apart if it is known
+ * which bytes were synced, because those are never torn. The writer therefore records how far syncs
+ * have come, and which segment each segment continues:
  *
  *     line                            stands in         means
  *     #segment ID after LENGTH SUM    the first record  the last segment with records before this
@@ -14,9 +14,10 @@
  *     #synced OFFSET ID               later records     this segment was synced up to OFFSET
  *
  * Each line ends with \r\n; ID and SUM are eight hexadecimal digits. The segment of LENGTH and SUM
- * may no longer exist, because a base replaced it. The ID is random: no value can contain a mark of
- * its own segment. The manifest lists the ID too (manifest.h), which reveals a segment of another
- * server. Readers that know nothing of marks skip them. */
+ * may no longer exist, because a base has replaced it. The ID is random, so that no value of a
+ * client can contain a valid mark of the segment that holds it. The manifest lists the ID too
+ * (manifest.h), which reveals a segment of another server. Versions that know no marks skip these
+ * lines. */
 #ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
 #define SERVER_DISK_FORMAT_SEGMENT_MARK_H
 

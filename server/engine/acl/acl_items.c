@@ -3,8 +3,8 @@
 
 #include "store/mem/mem.h"
 
-/* The length at which a list is indexed. It keeps the index when it shrinks, so that a list whose
- * length varies around the limit does not build it again and again. */
+/* A list that grows beyond this length is indexed. If it becomes shorter again, it keeps the index:
+ * a list whose length varies around the limit would otherwise build it again and again. */
 enum { UNINDEXED = 16 };
 
 static struct bytes item_text(const void *item)

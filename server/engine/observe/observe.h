@@ -68,8 +68,9 @@ void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */
 void observe_expiry(struct observer *observer, int64_t usec);
-/* Sends the call to monitors now; observe_end leaves out calls of rows with SKIP_MONITOR. Such a
- * row, like EVAL's, calls this before its own calls, so that monitors see it before them. */
+/* Sends the call to monitors now. For commands with SKIP_MONITOR, such as EVAL, which observe_end
+ * does not send: they call this before they run other commands, so that monitors see the commands
+ * in order. */
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a call that a gate has refused. */
 void observe_rejected(struct observer *observer, const struct call *call);

@@ -1,14 +1,15 @@
 /* blocked: the blocked clients, the keys that they wait for, their timeouts, and the keys that have
- * become ready. Stores a copy of each client's command; unblock.h runs it again.
+ * become ready. Stores a copy of each client's command; unblock.h runs the command again.
  *
- * Blocking a client changes no data. Effects make keys ready, in order. Serving goes through the
- * ready keys in this order (dehydrators: see blocked_state.h), and through the clients of each key
- * in the order in which they blocked, until no key is ready. An effect on a key that no client
- * waits for costs one table look-up, and nothing while no client is blocked.
+ * Effects make keys ready. Ready keys are served in the order in which they became ready
+ * (dehydrators: see blocked_state.h), and the clients of each key in the order in which they
+ * blocked, until no key is ready. Blocking a client changes no data. An effect on a key that no
+ * client waits for costs one table look-up, and nothing at all while no client is blocked.
  *
- * A key can also become ready at a time, when an element in it falls due. Each key keeps the
- * earliest time that its clients asked for, until it has passed. If the element is removed
- * meanwhile, that time is too early; it is never too late. */
+ * A key can also become ready at an instant, when an element in it falls due. Each key stores the
+ * earliest instant that its clients asked for, until that has passed. If the element is removed
+ * meanwhile, the key becomes ready too early, which is harmless; it never becomes ready too
+ * late. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_H
 #define SERVER_ENGINE_REACT_BLOCKED_H
 
@@ -74,8 +75,9 @@ msec blocked_next_wake(const struct blocked *blocked);
 /* Makes the key with the earliest time ready. Returns false if none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
 /* If clients wait for prefixes, makes all keys ready that are due by now, except those due after
- * the next timeout. A client of a prefix may take an element of any key under it, so clients of
- * these keys and prefixes that blocked earlier must be ready too. O(log n) for each key */
+ * the next timeout. The reason: a client of a prefix may take an element of any key under it, so
+ * clients that blocked earlier, on these keys or on other prefixes of them, must be ready too.
+ * O(log n) for each key */
 void blocked_wake_for_prefixes(struct blocked *blocked, msec now);
 bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may find a client */
 

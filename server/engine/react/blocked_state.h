@@ -1,32 +1,35 @@
-/* blocked_state: the structs behind blocked.h, only for blocked.c (clients) and blocked_ready.c
- * (keys that become ready).
+/* blocked_state: the structs behind blocked.h. Only for blocked.c, which is about the clients, and
+ * blocked_ready.c, which is about keys that become ready.
  *
- * A table per database holds the keys that clients wait for; each key holds a queue of its clients
- * in the order in which they blocked. A blocked session has one entry (struct queued_client) for
- * each of its keys, and one deadline in an agenda for all sessions. A second agenda holds the keys
- * that become ready at a time.
+ *     table of a database --> key_queue --> queued_client --> queued_client --> ...
+ *                             (a key)             |
+ *     session --> blocked_client -----------------+   one queued_client for each of its keys
+ *
+ * The queue of a key contains its clients in the order in which they blocked. Two agendas order the
+ * timeouts of clients, and the instants at which keys become ready.
  *
  * Invariants: a key is in its table exactly while a client waits for it, and in the ready queue
  * exactly while `ready` is set.
  *
- * A client may wait for a prefix of keys (REDE.FAIRCLAIM). Like a key, the prefix has a queue, in a
- * table for prefixes, and becomes ready when a key under it does (store/fair.h). The clients of a
- * key and of all prefixes that cover it form one queue, in order of arrival. Before a client of a
- * dehydrator or prefix is tried, clients of overlapping prefixes are tried that blocked earlier.
- * When a key under a prefix becomes ready, the clients of the key do so before those of the prefix.
- *
- * To keep that order while a client waits for a prefix, the ready queues with clients of
- * dehydrators are served by the arrival of their first untried client, before all other queues. A
- * client of a prefix lets the first of these queues go first if that queue's client arrived earlier
- * (blocked_defers). The current queue then becomes ready again and resumes where it was. This ends:
- * the client that arrived first never defers.
+ * Prefixes. A client may wait for a prefix of keys (REDE.FAIRCLAIM). Like a key, a prefix has a
+ * queue, in a table for prefixes, and becomes ready when a key under it does (store/fair.h), but
+ * after the clients of that key. An element belongs to the client that blocked first, on the key or
+ * on a prefix of it. If A blocks on `q:*`, then B on `q:1`, an element of q:1 goes to A. While a
+ * client waits for a prefix, two rules ensure this:
+ * - Before a client of a dehydrator or prefix is tried, the clients of overlapping prefixes are
+ *   tried that blocked earlier.
+ * - Ready queues with clients of dehydrators are served before all others, by the arrival of their
+ *   first untried client (`turns`). If a client of a prefix is to be tried, but another of these
+ *   queues has a client that arrived earlier, that queue goes first; the current queue becomes
+ *   ready again, and later resumes where it was (blocked_defers). This ends, because the client
+ *   that arrived first never defers.
  *
  * Clients that want figures of a prefix (REDE.FAIRINFO) have queues of their own, because they
  * compete with no one and are served even while CLIENT PAUSE delays writes.
  *
- * A prefix that held nothing is not tried again before another queue becomes ready, so a policy
- * that makes n keys ready costs O(n log n), even if clients of prefixes arrived before those of the
- * keys. */
+ * A prefix that held nothing is not tried again before another queue becomes ready. A policy that
+ * makes n keys ready therefore costs O(n log n), even if clients of prefixes arrived before those
+ * of the keys. */
 #ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
 #define SERVER_ENGINE_REACT_BLOCKED_STATE_H
 

@@ -28,8 +28,8 @@ struct commit_hooks {
     bool changed; /* data has changed since the turn last began to send; turn.c clears it */
 };
 
-/* Returns the listener to pass to store_listen. The listener borrows the hooks. Its function
- * `begin` determines which hooks are in use, so that the others cost nothing. */
+/* Returns the listener to pass to store_listen. The listener borrows the hooks. When a call begins,
+ * it determines which of the hooks are in use, so that the others cost nothing. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
 /* Call when the whole data set was replaced: informs watchers, blocked clients and caches that any
  * key may have changed. Informing the journal and the replicas is left to the caller. */
