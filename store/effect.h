@@ -3,10 +3,10 @@
  * change.
  *
  * A store has one listener. The store calls the listener for each effect that its event mask
- * selects, as the effect happens, and once when the transaction commits; during a replay it does
- * not. All data is borrowed: copy what must be kept. Without a listener an effect costs the test of
- * one event mask. txn/effect_row.h describes how each kind is written, and how its change is made
- * in another store. */
+ * selects, as the effect happens, and, unless the mask is 0, once when the transaction commits.
+ * During a replay it calls nothing. All data is borrowed: copy what must be kept. Without a
+ * listener an effect costs the test of one event mask. txn/effect_row.h describes how each kind is
+ * written, and how its change is made in another store. */
 #ifndef STORE_EFFECT_H
 #define STORE_EFFECT_H
 

@@ -1,5 +1,5 @@
-/* apply: the appliers of all kinds of effects. The events are those of Redis for the effect's
- * command (effect_rows.c). */
+/* apply: one function for each kind of effect, which makes the effect's change by calling a
+ * mutator. The events are those that Redis sends for the effect's command (effect_rows.c). */
 #include "store/txn/apply.h"
 
 #include "store/mem/mem.h"
@@ -32,9 +32,9 @@ bool apply_soft(struct txn *txn, struct entry *entry, const struct effect *effec
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Checks the new length that a mutator returned for a string of `wanted` bytes; -1 means that
- * memory ran out. If a client can have made such a string, ends the process, which can't hold the
- * data. Otherwise returns false: the record is damaged. */
+/* Returns true if a string of `wanted` bytes was made; `len` is what the mutator returned, -1 if
+ * memory ran out. In that case a string that a client can have made ends the process, which can't
+ * hold the data. A longer one means that the record is damaged: returns false. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);
@@ -58,8 +58,8 @@ bool apply_write(struct txn *txn, struct entry *entry, const struct effect *effe
 bool apply_drop(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     (void)effect;
-    /* Each effect is a call of its own, so a key that the previous one emptied is already
-     * dropped. */
+    /* The key may be missing: each effect is a call of its own, so a key that the previous effect
+     * emptied is already dropped. */
     if (entry != NULL) txn_key_drop(txn, entry, EVENT_DEL);
     return true;
 }
@@ -362,8 +362,8 @@ bool apply_token(struct txn *txn, struct entry *entry, const struct effect *effe
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-/* Finds or creates the stream for entries from effect->id on. Returns NULL if that ID is not above
- * the stream's last one. */
+/* Finds or creates the stream for entries from effect->id on. Returns NULL if the stream has a last
+ * ID that is not below this one. */
 static struct entry *make_stream(struct txn *txn, struct entry *entry, const struct effect *effect)
 {
     struct stream_id last = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;

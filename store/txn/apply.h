@@ -1,5 +1,5 @@
-/* apply: turns an effect into a change, through the mutators that recorded it. For replay. Nothing
- * expires on access, because the journal contains a record of each removal. */
+/* apply: turns an effect into a change, through the mutators that recorded it, for replay and
+ * replicas. Nothing expires on access, because the journal contains a record of each removal. */
 #ifndef STORE_TXN_APPLY_H
 #define STORE_TXN_APPLY_H
 
@@ -9,8 +9,8 @@
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"
 
-/* Applies one effect as a call of its own in txn (FROM_REPLAY or FROM_MASTER). Returns false if it
- * does not fit the data (wrong type, missing key), which means that the record is damaged. */
+/* Applies one effect as a call of its own in txn (FROM_REPLAY or FROM_MASTER). Returns false if the
+ * effect does not fit the data (wrong type, missing key): the record is then damaged. */
 bool apply_effect(struct txn *txn, const struct effect *effect);
 
 /* The appliers, for the table in effect_rows.c. */

@@ -73,8 +73,8 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
 
 /* ---- elements of dehydrators ----------------------------------------------------------------- */
 
-/* Returns how many more elements the dehydrator `key`, which contains `count`, can take; SIZE_MAX
- * if any number. */
+/* Returns how many more elements the dehydrator `key` can take if it contains `count`; SIZE_MAX
+ * without a limit. */
 static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)
 {
     const struct policy *policy = policies_of(&txn->store->policies, key, NULL);
@@ -82,8 +82,8 @@ static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count
     return count < policy->max_len ? (size_t)policy->max_len - count : 0;
 }
 
-/* Returns how many elements the target of the entry's policy can take. An element of an existing id
- * needs no room there, but is not moved while there is none. */
+/* Returns how many elements the target of the entry's policy can take. An element whose id exists
+ * there needs no room, but does not move either while there is none. */
 static size_t room_at_target(struct txn *txn, const struct entry *entry)
 {
     struct stream_id id;
@@ -95,8 +95,8 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
     return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
 }
 
-/* Moves the element to the target of the entry's policy. Returns false if the target can't take it;
- * the element then stays. */
+/* Moves the element to the target of the entry's policy. If the target can't take it, the element
+ * stays, and the function returns false. */
 static bool bury(struct txn *txn, struct entry *entry, struct element *element)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -133,8 +133,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
     if (dehydrator_count_redelivered(dehydrator) == 0 && limit > 1)
         return due < wanted ? due : wanted;
 
-    /* An element for which the target has no room is delivered again. A claim that finds the target
-     * full therefore looks at no more elements than it delivers. */
+    /* An element for which the target has no room is delivered again. It counts as claimable, so
+     * that a claim that finds the target full looks at no more elements than it delivers. */
     size_t room = room_at_target(txn, entry), dead = 0, claimable = 0, kept = 0;
     struct dehydrator_walk walk;
     dehydrator_walk_begin(&walk, dehydrator);
@@ -156,8 +156,8 @@ size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wa
         claimable += !moved;
     }
     txn->store->stats.dead_letter_errors += kept;
-    /* All due elements were examined. Some that moved may have left a successor that is due too, so
-     * count again. */
+    /* All due elements were examined. An element that moved may have left a successor that is due
+     * too, so count again. */
     if (due == 0) claimable = dehydrator_count_due(dehydrator, txn->now);
     return claimable < wanted ? claimable : wanted;
 }

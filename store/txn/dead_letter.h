@@ -1,17 +1,17 @@
-/* dead_letter: applies the policy MAXDELIVERIES n TO key: after n deliveries without success, the
+/* dead_letter: applies the policy MAXDELIVERIES n TO key. After n deliveries without success, the
  * next delivery moves the entry or element to another key instead.
  *
- * An entry of a stream that was delivered to a group n times without XACK is copied to the stream
- * `key`, and is no longer pending in this group. An element that was claimed n times moves to the
- * dehydrator or stream `key`. */
+ *     entry of a stream    delivered to a group n times without XACK: copied to the stream `key`,
+ *                          and no longer pending in this group
+ *     element              claimed n times: moved to the dehydrator or stream `key` */
 #ifndef STORE_TXN_DEAD_LETTER_H
 #define STORE_TXN_DEAD_LETTER_H
 
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
 
-/* Returns the maximum number of deliveries of an entry of this key, or 0 for no limit. O(length of
- * the key), O(1) without such policies */
+/* Returns the maximum number of deliveries of an entry or element of this key, or 0 for no limit.
+ * O(length of the key); O(1) without such policies */
 uint64_t dead_letter_limit(struct txn *txn, const struct entry *entry);
 
 enum dead_letter_result {
@@ -20,17 +20,18 @@ enum dead_letter_result {
     DEAD_LETTER_MISSING  /* the stream no longer contains the entry: nothing changed */
 };
 /* Adds the entry's fields, with origin, group and deliveries, to the policy's target, and removes
- * the entry from the group's pending entries. The stream keeps it, for other groups. The policy
- * must limit this stream. May remove an expired target; entries of other keys stay valid. */
+ * the entry from the group's pending entries. The stream keeps the entry for its other groups. A
+ * policy must limit this stream. May remove an expired target; entries of other keys stay valid. */
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
 
-/* Moves due elements that have reached the policy's limit, which must exist, to the policy's
- * target: to a dehydrator, due at once, in place of an element of the same id; or to a stream, as
- * payload, origin, id and deliveries. Elements that the target can't hold stay and may be claimed
- * again; like those that the caller claims, they count as errors. Returns how many elements at the
- * front may be claimed now, at most `wanted`: fewer than are due if there is more to move. O((moved
- * + wanted) * log n) */
+/* Moves due elements that have reached the policy's limit to the policy's target. There must be
+ * such a policy. In a dehydrator the element is due at once, and replaces an element of the same
+ * id; in a stream it becomes an entry with payload, origin, id and deliveries. Elements that the
+ * target can't take stay, may be claimed again, and count as errors.
+ *
+ * Returns how many elements at the front may be claimed now, at most `wanted`. That is fewer than
+ * are due if there is more to move. O((moved + wanted) * log n) */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
 
 #endif

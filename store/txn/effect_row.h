@@ -1,6 +1,7 @@
 /* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
- * applier. Depends on struct effect. server/disk/effect writes and reads the commands, apply.c
- * changes the data. Neither lists the kinds again, except those with a brief form.
+ * applier. server/disk/effect writes and reads the commands by these rows, and apply.c changes the
+ * data, so that the kinds are listed in one place (server/disk/effect/effect_brief.h lists those
+ * with a brief form).
  *
  * To add a kind, add an entry to enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */
@@ -55,8 +56,10 @@ struct words {
     unsigned count;
 };
 
-/* A command: its name and `head`. For a kind whose consecutive effects become one command, also the
- * words of each `element` and those after the elements; the head then has a fixed number of words.
+/* A command: its name and `head`. Consecutive effects of some kinds become one command; such a kind
+ * also has the words of each `element` and those after the elements, and a head with a fixed number
+ * of words. Example: in SADD k a b c, the head is k, and the elements are a, b and c.
+ *
  * Forms of different kinds may share a name if the kinds follow one another and each head begins
  * with a different literal. */
 struct effect_form {
@@ -70,30 +73,36 @@ struct effect_form {
 struct txn;
 struct entry;
 
-/* Makes the effect's change. Returns false if the effect does not fit the data, which means that
- * its record is damaged. */
+/* Makes the effect's change. Returns false if the effect does not fit the data: its record is then
+ * damaged. */
 typedef bool effect_applier(struct txn *txn, struct entry *entry, const struct effect *effect);
 
 #define TYPE_ANY TYPE_COUNT
 
 struct effect_row {
     effect_applier *apply;
-    /* Which entry the applier receives, of this row's type: none; the one at the effect's key or
-     * NULL; the one at the key, which must exist; or the one at the key, created if it is
-     * missing. */
+    /* Which entry the applier receives:
+     *
+     *     KEY_UNUSED      none
+     *     KEY_OPTIONAL    the one at the effect's key, or NULL
+     *     KEY_EXISTS      the one at the key, which must exist
+     *     KEY_CREATED     the one at the key, created if it is missing
+     *
+     * The entry has this row's type. */
     enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
     enum type type;
-    /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis, a
-     * stream's groups and its last ID do not count, unless the key is new. */
+    /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis,
+     * changes of a stream's groups and of its last ID are not seen, unless the key is new. */
     enum { SEEN, SEEN_IF_NEW, UNSEEN } seen;
     /* May the effect serve a client that is blocked on its key for this row's type?
-     * react/blocked_ready.c knows other reasons to try blocked clients again, such as the renaming
-     * of a key. */
+     * react/blocked_ready.c knows other reasons to try blocked clients again, such as a renamed
+     * key. */
     bool may_serve;
     bool names_member; /* effect->a is the name of a member */
     bool in_payload;   /* may be in a payload of DUMP in this server's own format */
-    /* For an effect that adds a member with a deadline: the kind that sets the deadline alone,
-     * because Redis has no command for both. EFFECT_NONE if the effect adds no deadline. */
+    /* For an effect that adds a member with a deadline: the kind that sets the deadline alone.
+     * Redis has no command for both, so a Redis receives two. EFFECT_NONE if the effect adds no
+     * deadline. */
     enum effect_kind expire;
     bool any_database; /* the command means the same in each database */
     struct effect_form form;

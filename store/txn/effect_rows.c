@@ -1,9 +1,11 @@
-/* effect_rows: the table of effect_row.h.
+/* effect_rows: the table of effect_row.h. The command of an effect is, in this order of preference,
  *
- * A command is one of Redis 7.0 if that defines one with exactly the effect's meaning; otherwise
- * one of this server (OWN); otherwise a name that begins with X., which only replay accepts. Unlike
- * the client's command, ZADD removes the deadline of a member; ZADDEX is for a member with a
- * deadline.
+ *     1    a command of Redis 7.0 that has exactly the effect's meaning
+ *     2    a command of this server (OWN)
+ *     3    a name that begins with X., which only replay accepts
+ *
+ * One meaning differs from the client's command: ZADD here removes the deadline of a member, and
+ * ZADDEX is for a member with a deadline.
  *
  * These commands are in files and on replicas. To change one, add a row with a new name, and keep
  * the old row for reading. Never change the meaning of a name. A reader refuses a file with an

@@ -229,8 +229,8 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
 {
     struct adding adding = { txn, writer, item, policy->value_max, false };
     if (writer->policy != policy || writer->db != txn->ks->db) {
-        /* Do not remove expired entries of a stream: that may take long, and adding an entry does
-         * not need it. */
+        /* Find a target that is a stream without removing its expired entries, which may take long
+         * and is not needed to add an entry. */
         struct bytes key = policy->expired_to;
         struct entry *target = keyspace_find(txn->ks, key);
         if (target == NULL || target->object.type != TYPE_STREAM) {

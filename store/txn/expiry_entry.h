@@ -1,14 +1,14 @@
 /* expiry_entry: one entry of an expiry log: an entry of a stream, or an element of a dehydrator.
  *
- *     target       what expired     id or fields
- *     stream       key              key, at, type
- *                  member           key, at, type, member
- *     dehydrator   key              the id is the key
- *                  member           the id is key, zero byte, member
+ *     target        what expired    id or fields
+ *     stream        key             key, at, type
+ *                   member          key, at, type, member
+ *     dehydrator    key             the id is the key
+ *                   member          the id is key, zero byte, member
  *
- * A stream's entry stores the value in `value`, `field:<name>`, `score` or `dump`, or only its
- * `size` if the value is too long. A dehydrator's element stores the value as its payload, which is
- * empty if the value is too long. */
+ * An entry of a stream stores the value in `value`, `field:<name>`, `score` or `dump`; for a value
+ * that is too long it has only `size`. An element of a dehydrator stores the value as its payload,
+ * which is empty if the value is too long. */
 #ifndef STORE_TXN_EXPIRY_ENTRY_H
 #define STORE_TXN_EXPIRY_ENTRY_H
 
@@ -30,7 +30,7 @@ struct expired_item {
 enum { EXPIRY_FIELDS_MAX = 262144 };
 
 /* Memory for building entries, and a cache of the last target: if `policy` is not NULL, `target` is
- * the entry that this policy logs to in database db. All zero at first. */
+ * the entry to which this policy logs in database db. All zero at first. */
 struct expiry_writer {
     const struct policy *policy;
     unsigned db;
@@ -43,13 +43,13 @@ struct expiry_writer {
 
 /* Can a key of this type be the target of EXPIRED TO? */
 bool expiry_type_is_target(enum type type);
-/* Does the policy's target in the database store values even without the option VALUE? True for a
- * dehydrator, where they become payloads. A missing target will be a stream. */
+/* Returns true if the policy's target in the database stores values even without the option VALUE.
+ * A dehydrator does, as payloads. A missing target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
 /* Returns 0 if the value may be logged. Otherwise returns its size, at least 1: the length of a
- * string, the memory of any other value. */
+ * string, the bytes in memory of any other value. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
-/* Adds the entry to the policy's target in txn->ks; counts an error if the target can't hold it. */
+/* Adds the entry to the policy's target in txn->ks. Counts an error if the target can't take it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);
 /* Call before the next entry if the target may have changed. */

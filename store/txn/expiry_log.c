@@ -1,5 +1,6 @@
-/* expiry_log: see expiry_log.h. A note stores offsets into one text for all notes, because the text
- * moves when it grows. The value of a key is not copied: the note keeps the object. */
+/* expiry_log: the notes of a call or transaction, and writing them. A note stores offsets into one
+ * text that all notes share, because the text moves when it grows. The value of a key is not
+ * copied: the note owns the object of the removed key. */
 #include "store/txn/expiry_log.h"
 
 #include "store/mem/buffer.h"

@@ -1,16 +1,16 @@
 /* expiry_log: logs keys and members that expire under a policy with EXPIRED TO, in a stream or a
  * dehydrator.
  *
- * The removal of a key or member is noted, and ordinary mutators write the notes when the call ends
- * (in background expiry, when the transaction ends or there are many). The removal and its entry
- * are thus in the same transaction, and no command sees a key appear between two of its own
- * look-ups. Entries of a log that expire are not logged again. */
+ * The removal of a key or member is only noted. When the call ends, ordinary mutators write the
+ * notes; in background expiry they do so when the transaction ends or there are many notes. A
+ * removal and its entry are thus in the same transaction, and no command sees the log's key appear
+ * between two of its own look-ups. Entries of a log that expire are not logged again. */
 #ifndef STORE_TXN_EXPIRY_LOG_H
 #define STORE_TXN_EXPIRY_LOG_H
 
 #include "store/txn/txn_internal.h"
 
-/* Does a policy log the expiry of this key and its members? O(length of the key), O(1) without such
+/* Does a policy log the expiry of this key and its members? O(length of the key); O(1) without such
  * policies */
 bool expiry_log_covers(struct txn *txn, const struct entry *entry);
 static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
@@ -18,14 +18,14 @@ static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
     return txn->store->policies.with[POLICY_EXPIRED] > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
-/* Call before an expired key that is logged is removed. If it returns true, pass the key's object
- * to expiry_log_keep instead of freeing it. */
+/* Call before an expired key that is logged is removed. If the result is true, pass the key's
+ * object to expiry_log_keep instead of freeing it. */
 bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
-/* Call at the end of each call. May create the keys of logs, to which policies must still be
- * applied. */
+/* Writes the notes. Call at the end of each call, before policies are applied, because it may
+ * create the keys of logs. */
 void expiry_log_write(struct txn *txn);
 /* Should background expiry write the notes now, because there are many? */
 bool expiry_log_full(const struct expiry_log *log);

@@ -4,8 +4,8 @@
 
 #include "store/base/instant.h"
 
-/* How a put sets the deadline of its member. A policy's MEMBERTTL applies where the rule leaves a
- * member without a deadline; with LIFE_ADD, to an existing member too. */
+/* How a put sets the deadline of its member. Where the rule leaves a member without a deadline, a
+ * policy's MEMBERTTL applies; with LIFE_ADD it applies to an existing member too. */
 enum life_rule {
     LIFE_ADD,     /* SADD, ZADD: an existing member keeps its deadline, a new one has none */
     LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same, but MEMBERTTL applies to new members only */

@@ -1,8 +1,9 @@
 /* txn: the write path. Commands read keys with txn_find and its siblings, and change them only with
- * the txn_* mutators below. Depends on the store; `now` is an argument.
+ * the txn_* mutators below. The time, `now`, is an argument.
  *
- * Each mutator changes the object and records an effect with its event, so no command can forget
- * logging, keyspace events or WATCH. There is no rollback: a command decides first, then mutates.
+ * Each mutator changes the object and records an effect with its event, so that no command can
+ * forget logging, keyspace events or WATCH. There is no rollback: a command decides first, then
+ * mutates.
  *
  *     struct txn txn;
  *     txn_begin(&txn, store, now, FROM_CLIENT);
@@ -15,8 +16,8 @@
  * mutator's comment says. A collection without members stays until the call ends; then its key is
  * dropped with the event "del".
  *
- * Folder store/txn: the write path, the only way to change data. Each type has a file of mutators;
- * further files are txn_member for deadlines of members, txn_policy for the policies of keys that a
+ * Folder store/txn: the write path, the only way to change data. Each type has a file of mutators.
+ * Further files are txn_member for deadlines of members, txn_policy for the policies of keys that a
  * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
  * delivered too often, txn_token for fencing tokens, txn_settle for removing overdue members in
  * slices, txn_withheld for withholding them from one call on a replica, txn_trail for the record of
@@ -56,8 +57,8 @@ struct txn {
     struct keyspace *ks; /* the database of the call; txn_call sets it */
     msec now;            /* constant from begin to commit */
     enum origin origin;
-    /* Who makes the change, for the trail: the command in the low 16 bits, the author in the
-     * high 16. Author 0 means unknown so far: the trail asks the server when it needs one. */
+    /* Who makes the change, for the trail: the command in the low 16 bits, the author in the high
+     * 16. Author 0 means not known yet: the trail asks the server when it needs an author. */
     uint32_t by;
     void *caller; /* the session that runs the call, or NULL; passed to listener and trail */
     /* The next calls come from one command of a master: record each event once per key. */
@@ -67,10 +68,10 @@ struct txn {
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */
     bool no_expiry;
-    bool no_purge; /* with no_expiry: withhold expired members too, without removing them
+    bool no_purge; /* with no_expiry: expired members are withheld too, instead of removed
                     * (replicas) */
-    /* Set for a client of a replica: a deadline in the past is set like any other, and ends the
-     * data as a passing deadline does. */
+    /* Set for a client of a replica: a deadline in the past is set like any other, and has the
+     * effect of a deadline that passes. */
     bool on_replica;
     uint8_t by_option; /* number + 1 of the policy's option that is setting a deadline, or 0 */
     /* The members that the call uses; NULL if it may use any. Only these need be withheld. */
@@ -93,7 +94,7 @@ struct txn {
 };
 
 /* Does the transaction apply recorded effects? Then nothing expires on access, because each removal
- * is recorded. */
+ * is recorded too. */
 static inline bool txn_replays(const struct txn *txn)
 {
     return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;
@@ -102,30 +103,30 @@ static inline bool txn_replays(const struct txn *txn)
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
 /* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
 void txn_call(struct txn *txn, unsigned db);
-/* Promises that the current call uses these members, and no others of any key. The names are
- * borrowed until the call ends. Where expired members are withheld, a look-up then checks only the
- * named ones. */
+/* Promises that the current call uses these members, and no others of any key, so that a look-up
+ * that withholds expired members need check only these. The names are borrowed until the call
+ * ends. */
 void txn_names_members(struct txn *txn, const struct bytes *members, size_t count);
 /* Marks the call as failed. The keys that it only read then do not count as used (REFRESH ACCESS).
- * The last key that it looked up does not count as read (POLICY STATS), because that is the one at
- * which a command fails. */
+ * For POLICY STATS only the last key that it looked up counts as not read, because that is the key
+ * at which a command fails. */
 void txn_call_failed(struct txn *txn);
 /* Drops the keys that the call has emptied so far. For calls that may empty more than
- * TXN_EMPTIED_MAX; no entry of such a key may be used afterwards. */
+ * TXN_EMPTIED_MAX. No entry of such a key may be used afterwards. */
 void txn_drop_all_emptied(struct txn *txn);
 void txn_commit(struct txn *txn);
 
 /* ---- keys: txn_key.c ---- */
 /* Find the entry at key, or NULL:
  *
- *                            sets the      counts a hit or miss,   removes an expired
- *                            access time   records "keymiss"       key or members first
- *     txn_find_without_lru   no            no                      yes
- *     txn_find               yes           no                      yes
- *     txn_find_counted       yes           yes                     yes
- *     txn_find_unsettled     yes           yes                     no
+ *                            sets the       counts a hit or miss,    removes an expired
+ *                            access time    records "keymiss"        key or members first
+ *     txn_find_without_lru   no             no                       yes
+ *     txn_find               yes            no                       yes
+ *     txn_find_counted       yes            yes                      yes
+ *     txn_find_unsettled     yes            yes                      no
  *
- * The first three record the removals as events "expired" ..., and cost O(1) plus the removed
+ * The first three record the removals as events such as "expired", and cost O(1) plus the removed
  * members. txn_find_unsettled is O(1): it returns NULL for an expired key, but expired members may
  * still be in the collection (check each with txn_member_lives). */
 struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
@@ -143,13 +144,13 @@ bool txn_exists_in(const struct txn *txn, unsigned db, struct bytes key);
 /* Adds an empty collection at an absent key; fill it before the call ends. */
 struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
 /* Creates a key that no client sets: one that the server needs, or that the call removes again.
- * POLICY STATS does not count it. */
+ * POLICY STATS does not count such a key. */
 struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
-/* Sets the key's deadline. If it is in the past, drops the key instead and returns false: with
- * "del", or on a replica with "expire" and "expired". */
+/* Sets the key's deadline. A deadline in the past drops the key instead, and the function returns
+ * false. The event is then "del", or on a replica "expire" and "expired". */
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
-/* Drops a key that was given a deadline in the past: with "del", or on a replica with "expired". */
+/* Drops a key whose new deadline is in the past, with "del", or on a replica with "expired". */
 void txn_key_end(struct txn *txn, struct entry *entry);
 bool txn_key_persist(struct txn *txn, struct entry *entry); /* false if it had no deadline */
 /* Replaces the key `to`; keeps the deadline. `entry` is invalid afterwards. */
@@ -158,12 +159,12 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to);
 void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct bytes to);
 /* Moves the key to database db; returns false if it exists there. `entry` is invalid afterwards. */
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
-/* Takes ownership of the object and makes it the key's value, without a deadline. An empty object
- * drops the key ("del" if it existed); returns NULL then. */
+/* Takes ownership of the object and makes it the key's value, without a deadline. If the object is
+ * empty, drops the key ("del" if it existed) and returns NULL. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
-/* As txn_key_store, for a value made elsewhere (RESTORE, import): not empty, with its own
- * deadlines, and changed by no policy. `at` is the key's deadline or NEVER. Events "new" and
+/* As txn_key_store, for a value made elsewhere (RESTORE, import). It must not be empty, has its own
+ * deadlines, and no policy changes it. `at` is the key's deadline or NEVER. Events "new" and
  * "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 /* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
@@ -173,24 +174,23 @@ void txn_flush(struct txn *txn, unsigned db);
 void txn_flush_all(struct txn *txn);       /* every database */
 size_t txn_count(struct txn *txn);         /* keys of the call's database that have not expired */
 struct entry *txn_random(struct txn *txn); /* not expired; NULL if there is none */
-/* One step of SCAN: visits entries that have not expired. Cursor 0 begins and ends. The visitor
- * must not call a mutator. */
+/* Makes one step of SCAN: visits some entries that have not expired, and returns the next cursor.
+ * Cursor 0 begins and ends. The visitor must not call a mutator. */
 uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, struct entry *entry),
                   void *ctx);
 
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
 /* Sets the deadline of a member of a set, hash or sorted set. A deadline in the past removes the
- * member ("srem", "hdel", "zrem"), except on a replica, where it is set and withholds the
- * member. */
+ * member ("srem", "hdel", "zrem"). On a replica it is set instead, and withholds the member. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* Removes the member's deadline. Returns false if the member is missing or had none. */
 bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member);
 
 /* ---- policies: txn_policy.c ---- */
-/* A client's policy that changes existing keys becomes pending, whatever policy->pending says.
- * Setting a policy with equal options changes nothing. */
+/* Sets a policy. In a client's transaction a policy that changes existing keys becomes pending,
+ * whatever policy->pending says, and a policy with equal options changes nothing. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false if there is none */
 
@@ -214,20 +214,20 @@ struct string_set {
 /* Replaces the key, whatever its type, with the string. `value` may point into the old value. */
 void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
                     const struct string_set *how);
-/* As txn_string_set, if the entry is known; it may be NULL. An entry of another type is invalid
- * afterwards. */
+/* As txn_string_set, for a caller that has looked the entry up; NULL for a missing key. An entry of
+ * another type is invalid afterwards. */
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how);
-/* Appends to the entry, a string. Returns the new length, or -1 if memory ran out and nothing
- * changed. */
+/* Appends to the entry, a string. Returns the new length. If memory runs out, returns -1 and
+ * changes nothing. */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
-/* Overwrites from `offset` on, zero-filling a shorter string; creates the key if entry is NULL.
- * Several writes in one call record one event. Returns the new length, or -1 if memory ran out and
- * nothing changed. */
+/* Overwrites from `offset` on; creates the key if entry is NULL. A shorter string is filled with
+ * zeros up to the offset. Several writes in one call record one event. Returns the new length. If
+ * memory runs out, returns -1 and changes nothing. */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
-/* Zero-fills the string up to `len` (1 or more) before a write in the same call. With `is_part`,
- * both count as one change. Returns false if memory runs out. */
+/* Extends the string with zeros to `len` (1 or more) before a write in the same call. With
+ * `is_part`, both count as one change. Returns false if memory runs out. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
 /* Sets the soft deadline of a string. `event` is EVENT_STALE or EVENT_NONE. */
@@ -236,8 +236,8 @@ void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event
 void txn_string_unshare(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
-/* Returns the end of the right to refresh the value of this key, which may be missing, or 0 if no
- * client holds it. The right is not data: it is neither recorded nor copied. */
+/* Returns the end of the right to refresh the value of this key, which may be missing; 0 if no
+ * client holds it. Rights are not data: they are neither recorded nor copied (refreshers.h). */
 msec txn_refresh_until(const struct txn *txn, struct bytes key);
 /* Grants the right to the caller, until `until` or until the value is set or deleted. */
 void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
@@ -254,17 +254,17 @@ struct list_pivot {
     struct bytes element;
     bool after;
 };
-/* Inserts before the element at index, or at the end if index is the count. The effect names the
- * pivot or, if that is NULL, the index. */
+/* Inserts before the element at index, or at the end if index is the count. The effect identifies
+ * the position by the pivot or, if `pivot` is NULL, by the index. */
 void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
                      const struct list_pivot *pivot);
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c ---- */
-/* Adds the member. Returns false if it existed; `life` then decides whether its deadline changes.
- */
+/* Adds the member. Returns false if it existed; whether its deadline changes then depends on
+ * `life`. */
 bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, struct lifetime life);
-/* Removes the member. Returns false if it is missing. `member` may point into the set. `event` is
+/* Removes the member, which may point into the set. Returns false if it is missing. `event` is
  * EVENT_SREM or EVENT_SPOP. */
 bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, enum event event);
 /* Removes all members (at least one) and drops the key: `event`, then "del". */
@@ -289,8 +289,8 @@ struct zput {
     struct lifetime life;         /* ignored when the put is refused */
 };
 enum zput_result { ZPUT_ADDED, ZPUT_MOVED, ZPUT_SAME, ZPUT_REFUSED, ZPUT_NAN };
-/* *score is the score to put and becomes the member's score, unless the result is ZPUT_REFUSED or
- * ZPUT_NAN. */
+/* Puts a member. *score is the score to put, or with `add` what to add; it becomes the member's
+ * score, unless the result is ZPUT_REFUSED or ZPUT_NAN. */
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how);
 /* Makes OBJECT ENCODING report "skiplist", as after SORT. */

@@ -8,8 +8,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
-/* Does the listener receive the effects of this transaction? A replay, which may be nested in
- * another transaction, is not heard. */
+/* Does the listener receive the effects of this transaction? Not those of a replay, which may be
+ * nested in another transaction. */
 static bool is_heard(const struct txn *txn)
 {
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
@@ -70,9 +70,9 @@ void txn_call(struct txn *txn, unsigned db)
     txn->named = NULL;
     txn->newly_read = NULL;
 
-    /* Ask the listener what it wants: at each call of a client or master, because commands between
-     * the calls of a transaction may watch, subscribe or track; once for background work, which
-     * makes a call for each key. */
+    /* Ask the listener what it wants. Ask at each call of a client or master, because commands
+     * between the calls of a transaction may watch, subscribe or track. Ask once for background
+     * work, which makes a call for each key. */
     struct store *store = txn->store;
     bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
     if ((again || !txn->has_begun_call) && is_heard(txn))
@@ -118,8 +118,8 @@ static inline void tell_listener(struct txn *txn, const struct effect *effect)
     store->listener.effect(store->listener.ctx, txn, effect);
 }
 
-/* Passes the effect to the parts of the store that follow effects, then to the listener. A separate
- * function, so that txn_record_each saves no registers while no part follows them. */
+/* Passes the effect to the parts of the store that follow effects, then to the listener. This is a
+ * separate function so that txn_record_each saves no registers while no part follows effects. */
 __attribute__((noinline)) static void tell_all(struct txn *txn, const struct effect *effect)
 {
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, effect->key);

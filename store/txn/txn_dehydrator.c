@@ -258,8 +258,8 @@ void txn_rede_replace(struct txn *txn, struct entry *entry, struct bytes id, str
     txn_rede_unfollow(txn, entry, id);
 }
 
-/* Call when a delivery of the element has ended: remembers the element's id for its span REMEMBER.
- * A longer span of an earlier delivery stays. */
+/* Call when a delivery of the element has ended: remembers the element's id for its span REMEMBER,
+ * unless an earlier delivery has a later end. */
 static void remember_delivered(struct txn *txn, struct entry *entry, const struct element *element)
 {
     const struct dehydrator *dehydrator = entry->object.dehydrator;
@@ -278,9 +278,8 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
     txn_rede_remove(txn, entry, element, event);
 }
 
-/* Returns the next instant of a schedule. If the system lacks the zone by now, UTC is used:
- * otherwise the work would be done again and again, or never again, until somebody installs tzdata.
- */
+/* Returns the next instant of a schedule. If the system no longer has the zone, uses UTC. Otherwise
+ * the work would be done again and again, or never again, until somebody installs tzdata. */
 static msec next_of_schedule(struct txn *txn, struct bytes cron)
 {
     char fault[CALENDAR_FAULT_MAX];

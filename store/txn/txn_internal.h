@@ -1,5 +1,5 @@
-/* txn_internal: functions for mutators and background work in store/, in addition to txn.h. Files
- * outside store/ must not include this (tools/lint/tree.py). */
+/* txn_internal: functions for mutators and for background work in store/, in addition to txn.h.
+ * Files outside store/ must not include this header; tools/lint/tree.py checks that. */
 #ifndef STORE_TXN_TXN_INTERNAL_H
 #define STORE_TXN_TXN_INTERNAL_H
 
@@ -8,14 +8,15 @@
 
 /* ---- events and effects: txn_call.c ---- */
 
-/* Does nothing need the effects of this call? Then a frequent mutator may count its change in
- * txn->changes instead of recording it. txn_key_put informs the index of turns (fair.h) itself. */
+/* Returns true if nothing needs the effects of this call. A frequent mutator may then count its
+ * change in txn->changes instead of recording it. The index of turns (fair.h) is no reason to
+ * record, because txn_key_put informs it itself. */
 static inline bool txn_is_unheard(const struct txn *txn)
 {
     return txn->store->event_mask == 0 && txn->ks->hidden == 0 && txn->ks->refreshers == NULL;
 }
 /* Passes the effect to the listener, sets the access time and applies a policy's REFRESH. Each
- * event is recorded once per key and call: later ones are marked `again`, so that ZADD with three
+ * event is recorded once per key and call, and marked `again` when it is repeated: ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 /* As txn_record, for a change that is not a use of the key, such as an expired member. */
@@ -24,7 +25,7 @@ void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
-/* Drops the key of an empty collection now, with "del". `expired` says that its last member has
+/* Drops the key of an empty collection now, with "del". `expired` is true if its last member has
  * expired. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired);
 /* Writes what has expired so far to the logs of its policies (expiry_log.h). */
@@ -36,10 +37,10 @@ void txn_forget(struct txn *txn, const struct entry *entry);
 
 /* Adds an entry with this object, whose ownership passes, and records the event "new". */
 struct entry *txn_key_add(struct txn *txn, struct bytes key, struct object object);
-/* Replaces the object at key, or adds it; ownership passes. Keeps the deadline; the old entry may
- * be invalid. Records only "new", for an added key. */
+/* Replaces the object at key, or adds it; ownership passes. The deadline stays, and the old entry
+ * may be invalid. Records only "new", and only for an added key. */
 struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object object);
-/* As txn_key_drop, and records in the trail what ended the key (`extra` as in struct
+/* As txn_key_drop, but the caller says what ended the key, for the trail (`extra` as in struct
  * trail_event). */
 void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,
                      uint64_t extra);
@@ -61,10 +62,11 @@ void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
 void txn_member_notify_expired(struct txn *txn, struct entry *entry);
 /* Removes at most `limit` members that had expired at the instant `by`, in the order of their
- * deadlines; drops the key with the last one (*entry becomes NULL). Returns how many. */
+ * deadlines, and returns how many. Drops the key with the last member; *entry then becomes NULL. If
+ * all have expired and nothing needs their names, removes all at once, whatever the limit. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
-/* Does a put need the member's old deadline? No, if the rule ignores old deadlines, or if the
+/* Does a put need the member's old deadline? Not if the rule ignores old deadlines, and not if the
  * collection has no deadlines and there are no policies. */
 static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
                                     struct lifetime life)
@@ -73,28 +75,30 @@ static inline bool txn_life_matters(const struct txn *txn, const struct entry *e
         return entry->object.has_expiry || txn->store->policies.count > 0;
     return life.rule != LIFE_CLEAR || entry->object.has_expiry;
 }
-/* Returns the member's deadline after the put; `old` is its deadline before the put, if
- * `present`. */
+/* Returns the member's deadline after the put. `old` is its deadline before the put, if the member
+ * was `present`. */
 msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
                  msec old);
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 
-/* Ends the pause, the spans of remembered ids and, if there are no elements, the rate, as far as
- * they are over by now: about `limit` in total. Returns how many it ended. */
+/* Ends what is over by now: the pause, the spans of remembered ids and, if there are no elements,
+ * the rate. Ends about `limit` of these, and returns how many. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
-/* Keeps the counts of a dehydrator that is dropped because it became empty, for a while. A
- * dehydrator added at its key continues them, unless it has counts of its own. */
+/* txn_rede_keep_counts keeps the counts of a dehydrator for a while if it is dropped because it
+ * became empty. txn_rede_resume_counts lets a dehydrator that is added at the same key continue
+ * these counts, unless it has counts of its own. */
 void txn_rede_keep_counts(struct txn *txn, struct entry *entry);
 void txn_rede_resume_counts(struct txn *txn, struct entry *entry);
-/* Records "rede.due" if any elements are due. It has no journal record. */
+/* Records "rede.due" if elements have become due since the last announcement. The event is not
+ * journaled. */
 void txn_rede_announce(struct txn *txn, struct entry *entry);
 
 /* ---- streams: txn_stream.c ---- */
 
 /* Removes the first entries that had expired at the instant `by`, and the references of groups to
- * them: about `limit` of both together, at least one entry, with the event "xtrim" once. If the
- * stream's retention differs from its policy's, first updates it. Returns the work done, or 0. */
+ * them: about `limit` of both together, at least one entry, with one event "xtrim". First updates
+ * the stream's retention if it differs from its policy's. Returns the work done, or 0. */
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit);
 
 /* ---- policies: txn_policy.c ---- */
@@ -119,14 +123,14 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
     if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
-/* Counts a key that a client has set, for POLICY STATS. Call both functions only if there are
- * policies. */
+/* Counts a key that a client has set, for POLICY STATS. Call this function and the next one only if
+ * there are policies. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
 /* Counts a key that ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
-/* Call when a key was added, or its whole value was replaced: notes whether it was set here, and
- * that it was not read. Does so even without policies, so that POLICY STATS is right from the
- * moment a policy is set. */
+/* Call when a key was added, or its whole value was replaced: notes whether a client set it here,
+ * and that it was not read. This is noted even without policies, so that POLICY STATS is right from
+ * the moment a policy is set. */
 static inline void txn_begin_value(struct txn *txn, struct entry *entry)
 {
     entry->object.is_set_here = txn->origin == FROM_CLIENT;
@@ -139,19 +143,19 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
 /* Call at the end of a call: applies the policies of all noted keys. */
 void txn_policy_end(struct txn *txn);
-/* Sets the deadlines of a new value's members by the policy of key, as if they were added now.
- * O(n) */
+/* Sets the deadlines of a new value's members by the policy of key, as if the members were added
+ * now. O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
 /* Returns the policy's deadline for a member that is added now, or NEVER. */
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
-/* For sweep/policy_walk.c, which applies a new policy to existing keys: sets the deadline by TTL
- * and MAXTTL if the key has none or a later one than MAXTTL allows. */
+/* Sets the deadline of an existing key by TTL and MAXTTL, if the key has none or a later one than
+ * MAXTTL allows. For sweep/policy_walk.c, which applies a new policy. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
 /* Sets a stream's retention to its policy's (NULL for none). Returns true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
-/* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements; returns
- * how many. */
+/* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements, and
+ * returns by how many. */
 size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy *policy,
                       size_t limit);
 /* Marks the policy, which must exist, as applied to all keys. */
@@ -159,8 +163,8 @@ void txn_policy_applied(struct txn *txn, struct bytes name);
 
 /* ---- txn_withheld.c: withholds expired members from one call, for reads on a replica ---- */
 /* Withholds the expired members of a set, hash or sorted set of which some but not all have
- * expired, or the expired entries of a stream. O(log n) for each expired member, or for each that
- * the call names (txn_names_members). */
+ * expired, or the expired entries of a stream. O(log n) for each expired member, or for each member
+ * that the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);
 void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
 

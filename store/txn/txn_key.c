@@ -1,5 +1,5 @@
-/* txn_key: finds keys without expired data; creates, drops, renames and copies them; sets their
- * deadlines. */
+/* txn_key: finds keys without their expired data; creates, drops, renames and copies keys; sets
+ * their deadlines. */
 #include "store/access.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
@@ -16,8 +16,8 @@ static bool is_expired(const struct txn *txn, const struct entry *entry)
 }
 
 /* Call before a key is dropped: records the event of members that had expired at the instant `by`.
- * Removes the members one by one only if a listener wants each name. Returns NULL if the key was
- * dropped with them. */
+ * Removes the members one by one only if a listener or a log needs each name. Returns NULL if this
+ * has dropped the key. */
 static struct entry *settle_before_drop(struct txn *txn, struct entry *entry, msec by)
 {
     const struct object *object = &entry->object;
@@ -223,8 +223,8 @@ void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enu
 void txn_key_end(struct txn *txn, struct entry *entry)
 {
     struct effect effect = { .kind = EFFECT_DROP, .event = EVENT_DEL };
-    /* txn_key_drop with EVENT_EXPIRED would count how late the expiry is, although no deadline
-     * passed, and write to the logs of policies, which a replica does not. */
+    /* Not by txn_key_drop with EVENT_EXPIRED. That would count how late the expiry is, although no
+     * deadline passed, and would write to the logs of policies, which a replica does not do. */
     if (txn->on_replica) {
         effect.event = EVENT_EXPIRED;
         txn->store->stats.expired_keys++;
@@ -265,8 +265,8 @@ bool txn_key_persist(struct txn *txn, struct entry *entry)
     return true;
 }
 
-/* Removes the key without an event of its own, because another key replaces it. Returns false if
- * there is no such key. */
+/* Removes a key that another key replaces, without an event of its own. Returns false if there is
+ * no such key. */
 static bool vacate_key(struct txn *txn, struct bytes key)
 {
     struct entry *old = keyspace_find(txn->ks, key);

@@ -70,8 +70,8 @@ void txn_lease_shift(struct txn *txn, msec by)
         txn_call(txn, db);
         keyspace_each_until(txn->ks, due_at_expiry(leases->until).at, find_lease, &found);
         for (size_t i = 0; i < found.count; i++) {
-            /* A change of a deadline may move a holder in memory, so the holders are put into a new
-             * lease. */
+            /* Put the moved holders into a new lease. Changing deadlines while iterating over the
+             * old one is not possible, because a change may move a holder in memory. */
             struct entry *entry = found.entries[i];
             struct lease *old = entry->object.lease, *lease = lease_new();
             struct lease_iter iter;

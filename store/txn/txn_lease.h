@@ -1,5 +1,5 @@
-/* txn_lease: the mutators of leases; the rest of the contract is in txn.h. The end of a lease is
- * extended by txn_member_expire, whose member is the owner. */
+/* txn_lease: the mutators of leases. txn.h has the part of the contract that all mutators share. To
+ * extend a lease, call txn_member_expire with the owner as member. */
 #ifndef STORE_TXN_TXN_LEASE_H
 #define STORE_TXN_TXN_LEASE_H
 
@@ -8,17 +8,17 @@
 /* Adds the holder, which must fit (lease_fits). Event "lease.take". */
 void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
                     uint32_t permits);
-/* Removes the holder; returns false if there is none. `owner` may point into the lease. Event
- * "lease.drop". */
+/* Removes the holder, with event "lease.drop". Returns false if there is none. `owner` may point
+ * into the lease. */
 bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
-/* Moves the ends of all leases by as much as the server's clock was set, so that their spans stay
- * the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside before the
- * last lease ends) */
+/* Moves the ends of all leases by as much as the server's clock was set, so that the time left of
+ * each stays the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside
+ * before the last lease ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
 /* Returns when a lease with this end is over: at `end`, or at an earlier deadline of the key, set
- * by EXPIRE or a policy. Applies the policies of the keys that the call has changed; entries may
- * move. */
+ * by EXPIRE or a policy. To know that deadline, applies the policies of the keys that the call has
+ * changed; entries may move. */
 msec txn_lease_end(struct txn *txn, struct bytes key, msec end);
 
 #endif

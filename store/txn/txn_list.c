@@ -66,7 +66,7 @@ void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct 
     };
     txn_record(txn, entry, &effect);
     /* For MAXLEN this counts as a push at the nearer end, so that the new element is not the one
-     * that is removed. */
+     * that MAXLEN removes. */
     size_t behind = list_count(entry->object.list) - 1 - index;
     txn_note(txn, entry, index < behind ? POLICY_PUSHED_HEAD : POLICY_PUSHED_TAIL);
 }

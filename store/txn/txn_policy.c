@@ -1,6 +1,6 @@
 /* txn_policy: applies policies. A call notes what it did to each key. When the call ends, the key's
- * policy is applied once, by ordinary mutators. Their effects are recorded like any others, so
- * replay needs no policies and can't disagree. */
+ * policy is applied once, by ordinary mutators. Their effects are recorded like any others, so that
+ * a replay needs no policies and cannot come to another result. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
@@ -11,8 +11,8 @@
 enum { NOTES_MIN = 8 };
 
 /* The notes of a call are an array in the order of the first cause, and at the same time a hash
- * table: notes[i].head is the first note of chain i; all other fields belong to note i. Links are
- * indexes + 1, or 0. */
+ * table with chains. notes[i].head belongs to the table: it is the first note of chain i. All other
+ * fields belong to note i. Links are indexes + 1, or 0. */
 struct policy_note {
     struct entry *entry; /* NULL once the entry was freed */
     struct keyspace *ks;
@@ -26,8 +26,8 @@ struct policy_note {
 
 /* ---- the policies themselves ---------------------------------------------------------------- */
 
-/* Applies the policies of all noted keys now. Call before the table of policies changes: notes and
- * the cached policy point into it. */
+/* Applies the policies of all noted keys now. Call before the table of policies changes, because
+ * notes and the cached policy point into the table. */
 static void end_before_change(struct txn *txn)
 {
     txn_write_expiry_log(txn);
@@ -76,8 +76,8 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
     return true;
 }
 
-/* Finds the policy of the entry. Caches the last result, so that many members of one key need one
- * look-up. */
+/* Finds the policy of the entry, or returns NULL. Caches the last result, so that a call with many
+ * members of one key needs one look-up. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {
@@ -202,7 +202,7 @@ static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause)
 {
-    /* TTL, EXISTS, and reads under CLIENT NO-TOUCH do not count as an access. During CLIENT PAUSE
+    /* Some reads are no access: TTL, EXISTS, and reads under CLIENT NO-TOUCH. During CLIENT PAUSE
      * nothing may change. */
     if (cause == POLICY_READ && (txn->no_touch || txn->no_expiry)) return;
     struct policy_note *note = note_of(txn, entry);
@@ -297,8 +297,8 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     txn_trail_unruled(txn, by);
 }
 
-/* Sets the deadline for REFRESH ACCESS. Unlike txn_key_expire, marks the effect as made by a read,
- * so that WATCH and client caches see no change of the key. */
+/* Sets the deadline for REFRESH ACCESS. Differs from txn_key_expire: the effect is marked as made
+ * by a read, so that WATCH and client caches see no change of the key. */
 static void refresh_by_read(struct txn *txn, struct entry *entry, msec at)
 {
     keyspace_set_deadline(txn->ks, entry, at);
@@ -326,8 +326,8 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
             txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
     }
 
-    /* Compute the policy's deadline. A deadline that the command itself set stays. A read changes
-     * a deadline only with REFRESH. */
+    /* Compute the deadline that the policy demands. A deadline that the command itself set stays,
+     * and a read changes a deadline only with REFRESH ACCESS. */
     enum policy_refresh refresh = note->policy->refresh;
     bool read_only = note->causes == CAUSE(READ);
     msec old = entry_expires_at(note->ks, note->entry);

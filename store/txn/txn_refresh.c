@@ -20,8 +20,8 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect end the right to refresh its key's value, because it sets a new value or deletes
- * the value? Expiry and eviction do not end it. */
+/* Does the effect end the right to refresh its key's value? It does if it sets a new value or
+ * deletes the value, but not if the value expires or is evicted. */
 static bool ends_right(const struct txn *txn, const struct effect *effect)
 {
     switch (effect->kind) {

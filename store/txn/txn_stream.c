@@ -60,9 +60,9 @@ bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id
 
 typedef void record(struct txn *txn, struct entry *entry, struct effect *effect);
 
-/* An effect names trimmed entries as "all before an ID", which can't name the entry with the
- * greatest ID. That entry is therefore removed on its own, and the marks, which its removal
- * changes, are restored. */
+/* Removes all entries. The effect of a trim is "all entries before an ID", and no ID is after the
+ * greatest one. A stream may contain an entry with this ID: it has an effect of its own, and since
+ * a replay of that changes the marks, a third effect restores them. */
 static void cut_all(struct txn *txn, struct entry *entry, record *to)
 {
     struct stream *stream = entry->object.stream;
@@ -154,8 +154,8 @@ void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_
     txn_record(txn, entry, &effect);
 }
 
-/* Records the effect first, because it borrows the name of the group. A group with many pending
- * entries is freed in slices. */
+/* Removes a group. Records the effect first, because it borrows the name of the group. The group's
+ * pending entries may be many, so the reclaim queue frees them in slices. */
 void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group *group)
 {
     struct effect effect = { .kind = EFFECT_GROUP_DROP,
@@ -267,15 +267,16 @@ void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_c
 
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
 {
-    /* The policy may have been removed, or the stream may have been renamed from a key with another
-     * policy. */
+    /* Set the retention again: the policy may have been removed, or the stream renamed from a key
+     * with another policy. */
     bool changed = txn_policy_retain(txn, entry, txn_policy_of(txn, entry));
     const struct stream *stream = entry->object.stream;
     const struct stream_groups *groups = stream_groups(stream);
     struct stream_group *group = NULL;
     struct stream_id last;
 
-    /* A step for each entry, and one for each group that may have it pending. */
+    /* An entry costs one step, and one more for each group that may have it pending. Remove as many
+     * entries as `limit` steps allow. */
     size_t count = stream_count_expired(stream, by), steps = 1, forgotten = 0;
     while ((group = group_next(groups, group)) != NULL)
         steps += group_count_pending(group) > 0;
@@ -286,8 +287,8 @@ size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t li
     txn_trail_trim(txn, entry);
     stream_id_at(stream, count - 1, &last);
 
-    /* Remove the groups' references to these entries. References to entries that were deleted
-     * before stay. */
+    /* Remove the references of groups to these entries. References to entries that were deleted
+     * before stay, as in Redis. */
     while ((group = group_next(groups, group)) != NULL) {
         struct pending_filter filter = { .to = last };
         struct pending first;

@@ -1,4 +1,4 @@
-/* txn_stream: the mutators of streams; the rest of the contract is in txn.h.
+/* txn_stream: the mutators of streams. txn.h has the part of the contract that all mutators share.
  *
  * A stream without entries keeps its key. Borrowed groups and consumers stay valid until they are
  * removed, or the key is. */
@@ -10,8 +10,8 @@
 
 /* ---- entries ---- */
 
-/* Computes the ID of XADD's `*`: now, or the one after the last. Returns false if the IDs are
- * exhausted. */
+/* Computes the ID of XADD's `*`: now, or the ID after the last one if that is not earlier. Returns
+ * false if the IDs are exhausted. */
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id);
 /* Adds an entry at the end (stream_append), with event "xadd". */
 void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id,

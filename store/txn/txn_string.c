@@ -49,8 +49,8 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
         txn->changes++;
         return;
     }
-    /* The effect contains the key's deadline even if the deadline was kept. Look it up only if
-     * there is a listener. */
+    /* The effect contains the key's deadline even if the command kept it. Look the deadline up only
+     * if there is a listener. */
     msec at = how->at;
     if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
     struct effect set = {

@@ -11,8 +11,8 @@ static uint64_t hash_of(const struct txn *txn, const struct entry *entry)
     return trail_hash(siphash(key.data, key.len), txn->ks->db);
 }
 
-/* Fills in the time, and who makes the change. Returns false if the change is not recorded, because
- * it is a replay of recorded data. */
+/* Fills in the time, and who makes the change. Returns false for a replay of recorded data, whose
+ * changes the trail leaves out. */
 static bool sign(struct txn *txn, const struct entry *entry, struct trail_event *event)
 {
     struct trail *trail = txn->store->trail;
@@ -46,8 +46,8 @@ static bool sign(struct txn *txn, const struct entry *entry, struct trail_event 
     return true;
 }
 
-/* The general case of txn_trail_set: the author is not known yet, or the change is made by a
- * policy, the master or the server itself. Not inlined, because it is rare. */
+/* The general case of txn_trail_set: the author is not known yet, or a policy, the master or the
+ * server itself makes the change. Not inlined, because it is rare. */
 __attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
                                                  msec at)
 {

@@ -1,5 +1,5 @@
 /* txn_trail: adds to the store's trail (trail/trail.h) what mutators do to deadlines, and the ends
- * of keys and members. Only mutators include it. Each call costs one test if there is no trail. */
+ * of keys and members. Private to store/txn. Without a trail each call costs one test. */
 #ifndef STORE_TXN_TXN_TRAIL_H
 #define STORE_TXN_TXN_TRAIL_H
 
@@ -30,8 +30,8 @@ static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
     if (trail_is_expiry(what, extra) && txn_has_policies(txn)) txn_policy_count_expired(txn, entry);
 }
 
-/* Call before this option of the key's policy sets deadlines, and txn_trail_unruled afterwards,
- * with the value returned. */
+/* Call txn_trail_ruled before this option of the key's policy sets deadlines, and txn_trail_unruled
+ * afterwards with the value that it returned. */
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
 void txn_trail_unruled(struct txn *txn, uint32_t by);
 

@@ -1,7 +1,7 @@
 /* txn_type: one row for each type: how transactions handle deadlines inside its values, and values
- * with more elements than a policy allows. Depends on the mutators. store/type/type_row.h lists the
- * functions of a type that need no transaction. Files outside store/ must not include this
- * (tools/lint/tree.py). */
+ * with more elements than a policy allows. store/type/type_row.h lists the functions of a type that
+ * need no transaction. Files outside store/ must not include this header; tools/lint/tree.py checks
+ * that. */
 #ifndef STORE_TXN_TXN_TYPE_H
 #define STORE_TXN_TXN_TYPE_H
 
@@ -15,14 +15,14 @@ enum spared {
 };
 
 struct txn_type {
-    /* Only for types whose members have deadlines. First the effects that set a member's deadline
-     * and remove the member. Then the events for a deadline set, a deadline removed, a member
-     * expired, and a member removed because its new deadline is in the past. */
+    /* Only for types whose members have deadlines. `expire` and `drop` are the effects that set a
+     * member's deadline and remove the member. The events are for a deadline set, a deadline
+     * removed, a member expired, and a member removed because its new deadline is in the past. */
     enum effect_kind expire, drop;
     enum event on_expire, on_persist, on_expired, on_removed;
 
-    /* Called when a key is found that has due elements: removes them, withholds them from the call
-     * if they must stay, or announces them. Returns NULL if the key was dropped or counts as
+    /* Called when a key with due elements is found. Removes them, withholds them from the call if
+     * they must stay, or announces them. Returns NULL if the key was dropped or counts as
      * absent. */
     struct entry *(*settle)(struct txn *txn, struct entry *entry);
     /* For background expiry: removes or announces about `limit` elements that were due at the
@@ -30,17 +30,16 @@ struct txn_type {
     size_t (*purge)(struct txn *txn, struct entry **entry, msec by, size_t limit);
     bool due_stays; /* due elements are announced, and stay until a client takes them */
 
-    /* Applies MAXLEN: removes this many elements at the end that the type or the policy names. NULL
-     * if there is no such end (a list is cut at the end opposite to a push) or MAXLEN does not
-     * apply. */
+    /* Applies MAXLEN: removes `excess` elements at the end that the type or the policy determines.
+     * NULL if MAXLEN does not apply, and for lists, which are cut at the end opposite to a push. */
     void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
     bool cut_copies; /* if few elements stay, `cut` copies them and drops the whole old value */
 
     /* Called for a value from elsewhere (RESTORE, import) before it is recorded, to note what the
      * data set must know about all its values, such as their tokens. May be NULL. */
     void (*adopt)(struct txn *txn, const struct object *object);
-    /* Called after a value of this type was stored at a key, and before it is removed or replaced.
-     * Either may be NULL. */
+    /* `added` is called after a value of this type was stored at a key, `removing` before it is
+     * removed or replaced. Either may be NULL. */
     void (*added)(struct txn *txn, struct entry *entry);
     void (*removing)(struct txn *txn, struct entry *entry);
     /* Called when a member's deadline becomes `at`. May be NULL. */

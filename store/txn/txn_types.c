@@ -31,8 +31,8 @@ static void cut_zset(struct txn *txn, struct entry *entry, const struct policy *
     txn_zset_remove_ranks(txn, entry, from, from + excess, EVENT_ZREMRANGEBYRANK);
 }
 
-/* Ends pauses, rates and remembered ids that are over, and drops the key if nothing is left. The
- * key then counts as expired, because time ended it. Returns NULL if the key was dropped. */
+/* Ends pauses, rates and remembered ids that are over. If nothing is left, drops the key and
+ * returns NULL; the key then counts as expired, because time ended it. */
 static struct entry *end_spans(struct txn *txn, struct entry *entry, size_t limit, size_t *done)
 {
     *done = txn_rede_end_spans(txn, entry, limit);
@@ -41,8 +41,9 @@ static struct entry *end_spans(struct txn *txn, struct entry *entry, size_t limi
     return NULL;
 }
 
-/* Ends at most SETTLE_AT_ONCE spans, so that a look-up stays fast. The timer removes the others;
- * until then look-ups of ids compare their ends with now. */
+/* Settles a dehydrator at a look-up. Ends at most SETTLE_AT_ONCE spans, so that the look-up stays
+ * fast. The timer ends the others; until then look-ups of ids compare the ends of spans with
+ * now. */
 static struct entry *settle_dehydrator(struct txn *txn, struct entry *entry)
 {
     if (txn->no_expiry) return object_all_expired(&entry->object, txn->now) ? NULL : entry;
