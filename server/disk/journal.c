@@ -29,10 +29,12 @@
  *
  * Invariants:
  *
- *     position == `written` + the bytes of complete records in `waiting`, except while a base is
- *                 needed: then the difference is in the base, or in `waiting` from `restart_from`
- * on synced <= written the file is longer than `length` only while `uncut`: by `partial` bytes of
- * `waiting`, or by garbage */
+ *     position == `written` + the bytes of complete records in `waiting`
+ *         except while a base is needed: then the difference is in the base, or in `waiting` from
+ *         `restart_from` on
+ *     synced <= written
+ *     the file is longer than `length` only while `uncut`: by `partial` bytes of `waiting`, or by
+ *         garbage */
 #include "server/disk/journal.h"
 
 #include <errno.h>

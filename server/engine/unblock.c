@@ -27,8 +27,8 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     call.ready = &try->key;
     struct observer *observer = engine->observer;
     int64_t began = observer != NULL ? observe_now(observer) : 0;
-    /* DIFFERS: Redis 7.0 serves a blocked client even if its user has lost the permission
-     * meanwhile. (doc/differs.md) */
+    /* DIFFERS: if the user has lost the permission meanwhile, Redis 7.0 serves the client; here it
+     * receives an error. (doc/differs.md) */
     enum acl_verdict verdict = rights_check(engine, &call, ACL_TOPLEVEL);
     if (verdict == ACL_ALLOWED)
         call_run(&call);

@@ -108,7 +108,7 @@ struct requests_room {
  * session for lack of memory. */
 struct requests_room requests_room(struct requests *requests);
 /* Call when this many bytes were read into the room. Their requests run at the end of the turn if
- * the session is serving; otherwise the bytes stay in its input. */
+ * the session is serving. Otherwise the bytes stay in the connection's input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
 /* Were the bytes just read the first that the connection has sent? */
 bool requests_are_first(const struct requests *requests);

@@ -143,8 +143,8 @@ static size_t find_overlapping(const struct session *session, const struct optio
     return first;
 }
 
-/* DIFFERS: if a prefix after the first one overlaps, Redis replies with the error but turns
- * tracking on all the same. (doc/differs.md) */
+/* DIFFERS: if a prefix after the first one overlaps, Redis replies with an error but turns tracking
+ * on; here it stays off. (doc/differs.md) */
 static bool prefixes_fit(struct call *call, const struct options *options)
 {
     if (options->prefix_count == 0) return true;

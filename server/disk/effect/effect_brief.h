@@ -1,7 +1,8 @@
-/* effect_brief: a short binary form of the most frequent effects in journals, where it stands
- * beside their commands (effect_text.h). It halves their bytes, and is faster to write and to read,
- * because numbers are binary and nothing is looked up by name. Only journals contain it; replicas
- * and snapshots use commands. expired-check --show prints it as commands.
+/* effect_brief: a short binary form for the most frequent effects in a journal; all other effects
+ * are commands there (effect_text.h). An effect in brief form has about half the bytes of its
+ * command, and is faster to write and to read, because numbers are binary and nothing is looked up
+ * by name. Replicas and snapshots use commands only. expired-check --show prints brief effects as
+ * commands.
  *
  * The bytes of an effect. Integers are little-endian; a part that the kind lacks is left out:
  *

@@ -1,7 +1,10 @@
 /* ahead: see ahead.h. Who owns what is decided by four numbers, which only grow:
  *
- *     parts             from `released` to `filled`: the main thread; all others: the reading
- * thread blocks of a copy  from `taken` to `given`: the reading thread; all others: the main thread
+ *     which                                    belong to
+ *     parts from `released` to `filled`        the main thread
+ *     all other parts                          the reading thread
+ *     blocks of a copy, `taken` to `given`     the reading thread
+ *     all other blocks of a copy               the main thread
  *
  * The main thread waits if there is no part; the reading thread waits if a text is too small or in
  * use, or if it lacks a block of a copy. They can't deadlock: when the reading thread lacks a

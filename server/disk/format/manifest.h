@@ -23,8 +23,8 @@
  *     header xxxxxxxx    of a base: the checksum of its header
  *     id xxxxxxxx        of a segment: the ID in its first record (segment_mark.h)
  *     after xxxxxxxx     of a segment: the header or id of the file that it continues
- *     anew 1             of a base: it does not continue the segments before it in the list,
- * because the data was replaced, or because a part of the journal could not be written
+ *     anew 1             of a base: it does not continue the segments before it in the list: the
+ *                        data was replaced, or a part of the journal could not be written
  *
  * Kept files allow a start from a point in time. They are listed in the order of their data:
  *

@@ -162,8 +162,8 @@ void acl_selector_describe_keys(const struct acl_selector *selector, struct outb
     bool begun = false;
     if (selector->all_keys) append_word(to, &begun, "~*", NULL);
     for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
-        /* DIFFERS: Redis shows "%RW~*" as "~*". When that is read again, patterns behind it are
-         * refused. (doc/differs.md) */
+        /* DIFFERS: Redis shows "%RW~*" as "~*"; here it is shown as it is. After "~*", a file that
+         * is read again may not name further patterns. (doc/differs.md) */
         bool is_all = item->tag == ACL_READ_WRITE && bytes_equal(blob_view(item->text), LIT("*"));
         append_word(to, &begun, is_all ? "%RW~" : marks[item->tag], item->text);
     }

@@ -165,8 +165,8 @@ static enum acl_fault add_selector(struct acl_user *user, const struct acl_conte
     enum acl_fault fault = ACL_NO_FAULT;
     acl_selector_init(&selector, context->all_channels);
     for (struct bytes rule = next_word(&text); rule.len > 0; rule = next_word(&text)) {
-        /* DIFFERS: Redis accepts a pattern that ends with ')', and can't load it again.
-         * (doc/differs.md) */
+        /* DIFFERS: Redis accepts a pattern that ends with ')', but can't load it from a file. Here
+         * it is refused. (doc/differs.md) */
         bool ends = rule.data[rule.len - 1] == ')';
         fault = ends ? ACL_SYNTAX : acl_selector_apply(&selector, context->commands, rule);
         if (fault != ACL_NO_FAULT) break;

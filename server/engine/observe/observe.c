@@ -212,8 +212,9 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
     note_latency(observer, LATENCY_UNBLOCKING, taken);
 }
 
-/* DIFFERS: CLIENT UNBLOCK with ERROR makes Redis also count CLIENT UNBLOCK itself as a failed call;
- * without ERROR, Redis counts one call of the blocked command. (doc/differs.md) */
+/* DIFFERS: here, CLIENT UNBLOCK with ERROR counts a failed call of the blocked command, and without
+ * ERROR counts none. Redis also counts a failed call of CLIENT UNBLOCK itself, or one call of the
+ * blocked command. (doc/differs.md) */
 void observe_ended(struct observer *observer, const struct call *call, const struct call_time *time)
 {
     count_error(observer, call);

@@ -180,8 +180,8 @@ static void gone(struct blocked *blocked, const struct effect *effect)
         blocked_ready(blocked, effect->db, effect->key);
 }
 
-/* DIFFERS: Redis 7.0 serves no client when a result replaces a key of another type; here it does.
- * (doc/differs.md) */
+/* Makes the keys ready that the effect may have filled. DIFFERS: Redis 7.0 serves no client when a
+ * result replaces a key of another type; here it does. (doc/differs.md) */
 void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];

@@ -18,8 +18,8 @@ struct invalidation {
 
 /* ---- one message ---------------------------------------------------------------------------- */
 
-/* DIFFERS: for "all keys", Redis writes the null of the protocol version that the tracking session
- * uses. If the session redirects its messages, the receiver may use another version.
+/* DIFFERS: "all keys" is written as a null. If a session redirects its messages to one with another
+ * protocol version, Redis writes the null of the wrong version; here it is that of the receiver.
  * (doc/differs.md) */
 static void notify_tracker(struct tracker *tracker, const struct invalidation *message)
 {

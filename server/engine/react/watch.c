@@ -182,8 +182,8 @@ static void touch_existing(const struct watch *watch, int64_t db)
     }
 }
 
-/* DIFFERS: Redis does not mark watchers of keys that are missing in both databases.
- * (doc/differs.md) */
+/* Marks all sessions that watch a key of the database. DIFFERS: at SWAPDB, Redis spares sessions
+ * whose key is missing in both databases; a failing EXEC is safe. (doc/differs.md) */
 static void touch_all(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);
