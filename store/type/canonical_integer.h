@@ -1,5 +1,6 @@
 /* canonical_integer: tests whether a text is the canonical form of an integer. Redis' encodings
- * "int" and "intset" are for such texts only. */
+ * "int" and "intset" exist only for such texts, because the text must be recoverable from the
+ * number. */
 #ifndef STORE_TYPE_CANONICAL_INTEGER_H
 #define STORE_TYPE_CANONICAL_INTEGER_H
 

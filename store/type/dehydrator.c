@@ -43,8 +43,8 @@ struct push_options dehydrator_options(const struct dehydrator *dehydrator,
     return options;
 }
 
-/* Writes the options into the element, if it was allocated with room for them. Does not release a
- * schedule that was stored there: the caller does. */
+/* Writes the options into the element, if it was allocated with room for them. A schedule that the
+ * element stored before must be released by the caller. */
 static void put_options(struct dehydrator *dehydrator, struct element *element,
                         const struct push_options *options)
 {
@@ -74,8 +74,8 @@ struct bytes element_payload(const struct element *element)
     return payload_of_element(element);
 }
 
-/* Allocates an element with the optional parts that its stage and options need (element.h). It is
- * in no collection yet. `options` may be NULL. */
+/* Allocates an element with the optional parts that its stage and options need (element.h), and
+ * adds it to no collection. `options` may be NULL. */
 static struct element *element_new(struct dehydrator *dehydrator, struct bytes id,
                                    struct bytes payload, const struct stage *stage,
                                    const struct push_options *options)
@@ -139,8 +139,8 @@ static bool is_redelivered(const struct element *element)
     return claim != NULL && claim->deliveries > 1;
 }
 
-/* Copies deliveries and token of the stage to the element's claim. The claim's lease stays, because
- * elements.c maintains it. An element that was never claimed has no claim to update. */
+/* Copies the stage's deliveries and token to the element's claim, if the element was ever claimed.
+ * The lease in the claim stays, because elements.c maintains it. */
 static void update_claim(struct dehydrator *dehydrator, struct element *element,
                          const struct stage *stage)
 {
@@ -343,8 +343,8 @@ msec dehydrator_over_at(const struct dehydrator *dehydrator)
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* Call after an element's deadline was set to `at`. If dehydrator_announce has already passed that
- * instant, this makes it pass there again. */
+/* Call after an element's deadline was set to `at`. If the announced instants include `at`, takes
+ * them back to before it, so that the element will be announced. */
 static void unannounce(struct dehydrator *dehydrator, msec at)
 {
     if (at <= dehydrator->announced) dehydrator->announced = at - 1;

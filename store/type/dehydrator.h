@@ -1,11 +1,18 @@
 /* dehydrator: a delay queue: elements ordered by (deadline, arrival), which consumers take when
  * they are due. Modelled on ReDe, the Redis Dehydrator module (2016).
  *
- * An element waits until its deadline and is then due until a consumer takes it. A claim moves the
- * deadline of a due element to the end of a lease: until then it is claimed, afterwards it is due
- * again. The mark "claimed" stays when the lease has ended, until the element is given back or
- * moved. The end of a lease therefore needs no work and no record: a comparison with now shows
- * whether it has ended, and setting the clock back restores the lease.
+ *                 its deadline            a claim
+ *     +---------+ ----------> +-----+ ----------------> +---------+
+ *     | waiting |             | due |                   | claimed |
+ *     +---------+ <---------- +-----+ <---------------- +---------+
+ *                 a later       |       the lease ends,     | acknowledged
+ *                 deadline      v       or given back       v
+ *                             taken                      removed
+ *
+ * A claim moves the deadline of a due element to the end of a lease. The mark "claimed" stays when
+ * the lease has ended, until the element is given back or moved. The end of a lease therefore needs
+ * no work and no record: a comparison with now shows whether it has ended, and setting the clock
+ * back restores the lease.
  *
  * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. A
  * worker names its claim by the token, and so can't end another worker's claim. */
@@ -36,7 +43,7 @@ size_t dehydrator_count(const struct dehydrator *dehydrator);
 void dehydrator_expect(struct dehydrator *dehydrator, size_t count);
 /* Counts the elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);
-/* Number of elements with a deadline after `after` and not later than `until`, due or not. O(log
+/* Counts the elements with a deadline after `after` and not later than `until`, due or not. O(log
  * n) */
 size_t dehydrator_count_between(const struct dehydrator *dehydrator, msec after, msec until);
 /* Counts the elements whose lease has not ended. O(log n) */
@@ -47,16 +54,16 @@ msec dehydrator_next_lease_end(const struct dehydrator *dehydrator, msec now);
 size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
 /* Returns the largest token of a claim since the dehydrator was created or loaded, or 0. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
-/* Number of distinct deadlines: exact for up to 1000 elements, otherwise estimated from the first
- * ones. */
+/* Counts the distinct deadlines. The result is exact below 1000; a larger number is estimated from
+ * the first 1000. */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* Returns the earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
 /* Returns the earliest deadline after `at`, or NEVER. O(log n) */
 msec dehydrator_next_after(const struct dehydrator *dehydrator, msec at);
-/* For prefetching: returns the table of elements; or, if there are only a few, prefetches their
- * array and returns NULL. Later, dehydrator_hint_first prefetches the first of a few elements, and
- * the counts. */
+/* For prefetching: dehydrator_hint returns the table of elements or, if there are only a few,
+ * prefetches their array and returns NULL. A later dehydrator_hint_first prefetches the first of a
+ * few elements, and the counts. */
 const struct dict *dehydrator_hint(const struct dehydrator *dehydrator);
 void dehydrator_hint_first(const struct dehydrator *dehydrator);
 struct element *dehydrator_find(const struct dehydrator *dehydrator, struct bytes id); /* O(1) */
@@ -70,8 +77,8 @@ struct stage {
     int64_t token;       /* token of the claim; 0 without a claim or a token */
 };
 
-/* Returns the options of the element's push. The text of a schedule is borrowed until they are
- * set. */
+/* Returns the options of the element's push. The text of a schedule is borrowed until the options
+ * are set. */
 struct push_options dehydrator_options(const struct dehydrator *dehydrator,
                                        const struct element *element);
 /* Sets the options. Returns the element, which may have moved in memory. O(1) */
@@ -89,20 +96,21 @@ size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
 /* Returns the counts of pushes and deliveries since the dehydrator was created, loaded or copied.
- * The pointer is valid until the next push or delivery. */
+ * Borrowed until the next push or delivery. */
 const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
 void dehydrator_note_pushed(struct dehydrator *dehydrator);
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
-/* Replaces the counts, taking ownership, and returns the old ones to the caller. */
+/* Replaces the counts and takes ownership of the new ones. Returns the old ones, which the caller
+ * owns. */
 struct delivery_tally dehydrator_swap_tally(struct dehydrator *dehydrator,
                                             struct delivery_tally tally);
-/* Returns the end of the dehydrator's pause, before which it delivers nothing; 0 if it is not
- * paused, INSTANT_MAX if the pause has no end. O(1) */
+/* Returns the end of the dehydrator's pause; the dehydrator delivers nothing before it. 0 if it is
+ * not paused, INSTANT_MAX if the pause has no end. O(1) */
 msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Is nothing left to keep, neither elements nor extras? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
-/* Returns the instant from which on it is spent, ignoring pauses, remembered ids and a rate that
- * have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
+/* Returns the instant from which on the dehydrator is spent, because pauses, remembered ids and a
+ * rate will have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* Returns false if the id exists. O(log n) */
@@ -111,7 +119,7 @@ bool dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct byte
 /* Replaces the payload; stage and position stay. Invalidates `element`. O(1) */
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
                        struct bytes payload);
-/* Sets the stage; the element goes behind others with the same deadline, even if its own is
+/* Sets the stage. The element goes behind others with the same deadline, even if its own is
  * unchanged. Returns the element, which may have moved in memory. O(log n) */
 struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *element,
                                 const struct stage *stage);
@@ -135,11 +143,11 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 
 /* Returns the first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_next_due(const struct dehydrator *dehydrator);
-/* Marks all elements due by now as announced. If a deadline before now is set later (by pushing an
- * element that is due at once), that element will be announced again. */
+/* Marks all elements due by now as announced. An element that is pushed or moved to a deadline
+ * before now afterwards will still be announced. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
 /* Call after the clock was set back to now: announced elements that are no longer due will be
- * announced again. Returns whether there may be any. */
+ * announced again. Returns true if there may be any. */
 bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
 /* Walks in order; the dehydrator must not change meanwhile. */
@@ -159,8 +167,8 @@ uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
 
 /* Returns "raw", which Redis reports for a module's value. */
 const char *dehydrator_encoding(const struct dehydrator *dehydrator);
-/* Relocates at least one block, and more while the relocation has work left. Returns the
- * dehydrator's address; invalidates elements and borrowed bytes. */
+/* Relocates at least one block, and more if the relocation has work left. Returns the dehydrator's
+ * address. Invalidates elements and borrowed bytes. */
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
                                        struct relocation_cursor *cursor,
                                        struct relocation *relocation);

@@ -1,7 +1,11 @@
-/* dehydrator_extras: what few dehydrators need in addition to their elements: successors of claimed
- * elements, by id; ids that count as present for a while after their elements are gone; a pause;
- * with a rate, the next delivery; and the texts of schedules (CRON). Allocated when first needed,
- * so that other dehydrators pay only for a pointer. */
+/* dehydrator_extras: what few dehydrators need in addition to their elements, allocated when it is
+ * first needed, so that other dehydrators pay only for a pointer:
+ *
+ *     successors        elements that take the place of claimed ones, by id
+ *     remembered ids    count as present for a while after their elements are gone
+ *     a pause           until an instant
+ *     a rate            the earliest microsecond of the next delivery
+ *     schedules         the texts of CRON */
 #ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
 #define STORE_TYPE_DEHYDRATOR_EXTRAS_H
 
@@ -19,8 +23,8 @@ struct push_options {
     msec remember; /* how long the id counts as present after its element has gone, or 0 */
     msec every;    /* the interval at which the element becomes due again; 0 if it is due once */
     msec phase;    /* the first instant of the repetition, with `every` or `cron` */
-    /* A schedule in place of `every`: the name of its zone, a space, its text. Empty if there is
-     * none. Borrowed. */
+    /* A schedule in place of `every`: the name of its zone, a space, its text, such as "UTC 0 9 * *
+     * *". Empty without a schedule. Borrowed. */
     struct bytes cron;
 };
 
@@ -52,8 +56,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* Returns the instant from which on, without elements, nothing is kept any more; NEVER with a
- * successor, or a pause without an end. O(log n) */
+/* Returns the instant from which on nothing is kept any more, if there are no elements. NEVER with
+ * a successor, or a pause without an end. O(log n) */
 msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -69,26 +73,26 @@ void extras_each_successor(const struct extras *extras,
 struct schedules *extras_schedules(const struct extras *extras);
 struct schedules *extras_schedules_made(struct extras *extras);
 
-/* Delivers nothing before this instant: 0 if it is not paused, INSTANT_MAX if the pause has no
- * end. */
+/* Set and return the end of the pause, before which the dehydrator delivers nothing. 0 if it is not
+ * paused, INSTANT_MAX if the pause has no end. */
 void extras_pause(struct extras *extras, msec until);
 msec extras_paused(const struct extras *extras);
 
 /* Set and return the earliest microsecond of the next delivery of a dehydrator with a rate
- * (policy_rate_allows), or 0 before the first. */
+ * (policy_rate_allows); 0 before the first delivery. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
-/* Returns the instant from which that microsecond delays nothing and need not be kept; NEVER if it
- * is 0. */
+/* Returns the instant from which on the microsecond of the next delivery delays nothing, so that it
+ * need not be kept. NEVER if it is 0. */
 msec extras_rate_end(const struct extras *extras);
 
-/* The id counts as present until just before this instant, even if an element of this id is added
- * and removed before that. O(log n) */
+/* Makes the id count as present until just before this instant, even if an element of this id is
+ * added and removed meanwhile. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
 bool extras_forget(struct extras *extras, struct bytes id); /* false if it is not remembered */
-/* Returns the first instant at which a remembered id, the pause or, without elements, the rate
- * ends; otherwise NEVER. */
+/* Returns the first instant at which a remembered id or the pause ends or, without elements, the
+ * rate. NEVER if there is none. */
 msec extras_next_due(const struct extras *extras, bool has_elements);
 /* Returns the first such instant later than now. O(log n) */
 msec extras_next_due_after(const struct extras *extras, bool has_elements, msec now);

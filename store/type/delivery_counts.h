@@ -1,6 +1,6 @@
-/* delivery_counts: how much a dehydrator has delivered, and how late. These are statistics of this
- * server, not data: no effect, snapshot or copy contains them. Created at the first delivery.
- * drained.h keeps them for a while after the dehydrator's key is dropped. */
+/* delivery_counts: how much a dehydrator has delivered, and how late. These counts are statistics
+ * of this server and not data: no effect, snapshot or copy contains them. They are created at the
+ * first delivery. When the dehydrator's key is dropped, drained.h keeps them for a while. */
 #ifndef STORE_TYPE_DELIVERY_COUNTS_H
 #define STORE_TYPE_DELIVERY_COUNTS_H
 
@@ -35,7 +35,7 @@ struct delivery_tally {
 struct delivery_counts *delivery_counts_new(void);
 void delivery_counts_free(struct delivery_counts *counts);          /* NULL is ignored */
 size_t delivery_counts_bytes(const struct delivery_counts *counts); /* 0 for NULL */
-/* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use), and O(buckets in
+/* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use); O(buckets in
  * use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);
 /* Returns how late the deliveries were, as a histogram. `counts` is NULL if there were none. */

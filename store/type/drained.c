@@ -1,5 +1,5 @@
-/* drained: see drained.h. A table by key, and a list in the order in which the dehydrators became
- * empty, which is also the order in which their counts end, unless the clock was set back. */
+/* drained: a table by key, and a list in the order in which the dehydrators became empty. This is
+ * also the order in which their counts end, unless the clock was set back. */
 #include "store/type/drained.h"
 
 #include <string.h>

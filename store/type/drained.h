@@ -1,10 +1,10 @@
-/* drained: the counts of dehydrators that have become empty. An empty dehydrator's key is dropped,
- * so a queue whose workers keep up would hardly ever show what it has done. Its counts are
- * therefore kept for a day; if the key is created again, the new dehydrator continues them.
+/* drained: keeps the counts of dehydrators that have become empty. The key of an empty dehydrator
+ * is dropped, so a queue whose workers keep up would hardly ever show what it has done. Its counts
+ * are therefore kept for a day; if the key is created again, the new dehydrator continues them.
  *
- * Like delivery_counts they are statistics of this server, so the table is limited: a full one
- * drops the counts of the dehydrator that became empty first. Counts older than a day are removed
- * when new ones are added. */
+ * Like delivery_counts, these are statistics of this server, so the table may be limited: when it
+ * is full, the counts of the dehydrator that became empty first are dropped. Counts older than a
+ * day are removed when new ones are added. */
 #ifndef STORE_TYPE_DRAINED_H
 #define STORE_TYPE_DRAINED_H
 
@@ -26,15 +26,15 @@ struct drained; /* the kept counts, by key */
 struct drained *drained_new(void);
 void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) */
 
-/* Takes ownership of the counts, and frees them if the key is too long. The table must not contain
- * this key. O(1), plus O(1) for each entry that is older than a day */
+/* Takes ownership of the counts; frees them if the key is too long. The table must not contain this
+ * key. O(1), plus O(1) for each entry that is older than a day */
 void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
 /* Removes the counts of the key and returns them to the caller; {0} if there are none. O(1) */
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
 struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
                                    msec now); /* borrowed */
-/* Visits some of the counts that have not ended, and returns the cursor to continue from (as
- * dict_scan). */
+/* Visits some of the counts that are not older than a day, and returns the cursor to continue from
+ * (as dict_scan). */
 uint64_t drained_scan(const struct drained *drained, uint64_t cursor, msec now,
                       void (*visit)(void *ctx, struct bytes key,
                                     const struct delivery_tally *tally),

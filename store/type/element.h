@@ -1,14 +1,14 @@
-/* element: the memory of one element of a dehydrator. For dehydrator.c, elements.c and their check
- * only; dehydrator.h declares what others may ask an element.
+/* element: the memory of one element of a dehydrator. Private to dehydrator.c, elements.c and their
+ * check; dehydrator.h declares what other code may ask an element.
  *
- *      struct element       8 bytes
- *      lengths              two uint32_t, if the id or the payload is long
- *      struct claim         if it was ever claimed
- *      token                an int64_t, if a claim ever had one
- *      struct kept_options  if it ever had options
- *      id, payload
+ *     8 bytes    struct element
+ *     8          two uint32_t: the lengths, if the id or the payload is long
+ *     8          struct claim, if it was ever claimed
+ *     8          the token, an int64_t, if a claim ever had one
+ *     32         struct kept_options, if it ever had options
+ *     ...        id, payload
  *
- * So a short element without any of the optional parts takes 8 bytes in addition to id and
+ * A short element without any of the optional parts thus takes 8 bytes in addition to id and
  * payload. */
 #ifndef STORE_TYPE_ELEMENT_H
 #define STORE_TYPE_ELEMENT_H
@@ -34,8 +34,8 @@ struct element {
     char data[];
 };
 
-/* struct push_options as an element stores it: with the schedule's number (schedules.h) in place of
- * its text. */
+/* struct push_options as an element stores it: with the number of the schedule (schedules.h) in
+ * place of its text. */
 struct kept_options {
     msec first, remember;
     msec every; /* an interval, or -1 - the number of a schedule */
@@ -92,8 +92,8 @@ static inline struct bytes payload_of_element(const struct element *element)
                     element->is_long ? element_word(element, 1) : element->payload_len);
 }
 
-/* Returns the claim, or NULL if the element was never claimed. It is aligned, because the size of
- * everything before it is a multiple of 4. */
+/* Returns the claim, or NULL if the element was never claimed. The claim is aligned, because the
+ * size of everything before it is a multiple of 4. */
 static inline struct claim *claim_of(const struct element *element)
 {
     if (!element->was_claimed) return NULL;

@@ -1,14 +1,14 @@
-/* elements: see elements.h.
+/* elements: a few in an array, many in tables. A slot of the array consists of the deadline and a
+ * word:
  *
- * A slot of the array for a few elements consists of the deadline and a word:
+ *     bits 0 to 47     the element's address
+ *     bit 48           set if the element is claimed
+ *     bits 49 to 63    a tag, made from the id
  *
- *     bits 0 to 47   the element's address
- *     bit 48         set if the element is claimed
- *     bits 49 to 63  a tag, made from the id
- *
- * A search by id reads only elements with an equal tag, usually one; counting claims reads no
- * element. The tag is not a secret hash. Clients that produce equal tags gain little: the search
- * then compares at most 16 short ids, because one long id moves all elements to the tables. */
+ * Thanks to the tag a search by id reads only elements with an equal tag, usually one. Counting
+ * claims reads no element. The tag is not a secret hash, because clients that produce equal tags
+ * gain little: the search then compares at most 16 short ids (one long id moves all elements to the
+ * tables). */
 #include "store/type/elements.h"
 
 #include <string.h>
@@ -103,8 +103,8 @@ static unsigned slot_of(const struct elements *elements, const struct element *e
     ensure(false, "not among %u elements", elements->count);
 }
 
-/* Returns the first slot later than `at`. Searches from the end, because most deadlines are set in
- * order. */
+/* Returns the first slot later than `at`. Searches from the end, because deadlines mostly rise from
+ * one push to the next. */
 static unsigned slot_after(const struct elements *elements, msec at)
 {
     unsigned i = elements->count;

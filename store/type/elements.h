@@ -1,14 +1,17 @@
-/* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival).
+/* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival). There
+ * are two forms:
  *
- * A few are in one sorted array, at 16 bytes per element and one cache miss: most dehydrators that
- * are made for each tenant or user contain one element or none. If there are more than
- * ELEMENTS_FEW, or one has an id of more than SHORT_ID bytes, all are in a table by id and in a
- * timeline by deadline, which need 400 bytes before the first element. Claimed elements are then
- * also in a timeline of leases, so that they can be counted. This form stays until the last element
- * is removed.
+ * - A few elements are in one sorted array, at 16 bytes per element and one cache miss. Most
+ * dehydrators that are made for each tenant or user contain one element or none.
  *
- * Does not own elements, but counts their memory. An element's nodes (element.h) show whether it is
- * in the collection, and whether it is claimed; only this file knows what else they mean. */
+ * - If there are more than ELEMENTS_FEW, or one has an id of more than SHORT_ID bytes, all are in a
+ * table by id and in a timeline by deadline, which need 400 bytes before the first element. Claimed
+ * elements are then also in a timeline of leases, so that they can be counted. This form stays
+ * until the last element is removed.
+ *
+ * The elements are not owned, but their memory is counted. An element's nodes (element.h) show
+ * other code whether the element is in the collection, and whether it is claimed; only this file
+ * knows what else they mean. */
 #ifndef STORE_TYPE_ELEMENTS_H
 #define STORE_TYPE_ELEMENTS_H
 
@@ -37,27 +40,28 @@ struct elements {
 };
 
 void elements_init(struct elements *elements);
-/* Removes and returns some element, or NULL if there is none, for freeing in slices. From the first
- * call on, only this and elements_drop_some may be called. O(1) */
+/* Removes and returns some element, for freeing in slices; NULL if there is none. After the first
+ * call, only this function and elements_drop_some may be called. O(1) */
 struct element *elements_take(struct elements *elements);
-/* Frees what is left when all have been taken; true when done (as timeline_drop_some). */
+/* Frees what is left when all elements have been taken. Returns true when done (as
+ * timeline_drop_some). */
 bool elements_drop_some(struct elements *elements, size_t *work);
 
 size_t elements_count(const struct elements *elements);
 /* Makes room for `count` elements, which are about to be added. O(count) */
 void elements_expect(struct elements *elements, size_t count);
 
-/* Returns what elements_find_hashed and elements_add need to know of an id, so that it is hashed
- * only once. */
+/* Returns what elements_find_hashed and elements_add need to know of an id, so that a caller of
+ * both hashes it once. */
 uint64_t elements_hash(const struct elements *elements, struct bytes id);
-/* Adds an element whose id is absent; `hash` is the elements_hash of its id. O(log n) */
+/* Adds an element whose id is absent; `hash` is the elements_hash of this id. O(log n) */
 void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,
                   bool claimed);
 /* Sets the deadline of an element, and whether it is claimed. The element goes behind others with
- * the same deadline. A claimed element must have room for a claim. O(log n) */
+ * the same deadline. A claimed element must have been allocated with a struct claim. O(log n) */
 void elements_move(struct elements *elements, struct element *element, msec at, bool claimed);
 void elements_remove(struct elements *elements, struct element *element); /* O(log n) */
-/* Puts another element, with the same id, in the place of an old one. O(1) */
+/* Puts `by`, an element with the same id, in the place of an old one. O(1) */
 void elements_replace(struct elements *elements, struct element *old, struct element *by);
 
 struct element *elements_find(const struct elements *elements, struct bytes id); /* O(1) */
@@ -73,8 +77,8 @@ msec elements_after(const struct elements *elements, msec at);
 msec elements_lease_after(const struct elements *elements, msec at);
 /* Counts the elements whose lease ends after now. O(log n) */
 size_t elements_count_claimed(const struct elements *elements, msec now);
-/* For prefetching: returns the table of many elements; or prefetches the slots of a few and returns
- * NULL. Later, elements_hint_first prefetches the first of a few. */
+/* For prefetching: elements_hint returns the table of many elements, or prefetches the slots of a
+ * few and returns NULL. A later elements_hint_first prefetches the first of a few. */
 const struct dict *elements_hint(const struct elements *elements);
 void elements_hint_first(const struct elements *elements);
 
@@ -92,7 +96,7 @@ void elements_walk_end(struct elements_walk *walk);
 
 uint64_t elements_scan(const struct elements *elements, uint64_t cursor,
                        void (*visit)(void *ctx, void *element), void *ctx); /* as dict_scan */
-/* Relocates elements and blocks: at least one, and more while the relocation has work left. */
+/* Relocates elements and blocks: at least one, and more if the relocation has work left. */
 void elements_relocate(struct elements *elements, struct relocation_cursor *cursor,
                        struct relocation *relocation);
 size_t elements_bytes(const struct elements *elements); /* with the elements. O(1) */

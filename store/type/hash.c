@@ -1,5 +1,5 @@
-/* hash: see hash.h. A small hash is packed; in a large one each field with its value is one
- * allocation, a pair, in a table by field.
+/* hash: a small hash is packed. In a large one, each field with its value is one allocation, a
+ * pair, in a table by field.
  *
  * Every hash begins small. It becomes large when something does not fit, or when hash_expect
  * announces many fields, and then stays large. The name of the encoding does not depend on the
@@ -22,14 +22,13 @@ enum {
 };
 #define NOT_BRIEF FIELD_LEN_MAX
 
-/* A field and its value:
+/* A field and its value. There are three layouts, so that a deadline costs a short pair no extra
+ * word:
  *
- *     bytes  without expiry              short, with expiry     longer, with expiry
- *     0-3    word: the field's length    word: both lengths     word: NOT_BRIEF
- *     4-7    value_len                   deadline               deadline
- *     8-     field, value                field, value           both lengths, field, value
- *
- * A deadline thus costs a short pair no extra word. */
+ *     bytes    without expiry            short, with expiry      longer, with expiry
+ *     0-3      word: the field's length  word: both lengths      word: NOT_BRIEF
+ *     4-7      value_len                 deadline                deadline
+ *     8-       field, value              field, value            both lengths, field, value */
 struct pair {
     uint32_t word : 31;      /* the field's length, or both lengths */
     uint32_t has_expiry : 1; /* there is a deadline, which may be idle */
@@ -136,8 +135,9 @@ static msec pair_at(const struct hash_table *table, const struct pair *pair)
     return pair->has_expiry ? deadlines_at(table->deadlines, pair_deadline(pair)) : NEVER;
 }
 
-/* Replaces a pair by one with the same field, this value and, if has_expiry, room for a deadline,
- * which is the old pair's if that has one. Frees the old pair. The value may point into it. */
+/* Replaces a pair by one with the same field and another value, which may point into the old pair.
+ * With has_expiry the new pair has room for a deadline, and takes over the old pair's deadline if
+ * that has one. Frees the old pair. */
 static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, struct bytes value,
                                  bool has_expiry)
 {
@@ -228,8 +228,8 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
 
 /* ---- small, and from small to large -------------------------------------------------------- */
 
-/* Makes the hash large. Returns the packed records, because what the caller sets may point into
- * them; the caller frees them. */
+/* Makes the hash large. Returns the packed records for the caller to free, because what the caller
+ * is about to set may point into them. */
 static struct packed enlarge_hash(struct hash *hash)
 {
     struct packed records = hash->packed;

@@ -32,8 +32,8 @@ bool hash_remove(struct hash *hash, struct bytes field);
 /* Draws a random field and its value, borrowed; the hash must not be empty. */
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value);
-/* Visits some fields, and returns the cursor to continue from (as dict_scan). A small hash or a
- * listpack is visited as a whole, whatever the cursor. */
+/* Visits some fields, and returns the cursor to continue from (as dict_scan). A hash that is small
+ * or whose encoding is listpack is visited as a whole, whatever the cursor, as in Redis. */
 uint64_t hash_scan(const struct hash *hash, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes field, struct bytes value), void *ctx);
 
@@ -63,12 +63,12 @@ const struct dict *hash_hint(const struct hash *hash);
 /* Makes the hash large, with room for `count` fields, which are about to be added. O(count) */
 void hash_expect(struct hash *hash, size_t count);
 
-/* Returns "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". Follows
- * Redis' rules, whatever the actual form. */
+/* Returns "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". The
+ * answer follows Redis' rules, whatever the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
-/* Relocates at least one block, and more while the relocation has work left. Returns the hash's
- * address; invalidates everything borrowed from it. */
+/* Relocates at least one block, and more if the relocation has work left. Returns the hash's
+ * address. Invalidates everything borrowed from the hash. */
 struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t hash_bytes(const struct hash *hash);

@@ -1,11 +1,12 @@
-/* hyperloglog: see hyperloglog.h. Counting is in hyperloglog_count.c.
+/* hyperloglog: adds elements and converts the representations; hyperloglog_count.c counts.
  *
  * The algorithm is that of Flajolet, Fusy, Gandouet, Meunier: "HyperLogLog" (2007), with the 64-bit
  * hash and the sparse representation of Heule, Nunkesser, Hall: "HyperLogLog in Practice" (2013).
  * The hash is Austin Appleby's MurmurHash64A, read little-endian.
  *
- * Different sparse bodies can stand for the same registers; this file writes the same as Redis: it
- * splits a run where a register rises and then joins neighbours within JOIN_STEPS runs. */
+ * Different sparse bodies can stand for the same registers. To write the same bytes as Redis, this
+ * file does what Redis does: it splits a run where a register rises, and then joins neighbours
+ * within JOIN_STEPS runs. */
 #include "store/type/hyperloglog.h"
 
 #include "store/base/encoding_limits.h"

@@ -1,23 +1,22 @@
 /* hyperloglog: strings in Redis' "HYLL" format, byte for byte: sketches that estimate how many
  * distinct elements were added, in at most 12 KiB + 16 bytes.
  *
- *     bytes  content
- *     4      "HYLL"
- *     1      representation: 0 dense, 1 sparse
- *     3      0
- *     8      count, little-endian: the last estimate; its highest bit marks it as out of date
- *     ...    body: 16384 registers
+ *     bytes    content
+ *     4        "HYLL"
+ *     1        representation: 0 dense, 1 sparse
+ *     3        0
+ *     8        count, little-endian: the last estimate; its highest bit marks it as out of date
+ *     ...      body: 16384 registers
  *
- * A dense body stores each register in 6 bits, lowest bit first; a sparse one runs of equal
+ * A dense body stores each register in 6 bits, lowest bit first. A sparse body stores runs of equal
  * registers:
  *
- *     00nnnnnn           n + 1 registers are 0
- *     01nnnnnn nnnnnnnn  n + 1 registers are 0
- *     1vvvvvnn           n + 1 registers are v + 1
+ *     00nnnnnn             n + 1 registers are 0
+ *     01nnnnnn nnnnnnnn    n + 1 registers are 0
+ *     1vvvvvnn             n + 1 registers are v + 1
  *
  * A sparse body becomes dense, for good, when it would exceed encoding_limits.hll_sparse bytes
- * (header included) or a register exceeds 32. Sources: see hyperloglog.c and
- * hyperloglog_count.c. */
+ * (header included) or a register exceeds 32. */
 #ifndef STORE_TYPE_HYPERLOGLOG_H
 #define STORE_TYPE_HYPERLOGLOG_H
 
@@ -50,11 +49,11 @@ bool hll_cached(struct bytes text, uint64_t *count); /* false if it is out of da
 /* Writes the count field: a new count, or the text's own marked as out of date. */
 void hll_print_count(char to[HLL_COUNT_BYTES], uint64_t count);
 void hll_print_outdated(char to[HLL_COUNT_BYTES], struct bytes text);
-/* Estimates the number of elements. Returns false if a sparse body does not have 16384
- * registers. */
+/* Estimates the number of elements. Returns false if the text is corrupt: a sparse body that does
+ * not have 16384 registers. */
 bool hll_count(struct bytes text, uint64_t *count);
-/* Sets each of registers[HLL_REGISTERS] to the maximum of it and the text's register. Returns false
- * as hll_count does. */
+/* Raises each of registers[HLL_REGISTERS] to the text's register if that is higher. Returns false
+ * if the text is corrupt, as hll_count does. */
 bool hll_merge(uint8_t *registers, struct bytes text);
 uint64_t hll_count_registers(const uint8_t *registers);
 
@@ -65,8 +64,8 @@ struct hll_run {
 };
 struct hll_run hll_run_at(struct bytes text, size_t at);
 
-/* Computes the change of a dense text: the bytes to write and their offset. Returns their number; 0
- * if the register is already high enough. */
+/* Computes the change of a dense text that raises a register: the bytes to write and their offset.
+ * Returns the number of these bytes; 0 if the register is already high enough. */
 size_t hll_dense_patch(struct bytes text, struct hll_register reg, size_t *offset, char patch[2]);
 
 /* ---- changing a copy ------------------------------------------------------------------------- */

@@ -1,9 +1,9 @@
-/* hyperloglog_count: the estimate of hyperloglog.h, from the number of registers of each rank (the
- * histogram).
+/* hyperloglog_count: the estimate of hyperloglog.h, computed from the number of registers of each
+ * rank (the histogram).
  *
- * Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog sketches" (2017,
- * arXiv:1702.01284), algorithm 6. The sums end when they no longer change in double arithmetic, so
- * that estimates equal those of Redis exactly. */
+ * The formula is algorithm 6 of Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog
+ * sketches" (2017, arXiv:1702.01284). The sums end when they no longer change in double arithmetic,
+ * so that estimates equal those of Redis exactly. */
 #include <math.h>
 
 #include "store/type/hyperloglog.h"

@@ -1,8 +1,8 @@
 /* lease: the holders of a lock or of a number of permits, each with an end and a fencing token.
  *
- * Holders are members with deadlines, named by their owner; the value is the token. A few holders
- * are packed; more are in a hash, and a second hash finds the owner of a token. A holder whose
- * lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
+ * A holder is a member with a deadline: the member is the owner's name, and its value the token. A
+ * few holders are packed. More are in a hash, and a second hash finds the owner of a token. A
+ * holder whose lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
 #ifndef STORE_TYPE_LEASE_H
 #define STORE_TYPE_LEASE_H
 
@@ -36,8 +36,8 @@ uint32_t lease_permits(const struct lease *lease); /* the most holders; 0 before
 /* Find a holder; return false if there is none. */
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder);
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder);
-/* May the holder be put? It may not if all permits are held by others, if those were granted under
- * another number of permits, or if one of them has the same token. */
+/* Returns false if the holder must not be put: if others hold all permits, if the others were
+ * granted under another number of permits, or if one of them has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Adds a holder that fits, or changes token and end of the holder of this owner. */
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);

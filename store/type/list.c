@@ -1,8 +1,13 @@
-/* list: see list.h. Packing is in list_node.h.
+/* list: the operations on whole lists; list_node.h packs the elements of a node.
  *
- * Pushing is amortised O(1). If there is no room at the end, a block that is at most half full
- * divides its free space between both ends. A fuller one doubles, with the new space at the end
- * that needs it. If it can't double, a new node is added. */
+ * Pushing is amortised O(1). If there is no room at the end, the first of these that is possible
+ * happens:
+ *
+ * - A block that is at most half full divides its free space between both ends.
+ *
+ * - A fuller block doubles, with the new space at the end that needs it.
+ *
+ * - A new node is added. */
 #include "store/type/list.h"
 
 #include "store/base/ensure.h"
@@ -192,8 +197,8 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Returns the node of the element at *index, found from the nearer end; *index becomes the
- * element's number in the node. */
+/* Returns the node that contains the element at *index, and sets *index to the element's number in
+ * this node. Searches from the nearer end. */
 static const struct list_node *find_node(const struct list *list, size_t *index)
 {
     const struct list_node *node;

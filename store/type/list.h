@@ -1,8 +1,8 @@
 /* list: a sequence of byte strings, efficient at both ends.
  *
- * A doubly linked chain of nodes. A node packs elements one after another in a block of at most 8
- * KiB, readable in both directions; a larger element is alone in its node. Work at the ends is
- * O(1), by index O(nodes). */
+ * The list is a doubly linked chain of nodes. A node packs elements one after another in a block of
+ * at most 8 KiB, readable in both directions. A larger element is alone in its node. Work at the
+ * ends is O(1), by index O(nodes). */
 #ifndef STORE_TYPE_LIST_H
 #define STORE_TYPE_LIST_H
 
@@ -19,8 +19,8 @@ enum list_end { LIST_HEAD, LIST_TAIL };
 
 struct list *list_new(void);
 void list_free(struct list *list);
-/* Frees in slices: frees about *work elements and subtracts them from *work. Returns true when
- * everything, including the list itself, is freed. */
+/* Frees in slices: frees about *work elements and subtracts their number from *work. Returns true
+ * when everything, including the list itself, is freed. */
 bool list_free_some(struct list *list, size_t *work);
 
 size_t list_count(const struct list *list);
@@ -33,8 +33,8 @@ void list_put(struct list *list, size_t index, struct bytes element); /* replace
 /* Inserts an element before the one at `index`, or at the end if `index` is the count. `element`
  * must not point into this list. */
 void list_insert(struct list *list, size_t index, struct bytes element);
-/* As LREM: removes the first (count > 0), the last (count < 0) or all (0) equal elements. Returns
- * the number removed. */
+/* Removes elements equal to this one, as LREM: the first `count` (count > 0), the last -count
+ * (count < 0), or all (0). Returns the number removed. */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
 /* Finds the index of the first element equal to this one. Returns false if there is none. O(n) */
@@ -50,9 +50,9 @@ bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then move
 bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
 const char *list_encoding(const struct list *list); /* as Redis names it */
-/* Returns the list's address; invalidates everything borrowed from it. In a list of many MiB
- * only nodes near the head are relocated: the blocks of such a list are large and waste little
- * memory. */
+/* Relocates blocks and returns the list's address. Invalidates everything borrowed from the list.
+ * In a list of many MiB only nodes near the head are relocated: the blocks of such a list are large
+ * and waste little memory. */
 struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t list_bytes(const struct list *list); /* all memory. O(1) */

@@ -1,8 +1,11 @@
-/* list_node: the nodes of a list, and the packing of elements in them. For list.c only.
+/* list_node: the nodes of a list, and the packing of elements in them. Private to list*.c.
+ *
+ *     free | element | element ... | free
+ *          ^ begin                 ^ end
  *
  * An element is packed as its length, its bytes, and its length again, so that it can be read
- * backwards. A node's elements lie in data[begin, end), which leaves room at either end.
- * Invariants: no node is empty; a block of more than LIST_BLOCK_MAX bytes holds one element. */
+ * backwards. Free space at both ends leaves room for pushes. Invariants: no node is empty; a block
+ * of more than LIST_BLOCK_MAX bytes contains one element. */
 #ifndef STORE_TYPE_LIST_NODE_H
 #define STORE_TYPE_LIST_NODE_H
 

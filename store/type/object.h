@@ -1,6 +1,5 @@
-/* object: a tagged value of any type, and the functions that all types have. Depends on all types.
- * A type is a value of `enum type` and a row (type_row.h); doc/first-type.md lists what else a type
- * needs. */
+/* object: a tagged value of any type, and the functions that all types have. A type is a value of
+ * `enum type` and a row (type_row.h); doc/first-type.md lists what else a type needs. */
 #ifndef STORE_TYPE_OBJECT_H
 #define STORE_TYPE_OBJECT_H
 
@@ -47,15 +46,15 @@ struct __attribute__((packed, aligned(4))) object {
     bool has_expiry : 1;
     bool is_soft : 1; /* a string with a soft deadline (string.h) */
     /* Two bits of struct entry, for the statistics of policies. is_set_here is false for a value
-     * that was loaded or sent by a master: others may have read that value before. */
+     * that was loaded or sent by a master, because others may have read such a value before. */
     bool is_set_here : 1; /* a client of this server created the key, or replaced its value */
     bool was_read : 1;    /* the key was read since then */
     uint8_t small_len;
     uint8_t key_len; /* of struct entry, which would need padding without it */
 };
 
-/* Replaces the value. The fields that belong to struct entry (key_len, is_set_here, was_read) stay.
- */
+/* Replaces the value. The fields that belong to struct entry (key_len, is_set_here, was_read)
+ * stay. */
 static inline void object_assign(struct object *object, struct object by)
 {
     by.key_len = object->key_len;
@@ -70,8 +69,8 @@ struct soft_string {
     struct object text;
 };
 
-/* Returns a string's bytes. Borrowed: valid until it changes, and if small, while this object
- * exists. */
+/* Returns a string's bytes, borrowed. They are valid until the string changes; those of a small
+ * string only as long as this object exists. */
 static inline struct bytes object_text(const struct object *object)
 {
     if (object->is_soft) object = &object->soft->text;
@@ -81,17 +80,17 @@ static inline struct bytes object_text(const struct object *object)
 
 struct object object_new(enum type type); /* an empty string or collection */
 void object_free(struct object *object);
-/* Frees in slices: frees about *work elements and subtracts them from *work. Returns true when
- * done. */
+/* Frees in slices: frees about *work elements and subtracts their number from *work. Returns true
+ * when done. */
 bool object_free_some(struct object *object, size_t *work);
-/* Relocates blocks of the value from *cursor on: at least one step, and more while the relocation
- * has work left. Done when *cursor is at the beginning again. Invalidates everything borrowed from
- * the value. */
+/* Relocates blocks of the value from *cursor on: at least one step, and more if the relocation has
+ * work left. Done when *cursor is at the beginning again. Invalidates everything borrowed from the
+ * value. */
 void object_relocate(struct object *object, struct relocation_cursor *cursor,
                      struct relocation *relocation);
 size_t object_count(const struct object *object); /* elements; 1 for a string */
-/* Does a collection contain an element (member, field) of this name? False if elements of its type
- * have no names. O(1) */
+/* Does a collection contain an element (member, field) of this name? False for a type whose
+ * elements have no names. O(1) */
 bool object_has(const struct object *object, struct bytes name);
 size_t object_bytes(const struct object *object);         /* memory of the value. O(1) */
 const char *object_encoding(const struct object *object); /* as Redis names it */
@@ -118,12 +117,12 @@ static inline bool object_is_emptied(const struct object *object)
            (row->is_held == NULL || !row->is_held(object));
 }
 /* Returns the next instant at which something inside is due: a member or an entry of a stream will
- * have expired, or a dehydrator must announce an element. NEVER if nothing will be due. O(1); for a
- * dehydrator O(log n) */
+ * have expired, or a dehydrator must announce an element. NEVER if nothing will be due. O(1); O(log
+ * n) for a dehydrator */
 struct due_at object_next_due(const struct object *object);
-/* Returns the next such instant after now, for a value in which something is due already. O(log n),
- * but O(overdue members) for a set, hash or sorted set: for a large one use its agenda, in
- * steps. */
+/* Returns the next instant after now at which something inside is due, for a value in which
+ * something is due already. O(log n). For a set, hash or sorted set O(overdue members): search the
+ * agenda of a large one in steps instead (object_agenda). */
 struct due_at object_next_due_after(const struct object *object, msec now);
 /* Finds the member's (or field's) deadline, which may be NEVER. Returns false if there is no such
  * member. O(1) */
@@ -138,23 +137,23 @@ size_t object_count_expiring(const struct object *object); /* members with a dea
 /* Returns the agenda of a large collection, for visiting it in parts; NULL if it is small or has no
  * deadlines. */
 const struct agenda *object_agenda(const struct object *object);
-/* Visits members with a deadline <= until, in no particular order. Return false to stop.
- * O(visited) */
+/* Visits the members with a deadline <= until, in no particular order. The visitor returns false to
+ * stop. O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* Returns the deadline of the member that expires last, or NEVER if a member has none. A dehydrator
- * without elements expires with the last thing for which it is kept. O(1), but O(n) once after that
- * member was removed or its deadline changed. */
+/* Returns the deadline of the member that expires last, or NEVER if some member has no deadline. A
+ * dehydrator without elements expires with the last thing for which it is kept. O(1), but O(n) once
+ * after that member was removed or its deadline changed. */
 msec object_all_expire_at(const struct object *object);
 /* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
  * was removed or its deadline changed. */
 bool object_all_expired(const struct object *object, msec now);
-/* Members or entries that have expired by now; stops counting at `most`. O(counted); for a stream
- * O(log n) */
+/* Counts the members or entries that have expired by now; stops at `most`. O(counted); O(log n) for
+ * a stream */
 size_t object_count_expired(const struct object *object, msec now, size_t most);
 
-/* For prefetching: returns the table of a dehydrator, or of a large set, hash or sorted set, else
- * NULL. Prefetches the records of a small one. */
+/* For prefetching: returns the table of a dehydrator, or of a large set, hash or sorted set. For a
+ * small one, prefetches the records and returns NULL. NULL for other types. */
 const struct dict *object_hint(const struct object *object);
 
 /* Can tables of this type be enlarged ahead? */
@@ -170,11 +169,11 @@ static inline const char *type_name(enum type type) /* as TYPE replies */
 {
     return type_rows[type].name;
 }
-/* Returns the number of groups of a stream, each of which may refer to an entry; 0 for other types.
- * Removing an entry also removes these references. O(1) */
+/* Returns the number of groups of a stream; 0 for other types. Each group may refer to an entry,
+ * and removing the entry also removes these references. O(1) */
 size_t object_references(const struct object *object);
-/* Returns the number of things that the value keeps in addition to its elements: groups and
- * producers of a stream, successors and remembered ids of a dehydrator. O(1) */
+/* Returns how many things the value keeps in addition to its elements: groups and producers of a
+ * stream, successors and remembered ids of a dehydrator. O(1) */
 size_t object_notes(const struct object *object);
 void object_check(const struct object *object);
 

@@ -1,5 +1,5 @@
-/* schedules: the texts of schedules of a dehydrator's elements. Each text is kept once, however
- * many elements use it; an element keeps its number. */
+/* schedules: the texts of the schedules of a dehydrator's elements. Many elements often have the
+ * same schedule, so each text is stored once and has a number, which the elements store. */
 #ifndef STORE_TYPE_SCHEDULES_H
 #define STORE_TYPE_SCHEDULES_H
 

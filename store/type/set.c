@@ -1,5 +1,5 @@
-/* set: see set.h. Members are packed in one allocation while they are few and small; otherwise each
- * is an allocation in a table.
+/* set: members are packed in one allocation while they are few and small; otherwise each is an
+ * allocation in a table.
  *
  * The name of the encoding is independent of the form: it follows Redis' rules. A table is never
  * packed again, because the cursors of scans in progress would lose their meaning. */
@@ -13,7 +13,7 @@
 #include "store/struct/packed.h"
 #include "store/type/canonical_integer.h"
 
-/* A member of a table. If it has_expiry, a struct deadline precedes the bytes; it stays, idle, when
+/* A member of a table. With has_expiry, a struct deadline precedes the bytes. It stays, idle, when
  * the deadline is removed. */
 struct set_member {
     uint32_t len : 31, has_expiry : 1;
@@ -194,8 +194,8 @@ bool set_has(const struct set *set, struct bytes member)
     return packed_find(&set->packed, member) != set->packed.len;
 }
 
-/* Makes the set large. Returns the packed records, because the caller's member may point into them;
- * the caller frees them. */
+/* Makes the set large. Returns the packed records for the caller to free, because the member that
+ * the caller is about to add may point into them. */
 static struct packed enlarge(struct set *set)
 {
     struct packed records = set->packed;

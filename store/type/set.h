@@ -2,8 +2,8 @@
  * removes it.
  *
  * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
- * the next change of the set. Cost: O(1) unless stated; the size of a small set counts as constant.
- */
+ * the next change of the set. Cost: O(1) unless stated; the size of a small set counts as
+ * constant. */
 #ifndef STORE_TYPE_SET_H
 #define STORE_TYPE_SET_H
 
@@ -25,15 +25,15 @@ bool set_free_some(struct set *set, size_t *work); /* as list_free_some */
 
 size_t set_count(const struct set *set);
 bool set_has(const struct set *set, struct bytes member);
-/* Adds a member with a deadline (NEVER for none). Returns false and changes nothing if it
- * exists. */
+/* Adds a member with a deadline (NEVER for none). If the member exists, returns false and changes
+ * nothing. */
 bool set_add(struct set *set, struct bytes member, msec at);
 /* Removes the member; returns false if there is none. `member` may point into the set. */
 bool set_remove(struct set *set, struct bytes member);
 /* Returns a random member; the set must not be empty. */
 struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void *ctx);
-/* Visits some members, and returns the cursor to continue from (as dict_scan). A small set or an
- * intset is visited as a whole, whatever the cursor. */
+/* Visits some members, and returns the cursor to continue from (as dict_scan). A set that is small
+ * or whose encoding is intset is visited as a whole, whatever the cursor, as in Redis. */
 uint64_t set_scan(const struct set *set, uint64_t cursor,
                   void (*visit)(void *ctx, struct bytes member), void *ctx);
 
@@ -62,12 +62,12 @@ const struct dict *set_hint(const struct set *set);
 /* Makes the set large, with room for `count` members, which are about to be added. O(count) */
 void set_expect(struct set *set, size_t count);
 
-/* Returns "intset" (integers only, by default at most 512) or "hashtable". Follows Redis' rules,
- * whatever the actual form. */
+/* Returns "intset" (integers only, by default at most 512) or "hashtable". The answer follows
+ * Redis' rules, whatever the actual form. */
 const char *set_encoding(const struct set *set);
 void set_widen(struct set *set); /* the encoding is "hashtable" from now on */
-/* Relocates at least one block, and more while the relocation has work left. Returns the set's
- * address; invalidates everything borrowed from it. */
+/* Relocates at least one block, and more if the relocation has work left. Returns the set's
+ * address. Invalidates everything borrowed from the set. */
 struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
                          struct relocation *relocation);
 size_t set_bytes(const struct set *set);

@@ -43,8 +43,8 @@ struct object string_of_blob(struct blob *blob)
     return object;
 }
 
-/* Would a block allocated for a text of `len` bytes have about the size of this one? Big texts get
- * blobs of their own, which may be shared. */
+/* Would a block allocated for a text of `len` bytes have about the size of this one? Never for big
+ * texts: they have blobs of their own, which may be shared (blob.h). */
 static bool block_fits(const struct blob *blob, size_t len)
 {
     if (len >= BLOB_BIG || blob->len >= BLOB_BIG) return false;

@@ -1,5 +1,5 @@
-/* string: the value of a string key. Up to OBJECT_SMALL bytes are stored in the object, longer ones
- * in a blob. Read it with object_text. */
+/* string: the value of a string key. Up to OBJECT_SMALL bytes are stored in the object itself,
+ * longer strings in a blob. object_text reads both. */
 #ifndef STORE_TYPE_STRING_H
 #define STORE_TYPE_STRING_H
 
@@ -11,14 +11,15 @@
 
 struct object string_new(struct bytes text);
 struct object string_of_blob(struct blob *blob); /* takes ownership */
-/* Sets another value, in the same block if its size suits. `text` may be part of the old value. */
+/* Sets another value, in the same block if that has about the right size. `text` may be part of the
+ * old value. */
 void string_set(struct object *object, struct bytes text);
-/* Overwrites from `offset` on, padding with zeros if the text is shorter. `data` must not point
- * into the object. Returns false and changes nothing if memory runs out. */
+/* Overwrites from `offset` on; a shorter text is filled with zeros up to there. `data` must not
+ * point into the object. If memory runs out, returns false and changes nothing. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
-/* Returns the soft deadline, from which on the value is stale; NEVER if there is none, as for
- * values of other types. Changes of the value do not change the soft deadline. */
+/* Returns the soft deadline, from which on the value is stale; NEVER if there is none, and for
+ * values of other types. Changing the value does not change its soft deadline. */
 msec string_soft_deadline(const struct object *object);
 /* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
 void string_soften(struct object *object, msec at);

@@ -1,6 +1,6 @@
-/* type_row: one row for each type: its names, and the functions through which the rest of the store
- * handles values of any type. The rows are in type_rows.c; the functions of object.h call them.
- * store/txn/txn_type.h lists the functions that need a transaction. */
+/* type_row: one row for each type, with its names and the functions through which the rest of the
+ * store handles values of any type. The rows are in type_rows.c; the functions of object.h call
+ * them. store/txn/txn_type.h lists the functions that need a transaction. */
 #ifndef STORE_TYPE_TYPE_ROW_H
 #define STORE_TYPE_TYPE_ROW_H
 
@@ -65,9 +65,9 @@ struct type_row {
     /* NULL if derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
-    /* For a type that can withhold expired elements in place. `withhold` withholds those that are
-     * not yet withheld, and returns false if there are none; `give_back` returns all of them. NULL
-     * if the type moves expired members away instead. */
+    /* For a type that can withhold expired elements in place; NULL if the type moves expired
+     * members away instead. `withhold` withholds those that are not yet withheld, and returns false
+     * if there are none. `give_back` makes all of them visible again. */
     bool (*withhold)(struct object *object, msec now);
     void (*give_back)(struct object *object);
     /* Called when the clock was set back to `since`, so that everything due later is reported

@@ -138,8 +138,8 @@ static struct due_at dehydrator_due_after(const struct object *object, msec now)
     return due_at_instant(end < at ? end : at);
 }
 
-/* Converts the instant at which a dehydrator is spent to the deadline that expires then: a member
- * is still alive at its deadline, and expires one millisecond later. */
+/* Converts the instant from which on a dehydrator is spent to a deadline, which is one millisecond
+ * earlier: a member is still alive at its deadline. */
 static msec dehydrator_all_expire_at(const struct object *object)
 {
     return due_at_deadline(due_at_instant(dehydrator_over_at(object->dehydrator)));
@@ -212,7 +212,7 @@ static bool string_free_some(struct object *object, size_t *work)
 }
 
 /* Relocates the blob unless it is big. A big blob may have other owners, whose pointers would
- * dangle; and it is not in a slab, so moving it would free no memory. */
+ * dangle. Besides, it is in no slab, so that moving it would free no memory. */
 static void string_relocate(struct object *object, struct relocation_cursor *cursor,
                             struct relocation *relocation)
 {

@@ -1,7 +1,7 @@
-/* zset: see zset.h. A small one is packed in order (zset_packed); a large one is a table and a tree
+/* zset: a small sorted set is packed in order (zset_packed); a large one is a table and a tree
  * (zset_table).
  *
- * Every set begins small. It becomes large when something does not fit, or when zset_expect
+ * Every sorted set begins small. It becomes large when something does not fit, or when zset_expect
  * announces many members, and then stays large. The name of the encoding does not depend on the
  * form: it follows Redis' limits. */
 #include "store/type/zset.h"
@@ -26,8 +26,8 @@ struct zset {
 
 /* ---- from small to large ------------------------------------------------------------------- */
 
-/* Makes the set large. Returns the packed records, because the caller's member may point into them;
- * the caller frees them. */
+/* Makes the set large. Returns the packed records for the caller to free, because the member that
+ * the caller is about to put may point into them. */
 static struct packed enlarge_zset(struct zset *zset)
 {
     struct packed records = zset->packed;

@@ -3,8 +3,8 @@
  *
  * A small sorted set is packed in one allocation, in order; a large one is a table and a tree.
  * Borrowed members are valid until the next change of the set. Members from an iterator, or passed
- * to a visitor, are valid only until the next step, because a small set may store them in another
- * form. */
+ * to a visitor, are valid only until the next step, because a small set may store them in a
+ * shortened form (zset_front.h). */
 #ifndef STORE_TYPE_ZSET_H
 #define STORE_TYPE_ZSET_H
 
@@ -31,21 +31,21 @@ bool zset_free_some(struct zset *zset, size_t *work); /* as list_free_some */
 size_t zset_count(const struct zset *zset);
 bool zset_score(const struct zset *zset, struct bytes member, double *score); /* O(1) */
 bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /* O(log n) */
-/* Counts the members below a score, or below a member (if all scores are equal); see ranked.h.
- * O(log n) */
+/* Count the members below a score, or below a member (if all scores are equal); with or_equal also
+ * those that are equal. O(log n) */
 size_t zset_below_score(const struct zset *zset, double score, bool or_equal);
 size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_equal);
 
 /* Adds a member or changes its score, and sets its deadline (NEVER for none). `member` may point
  * into the set. O(log n) */
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
-/* As zset_put, for a member that must be absent, which saves the search. */
+/* As zset_put, for a member that is known to be absent, which saves a search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);
 bool zset_remove(struct zset *zset, struct bytes member);
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
-/* Visits some members, and returns the cursor to continue from (as dict_scan). A small set or a
- * listpack is visited as a whole, in order, whatever the cursor. */
+/* Visits some members, and returns the cursor to continue from (as dict_scan). A set that is small
+ * or whose encoding is listpack is visited as a whole, in order, whatever the cursor. */
 uint64_t zset_scan(const struct zset *zset, uint64_t cursor,
                    void (*visit)(void *ctx, struct bytes member, double score), void *ctx);
 
@@ -62,8 +62,9 @@ void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
 /* Return the next or previous member, borrowed; false at the end. `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
-/* Returns the member of the last step as bytes that stay valid until the set changes, even when the
- * iterator moves on. The bytes may be a copy at the end of `texts`, which the caller drops. */
+/* Returns the member of the last step as bytes that stay valid until the set changes, even after
+ * the iterator has moved on. The bytes may be a copy at the end of `texts`, which the caller
+ * drops. */
 struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member,
                             struct outbuf *texts);
 
@@ -84,12 +85,12 @@ const struct dict *zset_hint(const struct zset *zset);
  */
 void zset_expect(struct zset *zset, size_t count);
 
-/* Returns "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". Follows
- * Redis' rules, whatever the actual form. */
+/* Returns "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". The
+ * answer follows Redis' rules, whatever the actual form. */
 const char *zset_encoding(const struct zset *zset);
 void zset_widen(struct zset *zset); /* the encoding is "skiplist" from now on */
-/* Relocates at least one block, and more while the relocation has work left. Returns the set's
- * address; invalidates everything borrowed from it. */
+/* Relocates at least one block, and more if the relocation has work left. Returns the set's
+ * address. Invalidates everything borrowed from the set. */
 struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);

@@ -39,8 +39,9 @@ static const unsigned char digits[UINT8_MAX + 1] = {
     ['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
-/* Returns the number of digits for these letters. digits[c] - 1u is below it only if c is such a
- * digit: for any other character digits[c] is 0 or larger than the number. */
+/* Returns the number of digits that these letters consist of. To test whether c is such a digit,
+ * compare digits[c] - 1u with this number: for any other character digits[c] is 0 or larger than
+ * the number. */
 static unsigned limit_of(enum zset_letters letters)
 {
     return letters == ZSET_DECIMAL ? 10 : 16;
@@ -56,8 +57,8 @@ struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters)
     return bytes_of(member.data, len);
 }
 
-/* Stores up to 16 digits, writing eight bytes as one word, because they are soon read in larger
- * pieces than bytes. Returns false if another character is among them. */
+/* Stores up to 16 digits as eight bytes. Writes them as one word, because they are soon read in
+ * pieces larger than a byte. Returns false if there is another character among them. */
 static bool store_digits(struct bytes rest, enum zset_letters letters, char *to)
 {
     const unsigned char *p = (const unsigned char *)rest.data;

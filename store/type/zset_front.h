@@ -1,18 +1,18 @@
-/* zset_front: data that the members of a small sorted set share, stored once before the records as
- * the packed's front:
+/* zset_front: what the members of a small sorted set have in common, stored once before the
+ * records, as the front of the packed:
  *
- *     bytes   content
- *     ...     prefix: begins each member, and is not repeated in the records
- *     8       base: an integer near all scores, little endian
- *     1       letters: how the rest of each member is stored
+ *     bytes    content
+ *     ...      prefix: begins each member, and is not repeated in the records
+ *     8        base: an integer near all scores, little endian
+ *     1        letters: how the rest of each member is stored
  *
- * A record stores its score as the distance from the base, so that times in milliseconds take two
- * or three bytes in place of six. The rest of each member is stored as text, or in half a byte per
+ * A record stores its score as the distance from the base: times in milliseconds then take two or
+ * three bytes instead of six. The rest of a member is stored as text, or in half a byte per
  * character if all members consist of decimal digits, or of an even number of hexadecimal ones.
  *
- * The stored form of a member keeps the order of bytes: a decimal digit d is stored as d + 1, so
- * that the 0 after an odd number of digits sorts before all digits. Members can therefore be
- * searched and compared without being spelled. */
+ * Stored forms are ordered like the members themselves, so that members can be searched and
+ * compared without being spelled. For this order a decimal digit d is stored as d + 1: the 0 after
+ * an odd number of digits then sorts before all digits. */
 #ifndef STORE_TYPE_ZSET_FRONT_H
 #define STORE_TYPE_ZSET_FRONT_H
 
@@ -52,12 +52,12 @@ struct zset_front zset_front_of(const struct packed *packed);
 /* Begins an empty packed with this front, unless it is plain. */
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
 
-/* Finds the stored form of a member, a view of it or of `text`. Returns false if the front does not
- * suit the member. */
+/* Finds the stored form of a member; it is a view of the member or of `text`. Returns false if the
+ * front does not suit the member: another prefix, or other letters. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_SIZE], struct bytes *stored);
 /* Returns the longest prefix, perhaps the whole member, after which the rest of this member can be
- * stored with these letters. A view of the member. */
+ * stored with these letters. The result is a view of the member. */
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 
 /* ---- spelling: inline, because each member in a reply needs it ---- */
@@ -65,8 +65,8 @@ struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
 typedef uint64_t zset_words __attribute__((vector_size(16)));
 
-/* Spells eight bytes of digits as 16 characters. Compilers make a few instructions of it on x86-64
- * and on arm64. */
+/* Spells eight bytes of digits as 16 characters. Compilers generate only a few instructions for it
+ * on x86-64 and on arm64. */
 static inline void zset_front_spell_eight(char *to, const char *from, enum zset_letters letters)
 {
     uint64_t eight;
@@ -85,16 +85,16 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
 /* The general case of zset_front_spell, which does only the frequent cases inline. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_SIZE]);
-/* Spells the member of a stored form. Always writes it to `text`, so that a caller may change the
- * records while it uses the member. May read past `stored`, up to `end`. */
+/* Spells the member of a stored form. Always writes the member to `text`, so that a caller may
+ * change the records while it uses the member. May read past `stored`, up to `end`. */
 static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
                                             const char *end, char text[ZSET_TEXT_SIZE])
 {
     bool is_short = stored.len - 1 < ZSET_SPELLED && stored.data + ZSET_SPELLED <= end;
     if (!is_short || front->letters == ZSET_TEXT || front->prefix.len > ZSET_SPELLED)
         return zset_front_spell_any(front, stored, text);
-    /* Whatever the prefix's length: other bytes of the front follow it, and its digits replace
-     * them. */
+    /* Copies eight bytes whatever the length of the prefix. The bytes after it are other bytes of
+     * the front, and the digits overwrite them. */
     if (front->prefix.len > 0) memcpy(text, front->prefix.data, ZSET_SPELLED);
     zset_front_spell_eight(text + front->prefix.len, stored.data, front->letters);
     bool is_padded = front->letters == ZSET_DECIMAL && (stored.data[stored.len - 1] & 0xf) == 0;

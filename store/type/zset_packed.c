@@ -25,8 +25,8 @@ static bool is_whole(double score)
     return is_small && (double)(int64_t)score == score && !(score == 0 && signbit(score));
 }
 
-/* Returns the bytes that hold the bits of the number and its sign; more than 7 if it is too large.
- */
+/* Returns the number of bytes that the number needs, including its sign; more than 7 if it is too
+ * large. */
 static uint32_t bytes_of_whole(int64_t whole)
 {
     uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);
@@ -64,8 +64,8 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
     return next;
 }
 
-/* Finds the stored form of a member. Returns false if the front does not suit it, which means that
- * it is absent. */
+/* Finds the stored form of a member. Returns false if the front does not suit the member, which is
+ * then absent. */
 static bool stored_form(const struct packed *packed, struct bytes member, char text[ZSET_TEXT_SIZE],
                         struct bytes *stored)
 {
@@ -102,8 +102,8 @@ static inline bool is_below(const struct packed_record *record, int64_t base,
     return bytes_compare(record->member, probe->member) < 0;
 }
 
-/* Returns the number of records below the probe; *offset becomes that of the first other one, or
- * the end. */
+/* Returns the number of records below the probe. *offset becomes the offset of the first record
+ * that is not below it, or the end. */
 static inline unsigned records_below(const struct packed *packed, const struct probe *probe,
                                      uint32_t *offset)
 {
@@ -112,7 +112,7 @@ static inline unsigned records_below(const struct packed *packed, const struct p
     *offset = packed->len;
     if (packed->count == 0) return 0;
     int64_t base = zset_front_base(packed);
-    /* Check the last record first: often all are below, as with a new highest score. */
+    /* Check the last record first: often all records are below, as for a new highest score. */
     packed_get(packed, packed->last, &record);
     if (is_below(&record, base, probe)) return packed->count;
     for (uint32_t next = 0;; below++) {
@@ -157,8 +157,8 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
 
 /* ---- the front ------------------------------------------------------------------------------ */
 
-/* Makes the same set with another front, which all members must suit. Returns false if it does not
- * fit. */
+/* Makes a copy of the set with another front, which all members must suit. Returns false if the
+ * copy does not fit. */
 static bool make_with_front(const struct packed *packed, const struct zset_front *front,
                             struct packed *made)
 {
@@ -218,8 +218,8 @@ static void add_front(struct packed *packed)
         packed_drop(&made);
 }
 
-/* Finds the stored form of a member with this deadline. Changes a front that does not suit the
- * member; returns false if the records do not fit then. */
+/* Finds the stored form of a member with this deadline. A front that does not suit them is changed
+ * first; if the records then do not fit, returns false. */
 static bool suit_member(struct packed *packed, struct bytes member, msec at,
                         char text[ZSET_TEXT_SIZE], struct bytes *stored)
 {
@@ -236,10 +236,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
 }
 
 /* Keeps the base near the scores. When a list receives ever higher scores and drops the lowest, its
- * scores move away from the base. Once a new highest score is nearer to the lowest one than to the
- * base, it becomes the base. No score below the old base is left then, so all members have been
- * replaced since the last change of the base. The old base stays if the records, with the one to be
- * inserted, would not fit. */
+ * scores move away from the base and take more bytes. Once a new highest score is nearer to the
+ * lowest one than to the base, it becomes the base. That is rare enough: no score below the old
+ * base is left then, so all members have been replaced since the last change of the base. The old
+ * base stays if the records, with the one to be inserted, would not fit. */
 static void suit_base(struct packed *packed, struct bytes stored, double score, msec at)
 {
     struct packed made;
@@ -286,8 +286,8 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
 
-/* Moves a record to where its new score belongs. `member` may be a view of the record. If it is the
- * only record the front is lost, so the member is stored again. */
+/* Moves a record to where its new score belongs. `member` may be a view of the record. The member
+ * is stored anew, because removing the only record also removes the front. */
 static bool move_record(struct packed *packed, uint32_t offset, struct bytes member, double score,
                         msec at)
 {

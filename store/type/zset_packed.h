@@ -2,15 +2,15 @@
  *
  * A record's value is the score minus the base of the front (0 without a front):
  *
- *     bytes   content
- *     1 to 7  an integer, in the fewest bytes of two's complement, little endian
- *     8       any other score (a fraction, a larger number, an infinity, -0): the score itself, not
- *             the difference, as a double, little endian
+ *     bytes     content
+ *     1 to 7    an integer, in the fewest bytes of two's complement, little endian
+ *     8         any other score (a fraction, a larger number, an infinity, -0): the score itself,
+ *               not the difference, as a double, little endian
  *
  * A front (zset_front.h) is added with the fourth member, if that saves memory; for fewer members
  * it rarely does. With a front, a list of the 30 latest ids, with times as scores, takes about 60%
- * of the memory. If a member does not suit the front, all are stored as text. Setting a deadline
- * removes the front, because code that visits deadlines reads members from the records. */
+ * of the memory. If a new member does not suit the front, all are stored as text. Setting a
+ * deadline removes the front, because code that visits deadlines reads members from the records. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H
 
@@ -21,8 +21,9 @@
 #include "store/struct/packed.h"
 #include "store/type/zset_front.h"
 
-/* Works without a loop: integers of 4 to 7 bytes are read as two overlapping halves, shorter ones
- * as three bytes, some of which may be the same. Never reads outside the value. */
+/* Returns a record's score without a loop: integers of 4 to 7 bytes are read as two overlapping
+ * halves, shorter ones as three bytes, some of which may be the same. Never reads outside the
+ * value. */
 static inline double zset_packed_score(const struct packed_record *record, int64_t base)
 {
     const char *p = record->value.data;
@@ -68,8 +69,8 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
 /* Returns the member's offset, or len if it is absent. O(bytes) */
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 
-/* As zset_put, zset_expire, zset_rank and zset_below_score or _member. Put, add and expire return
- * false and change nothing if the result does not fit. */
+/* As zset_put, zset_expire, zset_rank, zset_below_score and zset_below_member. Put, add and expire
+ * return false and change nothing if the result does not fit. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
 /* The member must be there. */
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at);

@@ -22,8 +22,8 @@ struct zset_table *zset_table_new(void)
     return table;
 }
 
-/* Frees the tree first, then the members one by one from the table, and last the agenda, because
- * freeing that does not access members. */
+/* Frees the tree first, then the members one by one from the table. The agenda comes last: freeing
+ * it does not access members. */
 bool zset_table_free_some(struct zset_table *table, size_t *work)
 {
     for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {

@@ -1,5 +1,5 @@
 /* zset_table: the large form of a sorted set. Each member is one allocation, in a table by its
- * bytes and in a tree by its score. It embeds a deadline if it ever had one. */
+ * bytes and in a tree by its score. A member embeds a deadline if it ever had one. */
 #ifndef STORE_TYPE_ZSET_TABLE_H
 #define STORE_TYPE_ZSET_TABLE_H
 
