@@ -29,8 +29,7 @@ struct source {
 
 /* Finds the first key that exists among `count` keys from argument `first` on. Returns false after
  * sending an error if that key holds another type. When a blocked call runs again, looks only at
- * the key that became ready, and leaves it to the caller to run the call only if the type is
- * right. */
+ * the key that became ready, whose type unblock has checked (unless or_gone is set). */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
 /* Blocks the call. Inside MULTI and scripts, where a call must not block, replies with

@@ -15,8 +15,8 @@
  *     why, query        /why.json, what happened to one key
  *     page_files        the page, from page/
  *     figures           the numbers of metrics and state
- *     history           their last five minutes
- *     survey            counts keys by prefix, in slices, when a client asks
+ *     history           the last five minutes of a few rates
+ *     survey            counts keys by their deadlines, in slices, when a client asks
  *
  * Requests change no data, so they are answered inside the loop's callbacks, even while data is
  * being loaded or a script runs for long.

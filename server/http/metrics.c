@@ -73,10 +73,10 @@ static void write_command_counts(struct report *report)
     }
 }
 
-/* The bounds of the histogram of durations, as text and in microseconds. A call counted as n
- * microseconds took less than n + 1. So histogram_below(limit) counts the calls that took less than
- * the bound, exactly, because the bounds are powers of two, at which buckets of struct histogram
- * begin. */
+/* The bounds of the histogram of durations, as text in seconds and as numbers in microseconds. A
+ * call counted as n microseconds took less than n + 1. So histogram_below(limit) counts the calls
+ * that took less than the bound, exactly, because the bounds are powers of two, at which buckets of
+ * struct histogram begin. */
 static const char *const duration_bounds[] = {
     "0.000001", "0.000002", "0.000004", "0.000008", "0.000016", "0.000032",  "0.000064",
     "0.000128", "0.000256", "0.000512", "0.001024", "0.002048", "0.004096",  "0.008192",

@@ -1,5 +1,5 @@
 /* site: turns a request to the metrics port into its reply. Knows neither sockets nor libevent;
- * http.c, which does, calls it. */
+ * http.c, which knows both, calls it. */
 #ifndef SERVER_HTTP_SITE_H
 #define SERVER_HTTP_SITE_H
 

@@ -3,9 +3,8 @@
  * All libraries share one environment: an empty table whose metatable looks up variables in another
  * table. Which one depends on what runs:
  *
- *     a library loads         REGISTRY_LOADING    the few variables that Redis gives to libraries
- *     a function is called    REGISTRY_RUNNING    the variables of scripts, with a smaller `redis`
- */
+ *     a library loads        REGISTRY_LOADING   the few variables that Redis gives to libraries
+ *     a function is called   REGISTRY_RUNNING   the variables of scripts; `redis` is smaller */
 #include "server/script/functions.h"
 
 #include <stdio.h>

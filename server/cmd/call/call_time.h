@@ -1,5 +1,5 @@
 /* call_time: the duration of a call that may block, in microseconds of the monotonic clock. The
- * time blocked is what remains of the time since began_usec after subtracting ran_usec. */
+ * time spent blocked is the time since began_usec, minus ran_usec. */
 #ifndef SERVER_CMD_CALL_CALL_TIME_H
 #define SERVER_CMD_CALL_CALL_TIME_H
 

@@ -183,7 +183,7 @@ struct command {
      * before it calls this function. */
     int (*find_keys)(int argc, const struct bytes *argv, int *positions);
     /* The index of the argument that is a prefix of keys and ends with '*', or 0. The user needs
-     * permission for every key that may begin with the prefix. */
+     * permission for every key that the prefix could match. */
     int prefix;
     /* If `keys` is empty: the argument that usually is a key, for prefetching, or 0. */
     int likely_key;

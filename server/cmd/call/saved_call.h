@@ -13,8 +13,7 @@ struct saved_call {
     struct bytes argv[]; /* followed by their bytes, in the same allocation */
 };
 
-/* Copies the call and its arguments. Returns NULL if memory runs out. Free the copy with mem_free.
- */
+/* Copies the call and its arguments. Returns NULL if memory runs out. mem_free frees the copy. */
 struct saved_call *saved_call_new(const struct call *call);
 
 /* Makes a call for this session from the copy, still without a transaction. */

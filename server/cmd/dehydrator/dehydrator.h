@@ -6,7 +6,7 @@
  *     dehydrator_due     delivers due elements: for good (POLL), or under a lease (CLAIM)
  *     dehydrator_claims  ends claims, moves deadlines
  *     dehydrator_look    counts and lists
- *     dehydrator_pause   stops deliveries for a while
+ *     dehydrator_pause   stops and continues deliveries
  *     dehydrator_cron    shows schedules by the calendar
  *     dehydrator_args    arguments that several of them share
  *

@@ -1,7 +1,7 @@
-/* dehydrator_pause: REDE.PAUSE and REDE.RESUME stop and continue the deliveries of a dehydrator.
- * While paused, a dehydrator still accepts pushes and acknowledgements, and its leases end as
- * usual. It stays paused when it becomes empty: a queue is often paused for a deployment just after
- * its workers have emptied it. */
+/* dehydrator_pause: REDE.PAUSE and REDE.RESUME, which stop and continue the deliveries of a
+ * dehydrator. While paused, a dehydrator still accepts pushes and acknowledgements, and its leases
+ * end as usual. It stays paused when it becomes empty: a queue is often paused for a deployment
+ * just after its workers have emptied it. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/txn/txn_dehydrator.h"

@@ -70,8 +70,8 @@ static int farthest_first(const void *a, const void *b)
 /* ---- sorting the first ones ------------------------------------------------------------------ */
 
 /* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which here skips the
- * parts outside the wanted range. Redis uses the same one (pqsort), so matches at the same
- * distance come out in the same order. This needs the same pivots and swaps. */
+ * parts outside the wanted range. Redis' pqsort is the same algorithm, and the order of matches at
+ * the same distance depends on its pivots and swaps, so these must stay as they are. */
 enum { SMALL = 7, MEDIUM = 40 };
 
 static int compare_in_order(const struct geo_match *a, const struct geo_match *b, bool farthest)

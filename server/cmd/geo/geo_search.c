@@ -237,8 +237,8 @@ static void cmd_geosearchstore(struct call *call)
 }
 
 /* Finds the key of argument 1 and the destinations: first those of STORE, then those of STOREDIST,
- * as in Redis. Options begin at argument `options`. DIFFERS: Redis finds only the first destination
- * of each option. (doc/differs.md) */
+ * as in Redis. Options begin at argument `options`.
+ * DIFFERS: Redis finds only the first destination of each option. (doc/differs.md) */
 static int find_destinations(int options, int argc, const struct bytes *argv, int *positions)
 {
     static const char *const words[] = { "STORE", "STOREDIST" };

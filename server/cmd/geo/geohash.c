@@ -174,8 +174,8 @@ static struct box box_around(const struct geo_shape *shape)
 }
 
 /* Estimates how many halvings leave cells so large that a cell and its neighbours cover `metres` in
- * each direction from any point of the cell. Near the poles cells are narrower, so fewer halvings
- * do. */
+ * each direction from any point of the cell. Cells are narrower near the poles, so fewer halvings
+ * are allowed there. */
 static unsigned steps_for(double metres, double latitude)
 {
     int steps = -1;

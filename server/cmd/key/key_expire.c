@@ -72,8 +72,8 @@ static void cmd_pexpireat(struct call *call)
 
 /* ---- of a key, or of one of its members ------------------------------------------------------ */
 
-/* Checks that the arguments are "key [member]". Returns false after sending an error. DIFFERS:
- * Redis accepts no member here, KeyDB does. (doc/differs.md) */
+/* Checks that the arguments are "key [member]". Returns false after sending an error.
+ * DIFFERS: Redis accepts no member here, KeyDB does. (doc/differs.md) */
 static bool has_key_or_member(struct call *call)
 {
     if (call->argc <= 3) return true;

@@ -244,8 +244,7 @@ static void store_rows(struct sort *sort)
         if (sort->get_count == 0) list_push(result.list, LIST_TAIL, element);
         for (int get = 0; get < sort->get_count; get++) {
             if (!look_up(call, sort->gets[get], element, &value)) value = LIT("");
-            /* The memory for the elements was checked before the call, but GET may find far more.
-             */
+            /* The memory for the elements was checked before the call; GET may need far more. */
             size_t before = stored;
             stored += value.len;
             if (stored / STEP != before / STEP && !call_has_room(stored)) {
@@ -319,8 +318,9 @@ static void cmd_sort(struct call *call)
     mem_free(sort.gets);
 }
 
-/* Finds the key of argument 1 and the destination of the last STORE. DIFFERS: after STORE, Redis
- * goes on parsing at the destination, which may itself be the word "get". (doc/differs.md) */
+/* Finds the key of argument 1 and the destination of the last STORE.
+ * DIFFERS: after STORE, Redis goes on parsing at the destination, which may itself be the word
+ * "get". (doc/differs.md) */
 static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 {
     const struct call call = { .argc = argc, .argv = argv };

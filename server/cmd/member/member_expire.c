@@ -51,8 +51,7 @@ static enum condition condition_at(const struct call *call, int i)
 }
 
 /* HEXPIRE and its family: sets the deadlines of members. The condition may precede FIELDS, or
- * follow the last member: if the arguments are one more than numfields and the last one is a
- * condition, it is not taken for a member. */
+ * follow the last member; numfields tells whether the last argument is a condition or a member. */
 static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
 {
     struct entry *entry;

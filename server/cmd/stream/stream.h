@@ -3,7 +3,7 @@
  *
  *     stream_entries   adds and removes entries; stream_trim: MAXLEN and MINID
  *     stream_range     reads entries by ID
- *     stream_read      reads entries that are new; read_budget limits the reply
+ *     stream_read      reads entries as they arrive; read_budget limits the reply
  *     stream_group     makes groups and consumers
  *     stream_delivery  delivers entries to a consumer
  *     stream_pending   acknowledges entries, and lists those that are pending

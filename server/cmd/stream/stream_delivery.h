@@ -34,8 +34,8 @@ msec next_claim(const struct stream_group *group, msec idle);
  * them to `out` and returns their number. Stops early if the budget is spent.
  *
  * On the way removes pending IDs whose entry no longer exists, and moves entries that were
- * delivered too often to the dead letters. After 1000 of these two it stops, even if more entries
- * could be claimed. */
+ * delivered too often to the dead letters. After 1000 such removals and moves it stops, even if
+ * more entries could be claimed. */
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count);
 

@@ -40,8 +40,9 @@ static const struct stream *find_stream(struct call *call)
 
 /* ---- XINFO STREAM ---------------------------------------------------------------------------- */
 
-/* Replies with the fields that XINFO STREAM shows with and without FULL. DIFFERS: radix-tree-keys
- * and radix-tree-nodes describe Redis' own tree there, our blocks here. (doc/differs.md) */
+/* Replies with the fields that XINFO STREAM shows with and without FULL.
+ * DIFFERS: radix-tree-keys and radix-tree-nodes describe Redis' own tree there, our blocks here.
+ * (doc/differs.md) */
 static void reply_basics(struct call *call, const struct stream *stream)
 {
     struct stream_marks marks = stream_marks(stream);

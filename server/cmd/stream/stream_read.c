@@ -254,9 +254,9 @@ static void read_streams(struct call *call, struct reading *reading)
 
 /* ---- later runs ------------------------------------------------------------------------------ */
 
-/* The run of a client that was blocked: reads only the key that is ready. DIFFERS: if the entry was
- * added and removed again in one transaction, Redis 7.0 replies with an empty list. Here the client
- * keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
+/* The run of a client that was blocked: reads only the key that is ready.
+ * DIFFERS: if the entry was added and removed again in one transaction, Redis 7.0 replies with an
+ * empty list. Here the client keeps waiting, as in Redis 8 and Valkey 9. (doc/differs.md) */
 static void read_ready(struct call *call, struct reading *reading)
 {
     const struct read_args *args = &reading->args;

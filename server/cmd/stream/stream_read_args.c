@@ -117,7 +117,8 @@ static int option_length(struct bytes word)
 /* Finds the keys, which follow the word STREAMS. A group or a consumer may itself be named STREAMS,
  * so this skips the options and expects the word behind them, as the command does. If it is missing
  * there, the command will refuse the call; the first STREAMS from `from` on then counts, as in
- * Redis' key specification. DIFFERS: Redis uses the first STREAMS in any call. (doc/differs.md) */
+ * Redis' key specification.
+ * DIFFERS: Redis uses the first STREAMS in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
     int at = 1, length;

@@ -30,8 +30,8 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
 /* ---- writing the changed bytes --------------------------------------------------------------- */
 
 /* Writes the HyperLogLog into the string at argument i, and keeps its deadline. Unless it has
- * become shorter, only the bytes that differ are written, so that an element changes a few bytes of
- * the journal and not 12 KB. Returns false after sending an error if memory runs out. */
+ * become shorter, only the bytes that differ are written, so that the journal receives a few bytes
+ * and not up to 12 KB. Returns false after sending an error if memory runs out. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
                     enum event event)
 {
@@ -45,9 +45,8 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     }
     size_t from;
 
-    /* The part to write: from the first to the last byte that differ, or to the end if the string
-     * grows. It contains at least one byte, because an unchanged HyperLogLog still counts as a
-     * write. */
+    /* The part to write: at least one byte, from the first to the last that differ, or to the end
+     * if the string grows. */
     size_t to = now.len;
     for (from = 0; from + 1 < old.len && old.data[from] == now.data[from];)
         ++from;
@@ -148,8 +147,8 @@ static void count_one(struct call *call)
         fail(call, ERR_HLL_CORRUPT);
         return;
     }
-    /* Store the count in the string, so that the next PFCOUNT is fast. This causes no keyspace
-     * event. A client of a replica may not change data. */
+    /* Store the count in the string, without a keyspace event, so that the next PFCOUNT is fast. A
+     * replica must not change its data for a client, so it only replies. */
     if (!cached && !call->txn->no_purge) {
         char printed[HLL_COUNT_BYTES];
         hll_print_count(printed, count);

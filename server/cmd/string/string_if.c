@@ -92,8 +92,8 @@ static unsigned vary_delex_key(int argc, const struct bytes *argv)
     return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
 }
 
-/* DELEX: deletes the key if the condition holds. As in Redis, nobody looks at the condition if the
- * key is missing. */
+/* DELEX: deletes the key if the condition holds. As in Redis, the condition is not even parsed if
+ * the key is missing. */
 static void cmd_delex(struct call *call)
 {
     bool holds = false;

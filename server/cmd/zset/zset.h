@@ -3,7 +3,7 @@
  *
  *     zset                        adds, removes and reads given members
  *     zset_range                  ranges; zset_range_args and zset_span parse them
- *     zset_pop, zset_time         pop members, the latter if their score, a time, is due
+ *     zset_pop                    pops members; zset_time: those whose score, a time, is due
  *     zset_algebra, zset_source   unions, intersections and differences of sorted sets and sets
  *     zset_random                 ZRANDMEMBER
  *

@@ -41,7 +41,7 @@ enum { ENGINE_STACK_MAX = 2 << 20 };
  * Most functions and operators take time in proportion to their operands. So the hook is called
  * more often the more bytes there are in large blocks; from 64 MiB on, after each instruction.
  * Blocks of earlier scripts count too, because a function of a library can keep them for its next
- * call. A function that may take longer than its operands suggest calls interpreter_spend. */
+ * call. A function that can take longer calls interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };
 
 struct interpreter *interpreter_new(void);
