@@ -32,10 +32,10 @@
  *
  * With JOURNAL_SYNC_EVERY_SECOND, the thread also makes the kernel write back each 2 MiB once they
  * are written. Otherwise the sync of a second in which 40 MB were written would submit all of their
- * pages at once. That takes 6 to 8 ms of CPU time, and if it is the time of the main thread's core,
- * requests wait, for 4 ms at a time. Writing back in pieces takes a tenth more CPU time, but less
- * than a millisecond at a time, and the main thread's own writes wait at most 0.05 ms for a sync
- * (measured on ext4). */
+ * pages at once. That takes 6 to 8 ms of CPU time. On the main thread's core it makes requests
+ * wait, for 4 ms at a time. Writing back in pieces takes a tenth more CPU time, but less than a
+ * millisecond at a time, and the main thread's own writes wait at most 0.05 ms for a sync (measured
+ * on ext4). */
 #ifndef SERVER_DISK_JOURNAL_H
 #define SERVER_DISK_JOURNAL_H
 

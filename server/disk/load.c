@@ -78,9 +78,8 @@ static bool load_base(struct load *load, const char *path)
     return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
 }
 
-/* Cuts the torn end off the file itself: later records may go to another file, and this file must
- * then end with a complete record. The bytes to cut are first saved in another file, unless there
- * are none. */
+/* Cuts the torn end off the file: later records may go to another file, and this one must then end
+ * with a complete record. If there are bytes to cut, first saves them in another file. */
 static bool cut_torn_end(struct load *load, const char *path, uint64_t length, uint64_t size)
 {
     char kept[DISK_PATH_MAX];

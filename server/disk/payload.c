@@ -104,8 +104,8 @@ static bool rebuild_with_effect(void *ctx, const struct effect *effect)
     struct rebuilding *in = ctx;
     const struct effect_row *row = &effect_rows[effect->kind];
     if (!row->in_payload || effect->key.len > 0) return false;
-    /* Refuse a token near TOKEN_MAX: later tokens of the key must be greater, and soon none would
-     * be left. Servers grant far smaller tokens (store/tokens.h). */
+    /* Refuse a token near TOKEN_MAX: all later tokens of the data set must be greater, and would
+     * soon run out. Servers grant far smaller tokens (store/tokens.h). */
     int64_t token = effect->kind == EFFECT_LEASE_TAKE ? effect->from : effect->stage.token;
     if (!effect_times_ok(effect) || token > TOKEN_MAX / 2) return false;
     if (!in->begun) in->object = object_new(row->type);

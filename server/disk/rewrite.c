@@ -290,8 +290,8 @@ static void rotate(struct rewrite *rewrite)
     rewrite->w.end_record(rewrite->w.ctx);
     uint64_t length = journal_report(journal).segment_length;
     /* If only the current and the new segment are listed, a base has replaced all earlier segments.
-     * The current segment must then name no predecessor, because the next start could not check
-     * that segment's end. */
+     * The current segment must then name no predecessor, because the next start could not check the
+     * predecessor's end. */
     if (manifest_segments(&rewrite->manifest) == 2)
         journal_follow(journal, &(struct journal_end){ 0 });
     int error = journal_rotate(journal, rewrite->next.fd, rewrite->next.id);

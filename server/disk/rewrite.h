@@ -4,8 +4,8 @@
  *
  * A step in the folder waits for the disk, so a thread makes it (T below). The loop may report the
  * thread's result in the middle of a transaction. take_step, which handles the report, therefore
- * only changes the state. Actions that must happen between two records are left to
- * rewrite_continue, at the end of a turn (E).
+ * begins nothing that must happen between two records: rewrite_continue does, at the end of a turn
+ * (E).
  *
  *     IDLE --rewrite_begin--+-- the journal can be written --> SEGMENT
  *                           +-- it needs a base -------------> FOLDER

@@ -178,8 +178,8 @@ bool effect_text_is_redis(const struct effect *effect)
     return !effect_form_of(effect)->own;
 }
 
-/* Makes the texts of the first effect point into its written head, because the caller's texts may
- * be gone when the next effect is compared. Each word of the head is "$length\r\n", the text,
+/* Makes the texts of the first effect point into its written head: the caller's texts may be gone
+ * when the next effect is compared with it. Each word of the head is "$length\r\n", the text,
  * "\r\n". */
 static void keep_texts(struct effect *first, const struct words *head, const char *written)
 {
@@ -273,8 +273,8 @@ static void put_gathered(struct effect_writer *writer)
     pen_done(&pen, start);
 }
 
-/* Writes the run. A function of its own, so that effect_writer_end, which usually finds no run to
- * end, does not save registers for this. */
+/* Writes the run. Separate from effect_writer_end, which usually finds no run to end: without this
+ * function inside it, it saves no registers. */
 static void end_run(struct effect_writer *writer)
 {
     if (writer->is_gathered) put_gathered(writer);

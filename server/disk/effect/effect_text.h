@@ -9,9 +9,9 @@
  * binary form (effect_brief.h), and bases and copies contain the entries of streams as packed
  * blocks, each the argument of a command.
  *
- * Up to EFFECT_RUN_MAX consecutive effects become one command if they have the same kind, key,
- * database and deadline. The command repeats the words of each element in order. Three fields of a
- * hash, for example:
+ * Consecutive effects, at most EFFECT_RUN_MAX, become one command if they are of one kind and
+ * database and differ only in the words of their element (effect_row.h). The command repeats these
+ * words in order. Three fields of a hash, for example:
  *
  *     HSET k f1 v1 f2 v2 f3 v3
  *

@@ -28,9 +28,9 @@
 typedef int thread_starter(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 struct ahead_part {
-    /* SNAPSHOT_BYTES: the batch is valid, and another part follows. SNAPSHOT_END: the last part;
-     * the file ends here or, for a journal, the thread has stopped. SNAPSHOT_FAULT: `fault` says
-     * what is wrong. */
+    /* SNAPSHOT_BYTES: the batch is valid, and another part follows. SNAPSHOT_END: this is the last
+     * part, because the file ends here or, for a journal, because the thread has stopped.
+     * SNAPSHOT_FAULT: `fault` says what is wrong. */
     enum snapshot_got got;
     /* Offsets of the block that the part was read from; for a copy, only `end` is set. With
      * SNAPSHOT_END, `end` is the end of the file. */

@@ -153,9 +153,9 @@ int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
 /* Deletes files that are no longer needed: history, except kept files without which keep_from can't
- * be reached, and the remains of a crash. These are temporary files, and files with our names that
- * the manifest does not list: bases, and segments without records. Never deletes files that are not
- * ours.
+ * be reached, and the remains of a crash. Such remains are temporary files, and bases and segments
+ * with our names that the manifest does not list; a segment that contains records stays. Never
+ * deletes files that are not ours.
  *
  * Do not call while a base is being written or a new segment is not yet added. Continues after
  * errors; returns 0 or the first errno. */

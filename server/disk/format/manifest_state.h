@@ -1,5 +1,5 @@
-/* manifest_state: the functions of manifest_text.c that manifest.c calls: they change the list of
- * files, and convert it to the manifest's text and back. */
+/* manifest_state: what manifest.c uses of manifest_text.c: the list of files in a manifest, and its
+ * conversion to the manifest's text and back. */
 #ifndef SERVER_DISK_FORMAT_MANIFEST_STATE_H
 #define SERVER_DISK_FORMAT_MANIFEST_STATE_H
 

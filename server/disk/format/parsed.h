@@ -74,9 +74,10 @@ enum parsed_end {
     PARSED_STOP,    /* the next record is damaged, made after `until`, or too large for a batch */
 };
 
-/* Parses a journal's records up to the first one that is incomplete, damaged or made after `until`;
- * *why says what ended the batch. Accepts only whole records with correct checksums. *place
- * describes the start of the data and is moved to the end of what was parsed. */
+/* Parses a journal's records until the batch is full, or up to a record that is incomplete,
+ * damaged, too large or made after `until`; *why says which. Accepts only whole records with
+ * correct checksums. *place describes the start of the data and is moved to the end of what was
+ * parsed. */
 size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
                            const char *data, size_t len, struct parsed_batch *batch,
                            enum parsed_end *why);

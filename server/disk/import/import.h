@@ -1,13 +1,14 @@
 /* import: loads Redis' files into the store: RDB, and AOF with or without an RDB preamble. Depends
  * on proto/rdb/, requests and the store's types.
  *
- * A key is added only after it was read completely and found valid, and so is a transaction of an
- * AOF run. Expired keys are added too, and then expire as usual.
+ * A key is added only after it was read completely and found valid. Likewise, a transaction of an
+ * AOF is run only after it was read completely. Expired keys are added too, and then expire as
+ * usual.
  *
- * Folder server/disk/import: converts Redis' files to our data. Start here. proto/rdb
- * parses the bytes and calls visitors; rdb_object builds the values, and import adds the keys;
- * import_aof runs the commands of an AOF. In the other direction, rdb_object writes a value for
- * DUMP, and rdb_store a whole store for a replica that is a Redis server.
+ * Folder server/disk/import: converts Redis' files to our data. Start here. proto/rdb parses the
+ * bytes and calls visitors; rdb_object builds the values, and import adds the keys; import_aof runs
+ * the commands of an AOF. In the other direction, rdb_object writes a value for DUMP, and rdb_store
+ * a whole store for a replica that is a Redis server.
  *
  * May use: proto/rdb server/disk/effect server/disk/format store/. */
 #ifndef SERVER_DISK_IMPORT_IMPORT_H
