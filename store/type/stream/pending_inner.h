@@ -1,4 +1,4 @@
-/* pending_inner: the branches of a pending_tree's inner nodes, for pending_tree*.c only. */
+/* pending_inner: the branches of the inner nodes of a pending_tree. Private to pending_tree*.c. */
 #ifndef STORE_TYPE_STREAM_PENDING_INNER_H
 #define STORE_TYPE_STREAM_PENDING_INNER_H
 
@@ -28,7 +28,7 @@ static inline void pending_summary_join(struct pending_summary *to,
     to->consumers |= from->consumers;
 }
 
-/* Returns the last branch that begins at or before the ID. Tries the ends first, because entries
+/* Returns the last branch that begins at or before the ID. Tries both ends first, because entries
  * are delivered and acknowledged nearly in order. */
 static inline unsigned pending_branch_for(const struct counted_node *inner, struct stream_id id)
 {

@@ -288,7 +288,7 @@ unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
 /* ---- changing ---- */
 
 /* Makes a new leaf, because `record` does not fit this one's form. The record replaces the i-th one
- * if `replaces`; otherwise it is inserted before that. */
+ * if `replaces`; otherwise it is inserted before the i-th one. */
 static struct pending_leaf *leaf_convert(struct pending_leaf *leaf, unsigned i,
                                          const struct pending_record *record, bool replaces,
                                          size_t *bytes)

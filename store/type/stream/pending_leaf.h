@@ -1,11 +1,15 @@
-/* pending_leaf: up to 61 pending entries of a consumer group, in the order of their IDs. For
- * pending_tree*.c and the tests only.
+/* pending_leaf: up to 61 pending entries of a consumer group, in the order of their IDs. Private to
+ * pending_tree*.c and the tests.
  *
- * All records of a leaf have one form, the smallest that can hold them: 16 bytes, with differences
- * to the leaf's base; 32 bytes; or 40 bytes if an entry was delivered 2^32 times or more. A full
- * leaf of small records fills a block of the pool. Leaves have room for only a few more records
- * than they hold. The room is on both sides, so that appending, and removing at the front, move
- * nothing. */
+ * All records of a leaf have the same form, the smallest that can hold them:
+ *
+ *     16 bytes    differences from the leaf's base
+ *     32 bytes    full values; fewer than 2^32 deliveries
+ *     40 bytes    full values; 2^32 deliveries or more
+ *
+ * A full leaf of small records fills a block of the pool. A leaf has room for only a few more
+ * records than it contains. This room is on both sides, so that appending, and removing at the
+ * front, move nothing. */
 #ifndef STORE_TYPE_STREAM_PENDING_LEAF_H
 #define STORE_TYPE_STREAM_PENDING_LEAF_H
 
@@ -61,8 +65,8 @@ struct pending_leaf {
     uint64_t records[];
 };
 
-/* Functions that may reallocate the leaf return its address, and update *bytes, a sum of the sizes
- * of leaves. `node` stays unchanged. */
+/* Functions that may reallocate the leaf return its address, and add the change to *bytes, which is
+ * the sum of the sizes of leaves. They do not touch `node`. */
 
 /* Returns a leaf of 1 to PENDING_LEAF_MAX records, which are in order. */
 struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
@@ -88,8 +92,9 @@ struct pending_leaf *pending_leaf_set(struct pending_leaf *leaf, unsigned i,
 struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, size_t *bytes);
 
 struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
-/* Returns the summary of a leaf after the record `gone` was removed or replaced, given the summary
- * `before` that. Ignores a record that replaced it. Reads no more records than needed. */
+/* Returns the summary of a leaf from which the record `gone` was removed, or in which it was
+ * replaced, given the summary `before` that. A record that replaced it is ignored. Reads no more
+ * records than needed. */
 struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
                                                     const struct pending_summary *before,
                                                     const struct pending_record *gone);

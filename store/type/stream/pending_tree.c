@@ -1,6 +1,7 @@
-/* pending_tree: see pending_tree.h. A change first updates the summaries and counts on its path,
- * then splits or merges leaves. Leaves that are split or merged have the same parent, so that
- * the summaries above it stay right. counted.c splits and merges the nodes above. */
+/* pending_tree: changes of the tree. A change first updates the summaries and counts on its path,
+ * and then splits or merges leaves. Only leaves of the same parent are merged, so that the
+ * summaries above the parent stay right. counted.c splits and merges the nodes above the leaves,
+ * and has their summaries updated (`changed` in counted.h). */
 #include "store/type/stream/pending_tree.h"
 
 #include <string.h>
@@ -74,8 +75,8 @@ static void path_add(struct pending_tree *tree, const struct path *path, struct 
     pending_summary_add(&tree->all, record);
 }
 
-/* Updates *total, a node's summary, after the summary of a child has changed from `old` to `new`.
- */
+/* Updates *total, the summary of a node, after the summary of one of its children has changed from
+ * `old` to `new`. */
 static void total_change(struct pending_summary *total, const struct counted_node *inner,
                          const struct pending_summary *old, const struct pending_summary *new)
 {
@@ -86,8 +87,8 @@ static void total_change(struct pending_summary *total, const struct counted_nod
         if (new->first[kind] < before) {
             total->first[kind] = new->first[kind];
         } else if (old->first[kind] == before && new->first[kind] != before) {
-            /* The child may have contained the only earliest instant. No other child has an earlier
-             * one, so stop at an equal one. */
+            /* The child may have contained the only earliest instant, so search for the earliest
+             * one. No other child has an instant before the old one: stop at an equal one. */
             msec first = NEVER;
             for (unsigned i = 0; i < count && first > before; i++)
                 if (branch[i].below.first[kind] < first) first = branch[i].below.first[kind];
@@ -130,8 +131,9 @@ static void path_set_leaf(struct pending_tree *tree, const struct path *path,
 
 /* ---- adding ---- */
 
-/* Splits a full leaf, whose new record is counted, in two, and adds the record to one of them. A
- * record after all others starts a leaf of its own, so that leaves stay full when IDs rise. */
+/* Splits a full leaf, whose new record is already counted, and adds the record to one of the
+ * halves. If the record is after all others in the tree, it starts a leaf of its own instead, so
+ * that leaves stay full when IDs rise. */
 static void leaf_split(struct pending_tree *tree, const struct path *path,
                        struct pending_leaf *leaf, unsigned i, const struct pending_record *record)
 {
@@ -196,8 +198,8 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
 
 /* ---- removing ---- */
 
-/* Merges leaves i and i + 1 of their parent, if both exist and their records fit into half a leaf.
- */
+/* Merges leaves i and i + 1 of their parent, if both exist and their records fit into half a
+ * leaf. */
 static bool leaves_merge(struct pending_tree *tree, const struct counted_node *inner, unsigned i)
 {
     struct pending_record records[PENDING_LEAF_MERGED];
@@ -221,8 +223,8 @@ static bool leaves_merge(struct pending_tree *tree, const struct counted_node *i
     return true;
 }
 
-/* Updates the summary of the leaf from which `gone` records were removed, and frees or merges the
- * leaf. Others remain in the tree. */
+/* Call after `gone` records were removed from the leaf: updates its summary, and frees the leaf or
+ * merges it with a neighbour. The tree must still contain other records. */
 static void path_removed(struct pending_tree *tree, struct path *path, struct pending_leaf *leaf,
                          size_t gone, const struct pending_summary *summary)
 {

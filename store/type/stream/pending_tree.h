@@ -1,10 +1,10 @@
-/* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Knows consumers
- * by number.
+/* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Consumers are
+ * numbers here.
  *
- * A counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch also stores the
- * earliest instants and the set of consumers below it, so that a search by consumer or by time
- * skips the rest: O(log n) for each record found, as long as numbers of consumers do not share
- * bits. */
+ * It is a counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch also stores a
+ * summary: the earliest instants and the set of consumers below it. A search by consumer or by time
+ * skips all branches whose summary excludes a match, and so costs O(log n) for each record found,
+ * as long as the numbers of consumers do not share bits. */
 #ifndef STORE_TYPE_STREAM_PENDING_TREE_H
 #define STORE_TYPE_STREAM_PENDING_TREE_H
 
@@ -29,12 +29,12 @@ static inline size_t pending_tree_bytes(const struct pending_tree *tree) /* memo
 
 void pending_tree_init(struct pending_tree *tree);
 void pending_tree_drop(struct pending_tree *tree);
-/* Frees at most *work leaves and subtracts them from *work. Returns true when done. Between slices
- * only this function may be called. */
+/* Frees at most *work leaves and subtracts their number from *work. Returns true when done. Between
+ * slices only this function may be called. */
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
 
-/* Adds the record. If a record with its ID exists, replaces it, copies the old one to *old and
- * returns true. O(log n) */
+/* Adds the record. If there is a record with the same ID, replaces it, copies the old one to *old
+ * and returns true. O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
 /* Returns false if no record has this ID. O(log n) */
@@ -55,16 +55,16 @@ struct pending_query {
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 
-/* Removes all records of query->consumer, which is not 0. All of these records must be between
- * query->from, which changes, and query->to; by_time must be false. O(leaves with such records *
- * log n) */
+/* Removes all records of query->consumer, which must not be 0. All of these records must be between
+ * query->from, which the function changes, and query->to; by_time must be false. O(leaves with such
+ * records * log n) */
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query);
 
-/* Relocates the leaf that holds this rank, and inner nodes that begin with it. Returns the rank
- * after the leaf, or 0 after the last leaf. O(log n) */
+/* Relocates the leaf that contains this rank, and the inner nodes that begin with this leaf.
+ * Returns the rank after the leaf, or 0 after the last leaf. O(log n) */
 size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation);
 
-/* Verifies order, counts, summaries, fill and bytes, and calls visit for each record. */
+/* Checks order, counts, summaries, fill and bytes, and calls visit for each record. */
 void pending_tree_check(const struct pending_tree *tree,
                         void (*visit)(void *ctx, const struct pending_record *record), void *ctx);
 

@@ -1,5 +1,5 @@
-/* pending_tree_check: pending_tree_check() of pending_tree.h, which verifies the invariants of
- * pending_tree.c. */
+/* pending_tree_check: checks the invariants of pending_tree.c, for tests (pending_tree_check() of
+ * pending_tree.h). */
 #include <string.h>
 
 #include "store/base/ensure.h"

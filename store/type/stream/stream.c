@@ -1,7 +1,6 @@
-/* stream: see stream.h. Packing is in stream_block.h.
- *
- * The blocks are a chain. The last block grows; when an entry does not fit into that block, the
- * block is added to the tree and never grows again. The tree's keys are IDs (counted.h). */
+/* stream: a chain of blocks (stream_block.h), and a tree over them. The last block is not in the
+ * tree and grows. When an entry does not fit into it, the block is added to the tree and never
+ * grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
 #include "store/base/encoding_limits.h"
@@ -65,15 +64,16 @@ static struct stream_block *block_resize(struct stream *stream, struct stream_bl
     return block;
 }
 
-/* Frees unused memory of the block. Call after a removal, and when the block is added to the tree.
- */
+/* Frees unused memory of the block. Call after a removal, and when the block is added to the
+ * tree. */
 static void block_tidy(struct stream *stream, struct stream_block *block)
 {
     size_t size = sizeof(*block) + block->cap, live = block->used - block->begin;
     if (!block->in_tree) {
         if (size <= CAP_MIN || sizeof(*block) + live > size / KEEP_SHARE) return;
         stream_block_compact(block);
-        /* The block begins with field names, which stay; there may be too little else to free. */
+        /* Field names at the beginning of the block stay, so there may be too little else to
+         * free. */
         if (sizeof(*block) + block->used > size / 2) return;
         block_resize(stream, block, size / 2 - sizeof(*block));
         return;
@@ -94,8 +94,8 @@ static void block_remove(struct stream *stream, struct stream_block *block)
     mem_free(block);
 }
 
-/* Returns the last block that may contain entries not after `id`, or the first block; NULL without
- * entries. */
+/* Returns the last block that may contain entries not after `id`; if there is none, the first
+ * block. NULL for a stream without entries. */
 static struct stream_block *find_block(const struct stream *stream, struct stream_id id)
 {
     struct stream_block *last = stream->last;
@@ -118,8 +118,8 @@ static struct stream_block *find_block(const struct stream *stream, struct strea
     return (struct stream_block *)(uintptr_t)node;
 }
 
-/* Finds the block with the entry of this rank, which must exist; *rank becomes the entry's number
- * in the block. */
+/* Returns the block that contains the entry of this rank, and sets *rank to the entry's number in
+ * the block. The entry must exist. */
 static struct stream_block *block_at(const struct stream *stream, size_t *rank)
 {
     struct stream_block *last = stream->last;

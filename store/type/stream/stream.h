@@ -3,14 +3,15 @@
  *
  * Entries are in blocks of limited size (encoding_limits.h; a larger entry is alone in its block).
  * IDs are stored as differences, and field names only if they differ from those of the entry
- * before. The blocks are the leaves of a counted tree: finding an ID or a rank costs O(log n), a
- * trim O(log n + blocks freed). Entries are only added at the end. A stream may be empty.
- * stream_repeats remembers what producers sent, so that nothing is added twice.
+ * before. Finding an ID or a rank costs O(log n), a trim O(log n + blocks freed). Entries are only
+ * added at the end. A stream may be empty.
  *
- * Folder store/type/stream: streams. Packed blocks of entries (stream_block) are in a counted tree
- * (store/struct/counted.h); the last block grows outside the tree, so appending is O(1). Consumer
- * groups (stream_group) know only IDs; pending_tree keeps the pending entries of a group, in a
- * counted tree that can skip subtrees by consumer and by time. Start here, then stream_group.h.
+ * Folder store/type/stream: streams. Packed blocks of entries (stream_block) are the leaves of a
+ * counted tree (store/struct/counted.h); the last block grows outside the tree, so that appending
+ * is O(1). Consumer groups (stream_group) know only IDs; pending_tree keeps the pending entries of
+ * a group, in a counted tree that can skip subtrees by consumer and by time. stream_repeats
+ * remembers what producers sent, so that an entry that is sent twice is added once. Start here,
+ * then stream_group.h.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
@@ -31,8 +32,8 @@ struct stream_block;
 
 struct stream *stream_new(void);
 void stream_free(struct stream *stream);
-/* Frees in slices: frees about *work entries and pending entries and subtracts them from *work.
- * Returns true when done. */
+/* Frees in slices: frees about *work entries and pending entries and subtracts their number from
+ * *work. Returns true when done. */
 bool stream_free_some(struct stream *stream, size_t *work);
 
 size_t stream_count(const struct stream *stream); /* entries. O(1) */
@@ -52,11 +53,11 @@ void stream_set_marks(struct stream *stream, const struct stream_marks *marks); 
 
 /* Adds an entry at the end. `texts` are names and values in turn, `count` (even, 2 or more) of
  * them; they must not point into this stream. The ID must be greater than marks.last, and becomes
- * it; marks.added rises by one, unless it is INT64_MAX. Amortised O(1) */
+ * the new last one. marks.added rises by one, unless it is INT64_MAX. Amortised O(1) */
 void stream_append(struct stream *stream, struct stream_id id, const struct bytes *texts,
                    size_t count);
-/* Removes one entry, and raises marks.max_deleted. Returns false if there is no such entry. O(log
- * n) plus its block */
+/* Removes one entry, and raises marks.max_deleted. Returns false if there is no such entry. O(log n
+ * + size of its block) */
 bool stream_remove(struct stream *stream, struct stream_id id);
 /* Removes the first `count` entries, which must exist. O(log n + blocks removed) */
 void stream_cut(struct stream *stream, size_t count);
@@ -79,8 +80,9 @@ enum { STREAM_WALK_WINDOW = 100 };
 /* Walks the entries in either direction; the stream must not change meanwhile. */
 struct stream_walk {
     struct stream_id floor; /* private: the first entry that is not withheld */
-    /* private: a block can be read only forwards. A walk downwards therefore reads it forwards,
-     * notes the positions of up to STREAM_WALK_WINDOW entries, and returns these in reverse. */
+    /* private: a block can be read only forwards. A walk downwards therefore reads each block
+     * forwards, notes the positions of up to STREAM_WALK_WINDOW entries, and returns these in
+     * reverse. */
     struct stream_cursor cursor; /* upwards: before the next entry */
     bool back;
     uint32_t left,
@@ -95,21 +97,29 @@ bool stream_walk_next(struct stream_walk *walk, struct stream_entry *entry); /* 
 
 /* ---- whole blocks ---- */
 
-/* Adds the entries at the end, in a block of their own. As stream_append, requires `first` to be
- * greater than marks.last. Does not check the entries. O(bytes) */
+/* Adds the entries at the end, in a block of their own. As for stream_append, `first` must be
+ * greater than marks.last. The entries are not checked: see stream_packed_check. O(bytes) */
 void stream_append_packed(struct stream *stream, const struct stream_packed *packed);
 
-/* If a walk upwards is between two blocks, passes over the next one and describes it, borrowed
- * until the next change of the stream. Returns false if the next entries must be read one by one:
- * because the walk is inside a block, the block is larger than STREAM_PACKED_MAX, or most of its
- * entries were removed, so that adding the others one by one makes fewer blocks. Also at the end.
+/* If a walk upwards is between two blocks, passes over the next block and describes it, borrowed
+ * until the next change of the stream. Returns false at the end, and if the next entries must be
+ * read one by one:
+ *
+ * - the walk is inside a block;
+ *
+ * - the block is larger than STREAM_PACKED_MAX;
+ *
+ * - most of the block's entries were removed, so that adding the others one by one makes fewer
+ * blocks.
+ *
  * O(names) */
 bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
 
 /* ---- retention ---- */
 
-/* Sets and returns the retention. An entry is alive until the time of its ID plus this span, as a
- * member is until its deadline; forever if the span is 0. Removes nothing. */
+/* Return and set the retention. An entry is alive until the time of its ID plus this span, as a
+ * member is until its deadline; with a span of 0 it never expires. Setting the retention removes
+ * nothing. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
 /* Returns the deadline of the first entry; NEVER without entries or retention. O(1) */
@@ -120,7 +130,7 @@ msec stream_next_deadline_after(const struct stream *stream, msec now);
 size_t stream_count_expired(const struct stream *stream, msec now);
 
 /* Withholds the first `count` entries from all functions that count, find or walk, until
- * stream_give_back: for reads while expired entries must stay. Nothing may be added or removed
+ * stream_give_back. For reads while expired entries must stay. Nothing may be added or removed
  * meanwhile. O(log n) */
 void stream_withhold(struct stream *stream, size_t count);
 void stream_give_back(struct stream *stream);

@@ -297,8 +297,9 @@ void stream_block_cut(struct stream_block *block, uint32_t count)
 }
 
 /* Removes the entry after `before`, which is neither the first nor the last one. The entry after it
- * receives a new head, and the removed one's names if it shared them. Its end does not move up,
- * because its head grows by at most the size of the removed one's head and values. */
+ * receives a new head, since its ID is now stored as the difference from another one, and also the
+ * removed entry's names if it shared them. All this fits into the space that becomes free, because
+ * the new head is longer by no more than the size of the removed head and values. */
 static void remove_between(struct stream_block *block, const struct stream_cursor *before)
 {
     struct stream_cursor cursor = *before;
@@ -431,8 +432,9 @@ static bool read_head(struct input *from, struct stream_id *id, bool *own)
     return true;
 }
 
-/* Would an entry with this ID, after the one with `prev`, have the head in these bytes?
- * remove_between relies on heads that are as short as possible. */
+/* Returns true if these bytes are the head that an entry with this ID would have after the one with
+ * `prev`. Other heads with the same meaning are refused, because remove_between relies on heads
+ * that are as short as possible. */
 static bool head_fits(struct stream_id prev, struct stream_id id, bool own,
                       const unsigned char *begin, const unsigned char *end)
 {

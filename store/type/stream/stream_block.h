@@ -1,21 +1,21 @@
-/* stream_block: a block of a stream's entries: packing, reading, removing. For stream*.c only.
+/* stream_block: a block of a stream's entries: packing, reading, removing. Private to stream*.c.
  *
  * An entry is a sequence of these parts:
  *
- *     head        1 byte:
- *                   bit 0        the entry has its own names; if 0, it has the names of the
+ *     head      1 byte:
+ *                 bit 0          1 if the entry has its own names; if 0, it has the names of the
  *                                entry before it
- *                   bits 1 to 2  enum stream_id_form
- *                   bits 3 to 7  ms since the entry before it; 31 if there are 31 or more
- *     time        only if bits 3 to 7 are 31: the milliseconds beyond 31, a varint
- *     sequence    the sequence number, as the form requires; at an equal time, the difference
- *                 from the entry before it
- *     names       only if bit 0 is 1: their number, a varint; then the length, a varint, and the
- *                 bytes of each
- *     values      the length, a varint, and the bytes of each
+ *                 bits 1 to 2    enum stream_id_form
+ *                 bits 3 to 7    ms since the entry before it; 31 if there are 31 or more
+ *     time      only if bits 3 to 7 are 31: the milliseconds beyond 31, a varint
+ *     sequence  the sequence number, as the form requires; at an equal time, the difference
+ *               from the entry before it
+ *     names     only if bit 0 is 1: their number, a varint; then the length, a varint, and the
+ *               bytes of each
+ *     values    the length, a varint, and the bytes of each
  *
  * A varint has 7 bits in each byte, the lowest first; the top bit is set in all bytes but the last.
- * The first entry's difference is ignored: its ID is stored in the block.
+ * The difference in the first entry is ignored, because its ID is stored in the block.
  *
  * Removed entries at the beginning stay in memory until the block grows and needs the room.
  *
@@ -74,7 +74,7 @@ void stream_block_put(struct stream_block *block, struct stream_id id, const str
                       size_t count, const struct stream_packing *packing);
 /* Moves the entries to the beginning, over the removed ones. */
 void stream_block_compact(struct stream_block *block);
-/* Removes the first `count` entries, fewer than there are. This and stream_block_remove update the
+/* Removes the first `count` entries, but not all. This function and stream_block_remove update the
  * totals of the tree. */
 void stream_block_cut(struct stream_block *block, uint32_t count);
 /* Removes an entry, not the only one. Returns false if none has this ID. O(block) */
@@ -82,7 +82,8 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id);
 
 /* Describes the whole block, which has at most STREAM_PACKED_MAX bytes. */
 void stream_block_pack(const struct stream_block *block, struct stream_packed *packed);
-/* Puts entries that passed stream_packed_check into a block without entries. It must have room. */
+/* Puts entries that have passed stream_packed_check into a block without entries. The block must
+ * have room for them. */
 void stream_block_unpack(struct stream_block *block, const struct stream_packed *packed);
 
 /* ---- reading ---- */
@@ -94,8 +95,8 @@ bool stream_cursor_next(struct stream_cursor *cursor, struct stream_entry *entry
 /* Moves before the first entry whose ID is not below `id`; that may be the block's end. */
 void stream_cursor_seek(struct stream_cursor *cursor, const struct stream_block *block,
                         struct stream_id id);
-/* stream_cursor_note notes the cursor's position; stream_cursor_return goes back to it in the same
- * block. `index` is that of the next entry. */
+/* stream_cursor_note notes the position of the cursor; stream_cursor_return moves the cursor back
+ * there, in the same block. `index` is that of the next entry. */
 struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
 void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
                           uint32_t index);

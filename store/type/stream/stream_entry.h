@@ -1,5 +1,5 @@
 /* stream_entry: one entry of a stream, and positions between entries. The functions are in
- * stream_block.c, which knows how entries are packed. */
+ * stream_block.c, because they must know how entries are packed. */
 #ifndef STORE_TYPE_STREAM_STREAM_ENTRY_H
 #define STORE_TYPE_STREAM_STREAM_ENTRY_H
 

@@ -1,6 +1,5 @@
-/* stream_group: see stream_group.h. Groups and consumers are in trees by name (struct ranked with
- * equal scores). stream_group_pending.c keeps the pending entries, which refer to a consumer by its
- * number. */
+/* stream_group: groups and consumers, in trees by name (struct ranked with equal scores).
+ * stream_group_pending.c keeps the pending entries, which refer to a consumer by its number. */
 #include "store/type/stream/stream_group.h"
 
 #include <string.h>
@@ -176,8 +175,8 @@ struct stream_consumer *consumer_add(struct stream_group *group, struct bytes na
            name.len);
     struct stream_consumer *consumer = named_new(sizeof(*consumer), name);
 
-    /* Use a freed number again, because small numbers fit into the smallest records, and the fewer
-     * numbers there are, the fewer consumers share a bit of the summaries. */
+    /* Use a freed number again. Small numbers fit into the smallest records, and the fewer numbers
+     * there are, the fewer consumers share a bit of the summaries. */
     uint32_t number = group->free_number;
     if (number != 0) {
         group->free_number = (uint32_t)(group->numbered[number].next_free >> 1);
@@ -234,11 +233,12 @@ void consumer_saw(struct stream_consumer *consumer, msec now)
 
 /* ---- relocating ---- */
 
-/* The cursor of stream_groups_relocate has two phases:
+/* The cursor of stream_groups_relocate has two phases: first the blocks of groups move, then what
+ * each group owns.
  *
- *     bit 63   bits 40 to 62     bits 0 to 39
- *     0        a group's rank, in all bits: the blocks of groups move
- *     1        a group's rank    rank inside it: its pending entries, then its consumers */
+ *     bit 63    bits 40 to 62    bits 0 to 39
+ *     0         a group's rank, in all 63 bits
+ *     1         a group's rank   rank inside the group: its pending entries, then its consumers */
 #define CURSOR_INSIDE    (UINT64_C(1) << 63)
 #define CURSOR_RANK_BITS 40
 #define CURSOR_RANK_MASK ((UINT64_C(1) << CURSOR_RANK_BITS) - 1)

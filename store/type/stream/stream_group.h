@@ -1,10 +1,10 @@
-/* stream_group: the consumer groups of a stream, with their consumers and pending entries. Of a
- * pending entry it knows only the ID: the stream may have deleted the entry.
+/* stream_group: the consumer groups of a stream, with their consumers and pending entries. A group
+ * stores only the ID of a pending entry, because the stream may have deleted the entry.
  *
  * The pending entries of a group are in one counted B+ tree, ordered by ID (pending_tree.h). A
  * record takes 16 to 40 bytes, nearly always 16. For each child, an inner node stores the earliest
- * instants and the set of consumers below it. A search for the entries of a consumer, or for old
- * ones, skips the children without any. */
+ * instants and the set of consumers below the child, so that a search for the entries of a
+ * consumer, or for old ones, skips children that contain none. */
 #ifndef STORE_TYPE_STREAM_STREAM_GROUP_H
 #define STORE_TYPE_STREAM_STREAM_GROUP_H
 
@@ -22,12 +22,12 @@ struct stream_group;
 struct stream_consumer;
 
 struct stream_groups *stream_groups_new(void);
-/* Frees at most *work groups, consumers and leaves of pending entries, and subtracts them from
- * *work. Returns true when done. */
+/* Frees at most *work groups, consumers and leaves of pending entries, and subtracts their number
+ * from *work. Returns true when done. */
 bool stream_groups_free_some(struct stream_groups *groups, size_t *work);
 size_t stream_groups_bytes(const struct stream_groups *groups); /* memory. O(1) */
 void stream_groups_check(const struct stream_groups *groups);
-/* Defragments the groups step by step, and returns their address, which may change. cursor->at is 0
+/* Defragments the groups step by step. Returns their address, which may change. cursor->at is 0
  * before the first call and after the last; cursor->phase is not used. */
 struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation_cursor *cursor,
@@ -39,11 +39,11 @@ size_t stream_groups_count(const struct stream_groups *groups);
 struct stream_group *group_find(const struct stream_groups *groups, struct bytes name);
 /* The name must be absent. */
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
-/* Moves a group with its consumers and pending entries to another stream's groups, where its name
- * must be absent; used to free it in slices. O(log n) */
+/* Moves a group with its consumers and pending entries to another stream's groups, which must lack
+ * its name. A group is moved to be freed in slices. O(log n) */
 void group_move(struct stream_group *group, struct stream_groups *to);
 /* Returns the group after this one in the order of names (as memcmp), or NULL after the last. For
- * NULL, returns the first. */
+ * NULL, returns the first group. */
 struct stream_group *group_next(const struct stream_groups *groups,
                                 const struct stream_group *group);
 struct bytes group_name(const struct stream_group *group);
@@ -71,8 +71,8 @@ struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* Returns when the consumer last called a command. Not part of the data: neither effects nor
- * snapshots record it. */
+/* Returns when the consumer last called a command. This is not part of the data: neither effects
+ * nor snapshots record it. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
 void consumer_saw(struct stream_consumer *consumer, msec now);
 
@@ -101,8 +101,9 @@ struct pending_filter {
     bool by_time;                           /* compare `at` with the two limits: */
     msec until, until_released;             /* latest `at`, of delivered and of released entries */
 };
-/* Finds the first entry that passes, in the order of IDs. Returns false if none does. To continue,
- * set filter->from to the next ID: the group may change between calls. O(log n) */
+/* Finds the first entry that passes the filter, in the order of IDs. Returns false if none does. To
+ * continue, set filter->from to the ID after the one found; the group may change between calls.
+ * O(log n) */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
 /* Return the earliest `at` of delivered and of released ones, or NEVER. O(1) */

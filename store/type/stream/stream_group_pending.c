@@ -1,5 +1,5 @@
-/* stream_group_pending: the pending entries of groups, and stream_groups_check, which compares them
- * with the consumers' counts. See stream_group.h. */
+/* stream_group_pending: the pending entries of groups (stream_group.h), and stream_groups_check,
+ * which compares them with the counts of consumers. */
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group_state.h"
@@ -65,8 +65,8 @@ void pending_put(struct stream_group *group, const struct pending *pending)
     if (pending_tree_put(&group->pending, &record, &old))
         count_removed(group, old.consumer, old.id);
 
-    /* Adding at the end and removing at the front moves the bounds, so few other consumers' entries
-     * are between them. */
+    /* Widen the bounds of the consumer's IDs. Entries are added at the end and removed at the
+     * front, so that the bounds stay close, and few entries of other consumers are between them. */
     struct stream_consumer *consumer = pending->consumer;
     if (consumer != NULL) {
         bool is_first = consumer->pending++ == 0;

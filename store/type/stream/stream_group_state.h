@@ -1,7 +1,7 @@
-/* stream_group_state: the structs behind stream_group.h, for stream_group*.c only.
+/* stream_group_state: the structs behind stream_group.h. Private to stream_group*.c.
  *
- * A group is one allocation, and so is a consumer: the struct, then its member of the tree by name.
- */
+ * A group is one allocation, and so is a consumer: the struct, followed by its member of the tree
+ * by name. */
 #ifndef STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
 #define STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
 
@@ -14,8 +14,8 @@ struct stream_groups {
     size_t bytes; /* memory of the groups and all that they own */
 };
 
-/* A slot of the table of consumers, by number. A free slot contains 2 * n + 1, which is never an
- * address, where n is the next free number. */
+/* A slot of the table of consumers, by number. A free slot contains 2 * n + 1, where n is the next
+ * free number; an odd value is never an address. */
 union numbered {
     struct stream_consumer *consumer;
     uintptr_t next_free;

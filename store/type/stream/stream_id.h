@@ -14,8 +14,8 @@ struct stream_id {
 #define STREAM_ID_MIN ((struct stream_id){ 0, 0 }) /* no entry has it */
 #define STREAM_ID_MAX ((struct stream_id){ UINT64_MAX, UINT64_MAX })
 
-/* Returns less than 0 if a comes before b, 0 if they are equal, and more than 0 if a comes after
- * b. */
+/* Returns a negative number if a comes before b, 0 if they are equal, and a positive number if a
+ * comes after b. */
 static inline int stream_id_compare(struct stream_id a, struct stream_id b)
 {
     if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;

@@ -1,5 +1,5 @@
-/* stream_packed: the entries of a whole block in their packed form (stream_block.h), so that
- * snapshots and copies need not take the block apart. */
+/* stream_packed: the entries of a whole block in their packed form (stream_block.h). Snapshots and
+ * copies use this form, and so need not take the block apart. */
 #ifndef STORE_TYPE_STREAM_STREAM_PACKED_H
 #define STORE_TYPE_STREAM_STREAM_PACKED_H
 
@@ -19,9 +19,9 @@ struct stream_packed {
     uint32_t own_names; /* where the last entry's names are, in `names` and `entries` in a row */
 };
 
-/* Checks names, entries, count and first, which may be from a damaged file or a hostile server, and
- * computes the rest. Returns false unless a block could contain exactly these bytes. Reads nothing
- * outside them. O(bytes) */
+/* Checks names, entries, count and first, which may come from a damaged file or a hostile server,
+ * and computes the other fields. Returns false unless a block could contain exactly these bytes.
+ * Reads nothing outside them. O(bytes) */
 bool stream_packed_check(struct stream_packed *packed);
 
 #endif

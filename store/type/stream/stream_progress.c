@@ -57,9 +57,9 @@ int64_t stream_lag(const struct stream *stream, const struct stream_group *group
     struct group_position position = group_position(group);
     size_t count = stream_count(stream);
     if (marks.added == 0 || count == 0) return 0;
-    /* DIFFERS: Redis 7.0 counts entries that were removed before the group read them. If none is
-     * missing after the first one, the group lacks all entries that are left, as in Redis 8.
-     * (doc/differs.md) */
+    /* DIFFERS: Redis 7.0 counts entries that were removed before the group read them. Here the
+     * group lacks just the entries that are left, if none after the first of them was removed, as
+     * in Redis 8. (doc/differs.md) */
     struct stream_id first = first_id(stream);
     if (stream_id_before(position.last, first) && stream_id_before(marks.max_deleted, first))
         return (int64_t)count;

@@ -1,5 +1,5 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
- * 8.0: entries that were removed before the group read them do not count. Both numbers are unknown
+ * 8.0: an entry that was removed before the group read it does not count. Both numbers are unknown
  * if entries in between were deleted. */
 #ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
 #define STORE_TYPE_STREAM_STREAM_PROGRESS_H
@@ -12,8 +12,8 @@ void stream_progress_to(const struct stream *stream, struct group_position *posi
                         struct stream_id id);
 #define STREAM_LAG_UNKNOWN INT64_MIN
 /* Returns the number of entries after the group's position that are left, or STREAM_LAG_UNKNOWN.
- * Negative if ENTRIESREAD of XGROUP claimed that more entries were read than were ever added.
- * O(1) */
+ * The number is negative if ENTRIESREAD of XGROUP claimed that more entries were read than were
+ * ever added. O(1) */
 int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
 
 #endif

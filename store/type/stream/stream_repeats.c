@@ -1,5 +1,5 @@
-/* stream_repeats: see stream_repeats.h. Texts do not take part in defragmentation, because they are
- * short-lived. */
+/* stream_repeats: producers in a table, each with its texts. Defragmentation leaves texts where
+ * they are, because they are short-lived. */
 #include "store/type/stream/stream_repeats.h"
 
 #include <string.h>

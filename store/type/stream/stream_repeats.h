@@ -1,9 +1,9 @@
 /* stream_repeats: detects entries that are sent twice. Stores the last texts that each producer of
  * a stream sent with its entries, and the IDs under which the entries were added.
  *
- * A text is remembered for a number of seconds, counted from its ID's time, and only the last texts
- * of each producer are remembered. Texts that are too old stay in memory, but are not found; each
- * text that is put frees a few of them. */
+ * A text is remembered for a number of seconds, counted from the time of its ID, and only the last
+ * texts of each producer are remembered. A text that is too old stays in memory, but is not found;
+ * each text that is put frees a few old ones. */
 #ifndef STORE_TYPE_STREAM_STREAM_REPEATS_H
 #define STORE_TYPE_STREAM_STREAM_REPEATS_H
 
@@ -36,8 +36,8 @@ struct stream_repeats *stream_repeats_new(void);
 bool stream_repeats_free_some(struct stream_repeats *repeats, size_t *work);
 
 struct repeat_limits repeat_limits(const struct stream_repeats *repeats);
-/* Sets the limits, which must be within the bounds above. Forgets all texts, unless nothing
- * changes. O(texts) */
+/* Sets the limits, which must be within the bounds above. Forgets all texts, unless the limits are
+ * the same as before. O(texts) */
 void repeat_set_limits(struct stream_repeats *repeats, struct repeat_limits limits);
 struct repeat_counts repeat_counts(const struct stream_repeats *repeats);
 void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts counts);
@@ -59,8 +59,8 @@ struct repeat_tally {
 };
 struct repeat_tally repeat_tally(const struct stream_repeats *repeats, msec now);
 
-/* Walks the texts that are remembered at the time of the latest ID, in an order that reproduces the
- * state when they are put again: producers from the least recently used one, and the texts of each
+/* Walks the texts that are remembered at the time of the latest ID. The order reproduces the state
+ * when the texts are put again: producers from the least recently used one, and the texts of each
  * by ID. Nothing may change meanwhile. */
 struct repeat_walk {
     struct bytes producer, text;
