@@ -138,7 +138,7 @@ static void print_flags(FILE *to, const struct command *row)
     if (between[0] == ';') fprintf(to, ".\n");
 }
 
-/* RESP2 has no types for these. */
+/* Prints a form as RESP2 shows it, which has no types for the words in this table. */
 static void print_form_in_resp2(FILE *to, const char *form, size_t len)
 {
     static const struct {
@@ -193,7 +193,7 @@ static void print_reply(FILE *to, const char *reply)
     fprintf(to, "%s%s\n", has_condition ? "," : "", has_condition ? when + 1 : when);
 }
 
-/* An error's text with "..." for its values. */
+/* Prints the text of an error, with "..." in the place of its values. */
 static void print_error(FILE *to, const char *format)
 {
     fprintf(to, "    - ``");
@@ -271,7 +271,7 @@ static void print_page(FILE *to, const struct page *page)
 static void print_link(FILE *to, const struct row *item)
 {
     fprintf(to, "[%s](%s#", item->name, page_of(item->ref)->file);
-    /* As GitHub names headings. */
+    /* The anchor of a heading, as GitHub derives it. */
     for (const char *at = item->name; *at != '\0'; at++)
         if (isalnum((unsigned char)*at) || *at == '-' || *at == '_' || *at == ' ')
             fputc(*at == ' ' ? '-' : tolower((unsigned char)*at), to);

@@ -86,7 +86,7 @@ static void print_verdict(const struct data_file *file, const struct judgement *
                found->size - found->journal.good);
     if (found->verdict == UNREADABLE) return;
 
-    /* How the bad record begins, unless the file is compressed. */
+    /* Show how the bad record begins, unless the file is compressed. */
     char start[SHOWN + 1];
     size_t got = 0;
     int fd;
@@ -171,14 +171,14 @@ static bool cut_at(const struct data_file *file, uint64_t at)
     return true;
 }
 
-/* True: the file was repaired. */
+/* Returns true if the file was repaired. */
 static bool repair(struct check *check, const struct data_file *file, const struct judgement *found)
 {
     uint64_t first_line = strlen(RECORD_FIRST_LINE);
     if (!check->fix || file->kind != DATA_JOURNAL || file->is_kept) return false;
     if (check->cut_set) {
         puts("  continues the file before it, which was cut");
-        /* It no longer fits, so it is emptied. */
+        /* The file no longer fits behind that one, so it is emptied. */
         if (found->journal.good >= first_line) return cut_at(file, first_line);
         puts("  not cut: no record of it can be read");
         return false;

@@ -72,7 +72,8 @@ static void print_file(const struct data_file *file)
     fputs(": ", stderr);
 }
 
-/* Returns EXIT_GOOD or EXIT_TORN. `end`: of the file before in the set, then of this one. */
+/* Returns EXIT_GOOD or EXIT_TORN. *end is the end of the file before in the set, then of this
+ * file. */
 static int load_file(struct store *store, const struct data_file *file, msec now,
                      struct journal_end *end)
 {
@@ -151,7 +152,7 @@ static void lose(struct export *export, enum loss loss, struct bytes key, bool *
     *seen = true;
 }
 
-/* False: Redis can't hold it. */
+/* Returns false if Redis can't hold the effect, which is then counted as a loss if it matters. */
 static bool fits(struct export *export, struct effect *effect)
 {
     bool first = false;

@@ -64,7 +64,7 @@ struct script_run {
     int keys_at, keys; /* argv[keys_at] is the first key; the arguments follow the keys */
 };
 
-/* Runs it and replies with the value that it returns, or its error. */
+/* Runs the function, and replies with the value that it returns, or with its error. */
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
 struct script_report {
@@ -93,7 +93,7 @@ struct functions *scripting_functions(struct scripting *scripting);
 /* MONITOR shows the call before the commands that the script calls. */
 void script_show_to_monitors(struct call *call);
 
-/* Context: struct scripting. */
+/* The context of both groups is a struct scripting. */
 extern const struct command_group script_commands, function_commands;
 
 #endif

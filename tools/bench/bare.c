@@ -87,7 +87,7 @@ static void add_same(struct bare *bare, const char *const *names, const char *re
         add_answer(bare, *names, reply);
 }
 
-/* An array of `items` bulks; -1: one bulk without an array. */
+/* Adds an array of `items` bulk strings, or with -1 a single bulk string without an array. */
 static void add_texts(struct bare *bare, const char *name, int items, int text_len)
 {
     char *reply = malloc((size_t)(items > 1 ? items : 1) * ((size_t)text_len + 16) + 16);
@@ -160,7 +160,8 @@ static const char *take_header(const char *at, const char *end, char mark, long 
     return at + 2;
 }
 
-/* Answers one request and returns its end. NULL: it is incomplete, or malformed if *broken. */
+/* Answers one request and returns its end. Returns NULL if it is incomplete, or malformed
+ * (*broken). */
 static const char *take_request(struct bare *bare, int fd, const char *at, const char *end,
                                 bool *broken)
 {
@@ -192,7 +193,7 @@ static const char *take_request(struct bare *bare, int fd, const char *at, const
     return at;
 }
 
-/* False: close the connection. */
+/* Returns false if the connection must be closed. */
 static bool serve_conn(struct bare *bare, struct conn *conn)
 {
     ssize_t got = recv(conn->fd, conn->input + conn->len, INPUT_SIZE - conn->len, 0);

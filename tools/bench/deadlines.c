@@ -199,7 +199,8 @@ static void end_column(struct figures *figures, enum column column, uint32_t ope
 
 #define FOR_EACH_KIND static inline __attribute__((always_inline))
 
-/* Arms all, cancels a tenth, moves another tenth. Returns the clock afterwards. */
+/* Arms all things, cancels a tenth of them, and moves another tenth. Returns the clock
+ * afterwards. */
 FOR_EACH_KIND msec fill(const struct kind *kind, union any *any, const struct load *load,
                         struct figures *figures)
 {
@@ -274,7 +275,7 @@ static void print_row(const struct load *load, const char *name, const struct fi
     fflush(stdout);
 }
 
-/* Alternates, so that other load on the machine affects both equally. */
+/* Runs the two structures in turns, so that other load on the machine affects both equally. */
 static void compare_structures(uint32_t count, uint32_t different)
 {
     struct load load = { .count = count, .different = different, .seed = 88172645463325252 };

@@ -73,7 +73,7 @@ struct run {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* By our clock, the end of the last millisecond in which the first key is alive. */
+/* Returns, by our clock, the end of the last millisecond in which the first key is alive. */
 static int64_t first_deadline_usec(const struct run *run)
 {
     return (run->first_msec + 1) * 1000 - run->offset_usec;
@@ -221,7 +221,7 @@ static void measure(struct run *run)
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-/* In milliseconds; null or "never" if negative or INT64_MAX. */
+/* Prints milliseconds; null or "never" if `usec` is negative or INT64_MAX. */
 static void print_msec(const struct run *run, const char *name, int64_t usec)
 {
     bool came = usec >= 0 && usec != INT64_MAX;

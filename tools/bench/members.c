@@ -167,7 +167,7 @@ static void write_unlink(struct run *run, long long i)
     link_command(&run->commands, "UNLINK " PREFIX "%lld", i);
 }
 
-/* `count` commands, a batch at a time. */
+/* Sends `count` commands and reads their replies, a batch at a time. */
 static void send_commands(struct run *run, long long count, write_command *write, const char *what)
 {
     for (long long from = 0; from < count; from += BATCH) {

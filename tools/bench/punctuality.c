@@ -78,7 +78,7 @@ static void write_delete(struct link *link, long long i, long long argument)
     link_command(link, "DEL " PREFIX "background:%lld", i);
 }
 
-/* `count` commands, a batch at a time. */
+/* Sends `count` commands and reads their replies, a batch at a time. */
 static void send_batches(struct link *link, long long count, write_command *write,
                          long long argument)
 {
@@ -91,7 +91,7 @@ static void send_batches(struct link *link, long long count, write_command *writ
     }
 }
 
-/* In milliseconds; missing events count as later than all others. */
+/* Prints a percentile in milliseconds. Events that are missing count as later than all others. */
 static const char *percentile(const struct samples *late, const struct plan *plan, double share,
                               char *to, size_t size)
 {
@@ -103,7 +103,7 @@ static const char *percentile(const struct samples *late, const struct plan *pla
     return to;
 }
 
-/* null: more events than that are missing. */
+/* Prints null if so many events are missing that the percentile is unknown. */
 static void print_json_msec(const struct plan *plan, const struct samples *late, const char *name,
                             double share)
 {

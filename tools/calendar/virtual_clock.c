@@ -55,7 +55,7 @@ void syslog(int priority, const char *format, ...)
     va_end(values);
 }
 
-/* What programs call that were compiled with _FORTIFY_SOURCE. */
+/* Programs that were compiled with _FORTIFY_SOURCE call this in place of syslog. */
 void checked_syslog(int priority, int flag, const char *format, ...) __asm__("__syslog_chk");
 void checked_syslog(int priority, int flag, const char *format, ...)
 {

@@ -32,7 +32,7 @@ struct losses {
     } kinds[LOSS_KINDS];
 };
 
-/* Counts one loss in a key or policy. `first`: it is the first one in that key. */
+/* Counts one loss in a key or policy. `first` tells that it is the first one in that key. */
 void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool first);
 bool losses_any(const struct losses *losses);
 /* Prints a line for each kind found, with the text in `done` for that kind. */

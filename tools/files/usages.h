@@ -1,4 +1,4 @@
-/* usages: the command lines of expired-check and expired-export as tables. */
+/* usages: the command lines of expired-check and expired-export, as tables. */
 #ifndef TOOLS_FILES_USAGES_H
 #define TOOLS_FILES_USAGES_H
 

@@ -32,15 +32,15 @@ void link_flush(struct link *link);
 
 /* Waits until there is something to read, or until wall_usec() is until_usec. */
 void link_wait(struct link *link, int64_t until_usec);
-/* Waits for the next reply; NULL when timeout_msec (-1: none) has passed without one. */
+/* Returns the next reply, or NULL if timeout_msec (-1 for none) passes without one. */
 const struct resp_node *link_reply(struct link *link, int timeout_msec);
 /* Waits for the next reply. If it is an error, or none comes within a minute, ends the program with
  * `what` in the message. */
 const struct resp_node *link_expect(struct link *link, const char *what);
 
-/* Wall clock, microseconds since 1970. */
+/* Returns the wall clock in microseconds since 1970. */
 int64_t wall_usec(void);
-/* By how much the server's clock is ahead of ours, from the fastest of several TIME requests. */
+/* Returns how far the server's clock is ahead of ours, by the fastest of several TIME requests. */
 int64_t link_clock_offset_usec(struct link *link);
 
 #endif

@@ -11,7 +11,7 @@
 #define SERVER_USAGE   "[-h host] [-p port] [-s socket] [-a password]"
 
 void server_default(struct link_target *target);
-/* False: not one of SERVER_OPTIONS. */
+/* Returns false if the option is not one of SERVER_OPTIONS. */
 bool server_option(struct link_target *target, int option, const char *value);
 /* Parses an option's value, a number of at least `least`. `tool` is the program's name, for
  * messages. */

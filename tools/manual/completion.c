@@ -5,7 +5,7 @@
 
 #include "conf/conf.h"
 
-/* The name of a shell function; it has no "-". */
+/* Writes the name of a shell function, which must not contain "-". */
 static void write_function(FILE *to, const struct usage *usage)
 {
     fputc('_', to);

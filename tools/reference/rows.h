@@ -20,11 +20,11 @@ extern size_t row_count;
 
 void rows_collect(void);
 
-/* Replies are compared with those of Redis 7.0.15. */
+/* Does Redis 7.0.15 have the command? Tests compare replies only with that version. */
 bool row_is_in_redis_7_0(const struct command *command);
-/* "expired", "Redis 7.4.0", or another product; valid until the next call. */
+/* Returns "expired", "Redis 7.4.0" or another product; valid until the next call. */
 const char *row_origin(const struct command *command);
-/* Introduced by expired itself. */
+/* Was the command introduced by expired itself? */
 bool row_is_own(const struct command *command);
 
 #endif

@@ -230,7 +230,7 @@ struct command_stats {
     unsigned id;             /* a small number, unique for each row and subcommand */
 };
 
-/* The table: rows by name, with the context of their group. */
+/* The table of all rows, by name, with the context of their group. */
 struct commands;
 
 struct commands *commands_new(void);

@@ -8,7 +8,7 @@
 
 enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };
 
-/* The pause, if there is one. All zero without. */
+/* The pause, if there is one; otherwise all zero. */
 struct pause {
     enum pause_kind kind;
     msec until;    /* the last millisecond of the pause */

@@ -99,7 +99,7 @@ static void give_back(struct call *call, enum naming naming)
     int64_t given_back = 0;
     const struct policy *backoff = NULL;
     bool goes_first = naming == BY_TOKEN && arg_is(call, 2, "FIRST");
-    /* An odd number of words can't be pairs alone; this way an id may be "NOCOUNT". */
+    /* An odd number of words can't be pairs alone. Because of this test, an id may be "NOCOUNT". */
     bool uncounted =
         naming == BY_TOKEN && (call->argc - 3) % BY_TOKEN != 0 && arg_is(call, 3, "NOCOUNT");
     int first = 3 + uncounted;

@@ -117,7 +117,7 @@ static msec schedule(const struct call *call, const struct push *push, msec firs
             at = latest;
     }
     if (push->cron.len > 0) {
-        /* Found again, because settling the key may have looked for other schedules. */
+        /* Find the schedule again, because settling the key may have looked for other schedules. */
         char fault[CALENDAR_FAULT_MAX];
         const struct schedule *found =
             calendar_find(call->txn->store->calendar, push->cron, push->zone, fault);

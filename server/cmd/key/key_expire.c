@@ -111,7 +111,7 @@ static bool read_deadline(struct call *call, msec *at)
     return false;
 }
 
-/* Rounds to the nearest second. value + 500 could overflow. */
+/* Rounds to the nearest second. Adding 500 first could overflow. */
 static int64_t to_nearest_second(msec value)
 {
     return value / 1000 + (value % 1000 >= 500);

@@ -121,7 +121,7 @@ void due_keys_forget(struct due_keys *keys, unsigned db, struct due_key *key)
 
 /* ---- prefetching ----------------------------------------------------------------------------- */
 
-/* NULL: the dict may be without a table, which its functions for prefetching need. */
+/* Returns NULL if the dict has no table, which its functions for prefetching need. */
 static const struct due_database *table_of(const struct due_keys *keys, const struct due_hint *hint)
 {
     if (hint->db >= keys->count || dict_count(&keys->all[hint->db].dict) == 0) return NULL;

@@ -9,7 +9,7 @@
 
 enum { METER_THREADS_MAX = 64 };
 
-/* All zero: no process; all readings are 0. */
+/* All zero if there is no process; all readings are then 0. */
 struct meter {
     pid_t pid;
     clockid_t clock;

@@ -104,14 +104,14 @@ static const struct mix mixes[] = {
       .shrink = "DEL recent:{k9}",
       .fill_per_key = 30,
       .keys_divisor = 10 },
-    /* The same lists with short items: numbers, and times in seconds. To measure memory. */
+    /* The same lists, to measure memory: the items are short numbers, the scores are in seconds. */
     { .name = "recent",
       .recipe = "ZADD recent:{k9} {t10} {s6}\nZREMRANGEBYRANK recent:{k9} 0 -31",
       .fill = "ZADD recent:{k9} {t10} {s6}",
       .shrink = "DEL recent:{k9}",
       .fill_per_key = 30,
       .keys_divisor = 10 },
-    /* With ids of nine digits, with names, and times in milliseconds. */
+    /* The same with ids of nine digits, and with names; the scores are in milliseconds. */
     { .name = "recent-ids",
       .recipe = "ZADD recent:{k9} {t13} {s9}\nZREMRANGEBYRANK recent:{k9} 0 -31",
       .fill = "ZADD recent:{k9} {t13} {s9}",
@@ -135,7 +135,7 @@ static const struct mix mixes[] = {
       .fill_per_key = 10,
       .keys_divisor = 10,
       .behind_per_key = 10 },
-    /* Waiting jobs, and the same with a sorted set for servers without REDE.PUSH. */
+    /* Jobs that wait, and the same as a sorted set, for servers without REDE.PUSH. */
     { .name = "rede-push",
       .recipe = "REDE.PUSH jobs {s7} {v} job:{n12}",
       .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",
@@ -144,7 +144,7 @@ static const struct mix mixes[] = {
       .recipe = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .fill = "ZADD jobs:at {s10} job:{n12}\nHSET jobs:data job:{n12} {v}",
       .shrink = "ZREM jobs:at job:{k12}\nHDEL jobs:data job:{k12}" },
-    /* A job that is due at once is pushed and popped, beside those that wait. */
+    /* A job that is due at once is pushed and popped, while many others wait. */
     { .name = "rede-cycle",
       .recipe = "REDE.PUSH jobs 0 {v} job:{n12}\nREDE.POLL jobs COUNT 1",
       .fill = "REDE.PUSH jobs {s7} {v} job:{n12}",

@@ -33,9 +33,9 @@ struct mix {
     bool fill_in_order;      /* fill uses one connection, so that rounds arrive in their order */
 };
 
-/* NULL: unknown name. */
+/* Returns NULL if the name is unknown. */
 const struct mix *mix_find(const char *name);
-/* Returns the i-th name; NULL after the last. */
+/* Returns the i-th name, or NULL after the last one. */
 const char *mix_name(unsigned i);
 
 uint64_t mix_keys(const struct mix *mix, uint64_t key_space);

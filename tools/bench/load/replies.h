@@ -17,13 +17,13 @@ struct reply_numbers {
  * has no leading zeros. */
 #define NO_NUMBER UINT64_C(1111111111111111111)
 
-/* All zero: at the beginning. */
+/* All zero at the beginning of a stream. */
 struct replies {
     uint64_t skip;    /* bytes of a bulk that are still to come */
     uint64_t pending; /* elements of the current reply that are still to come */
     uint64_t whole;   /* complete replies */
     uint64_t errors;
-    /* The numbers of reply i are at i modulo `numbers_count`. NULL: not wanted. */
+    /* The numbers of reply i are at i modulo `numbers_count`. NULL if they are not wanted. */
     struct reply_numbers *numbers;
     uint64_t numbers_count;
     bool has_text; /* the first bulk string of the current reply has begun */

@@ -52,7 +52,7 @@ static void add_header(struct script *script, char mark, size_t count)
     add_bytes(script, header, (size_t)len);
 }
 
-/* The width of the placeholder at `text`; sets *end to the character after it. */
+/* Returns the width of the placeholder at `text`, and sets *end to the character after it. */
 static size_t hole_width(const char *text, const char **end, size_t value_size)
 {
     char *close = (char *)(uintptr_t)(text + 2);
@@ -66,7 +66,8 @@ static size_t hole_width(const char *text, const char **end, size_t value_size)
     return width;
 }
 
-/* The end of the word at `at`: after its closing backquote, or at the next space or newline. */
+/* Returns the end of the word at `at`: after its closing backquote, or the next space or
+ * newline. */
 static const char *word_end(const char *at)
 {
     const char *close = *at == '`' ? strchr(at + 1, '`') : NULL;

@@ -53,7 +53,7 @@ static inline unsigned script_draws(const struct script *script)
 {
     return script->by_command ? script->pipeline : 1;
 }
-/* Writes a batch's numbers into a copy of the script's bytes. `draws` are script_draws. */
+/* Writes a batch's numbers into a copy of the script's bytes. `draws` has script_draws elements. */
 void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
                   struct draw *draws);
 
