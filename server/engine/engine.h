@@ -12,6 +12,7 @@
  *     preparing      delays requests that need a thread first
  *     multi          the queue of MULTI, which EXEC runs
  *     long_queries   computes replies that take longer than a turn
+ *     author         names the session in the trail of deadlines
  *   without a request of a client:
  *     unblock        runs the commands of blocked clients again
  *     replay_call    runs the commands of a Redis AOF or of a Redis master's stream
@@ -19,7 +20,6 @@
  *     background     divides the time of a turn among slices
  *     store_work, defrag_timer   add the slices
  *     pace           makes expiry wait for slow subscribers
- *     author         names sessions in the trail of deadlines
  *
  * Every command runs through call_run (server/cmd/call/call.h).
  *

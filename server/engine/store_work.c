@@ -303,9 +303,9 @@ void store_work_advance(struct store_work *work)
     on_step(work);
 }
 
-/* Converts an instant to the kernel's time, which differs from the clock's after CLOCK RUN. A time
- * of zero or less would disarm the timer, so an instant that old becomes the first nanosecond,
- * which is due at once. */
+/* Converts an instant to the kernel's time, which differs from the clock's after CLOCK RUN. The
+ * kernel refuses negative times, and zero disarms the timer, so an instant that old becomes the
+ * first nanosecond, which is due at once. */
 static struct timespec kernel_time(const struct clock *clock, msec at)
 {
     int64_t usec = at % 1000 * 1000 - clock->ahead_of_real_usec % 1000000;

@@ -47,8 +47,8 @@ static void add_fault(struct outbuf *faults, const struct source *source, struct
                       struct bytes word, enum acl_fault fault)
 {
     const char *text = acl_fault_text(fault);
-    /* Keep passwords out of the log: show neither words about passwords, nor words that are no
-     * rule, because such a word may be a misplaced password. */
+    /* Show no passwords in the error: neither words about passwords, nor words that are no rule,
+     * because such a word may be a misplaced password. */
     bool is_secret =
         fault == ACL_SYNTAX || (word.len > 0 && memchr("<>#!", word.data[0], 4) != NULL);
     if (source->file == NULL)

@@ -233,8 +233,8 @@ static bool has_nothing(const struct blocked *blocked, const struct key_queue *q
 }
 
 /* Moves blocked->next to the next client worth trying. Skips clients whose command would find
- * nothing, as that of another client has shown, and those that do not claim if the key became ready
- * only for claims. */
+ * nothing, because the same command of another client has found nothing. If the key became ready
+ * only for claims, also skips clients that do not claim. */
 static void find_next(struct blocked *blocked)
 {
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {
@@ -254,8 +254,9 @@ static bool overlaps(const struct key_queue *prefix, const struct key_queue *oth
     return bytes_begin_with(b, a) || (other->is_prefix && bytes_begin_with(a, b));
 }
 
-/* Returns the first client that blocked earlier on another prefix that overlaps with the key or
- * prefix of the next client; or NULL. */
+/* If the next client waits for a dehydrator or a prefix, returns the client that blocked earliest
+ * on another prefix that overlaps with it, provided that this client blocked before the next one;
+ * otherwise NULL. */
 static const struct queued_client *earlier_of_prefix(const struct blocked *blocked)
 {
     const struct queued_client *next = blocked->next, *first = NULL;

@@ -27,8 +27,8 @@ struct blocked;
 struct blocked *blocked_new(void);
 void blocked_free(struct blocked *blocked); /* no client may be blocked */
 
-/* Blocks the call's session on the keys that `request` names, in its database; it must not be
- * blocked yet. Returns false if there is no memory for a copy of the call. */
+/* Blocks the call's session on the keys that `request` names, in the session's database. The
+ * session must not be blocked yet. Returns false if there is no memory for a copy of the call. */
 bool blocked_block(struct blocked *blocked, const struct call *call,
                    const struct block_request *request);
 /* A wait for something other than a key; CLIENT UNBLOCK ends it, too. */
@@ -96,14 +96,14 @@ struct blocked_try {
     struct call_time *time;
 };
 
-/* Finds the next client to try, with only_surveys among those of REDE.FAIRINFO. Returns false if
- * none is left. A client that is not unblocked after its try keeps its position in the queue. */
+/* Finds the next client to try; with only_surveys, among those of REDE.FAIRINFO. Returns false if
+ * none is left. A client that is still blocked after its try keeps its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked_try *try);
 /* Call when nothing more is left at the key of the last try: skips the key's other clients. */
 void blocked_skip_key(struct blocked *blocked);
-/* Call before trying a client of a prefix. Returns true if a client of a dehydrator that blocked
- * earlier has not been tried: its key has its turn first, and the try is repeated later. O(log n)
- */
+/* Call before trying a client of a prefix. Returns true if another client of a dehydrator blocked
+ * earlier and has not been tried: the queue of that client goes first, and this try is repeated
+ * later. O(log n) */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
 /* Call when the key of the last try is missing: skips its other clients, except those with
  * `or_gone`. */

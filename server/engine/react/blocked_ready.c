@@ -1,5 +1,5 @@
-/* blocked_ready: the keys of blocked clients that become ready, by an effect or at a time, and the
- * checks of blocked.h. */
+/* blocked_ready: makes keys of blocked clients ready, after an effect or at an instant. Also
+ * contains the checks of blocked.h (blocked_check). */
 #include "server/engine/react/blocked_state.h"
 
 #include <stddef.h>
@@ -60,8 +60,9 @@ static struct key_queue *queue_of_turn(struct deadline *turn)
     return (struct key_queue *)(void *)((char *)turn - offsetof(struct key_queue, turn));
 }
 
-/* Returns the queue of `turns` whose first untried client arrived first, or NULL. Moves queues to
- * their right turn that are too early because clients have left. */
+/* Returns the queue of `turns` whose first untried client arrived first, or NULL. When clients
+ * leave, their queue keeps its place in `turns`, which is then too early; such queues are moved
+ * here. */
 static struct key_queue *first_of_turns(struct blocked *blocked)
 {
     struct deadline *turn;
@@ -186,8 +187,8 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
 {
     const struct effect_row *row = &effect_rows[effect->kind];
     struct key_queue *queue;
-    /* Try even if the key's own clients wait for another type, because the key may become one
-     * of that type later in the same transaction. Redis checks for clients of any key, too. */
+    /* Try even if the key's own clients wait for another type, because a later effect of the same
+     * transaction may change the key to their type. Redis checks for clients of any key, too. */
     if (row->may_serve && blocked->by_type[row->type] > 0)
         blocked_ready(blocked, effect->db, effect->key);
     switch (effect->kind) {

@@ -93,8 +93,8 @@ struct blocked {
     struct dict *surveys;  /* and for prefixes whose clients only read */
     unsigned table_count;
     struct key_queues ready, ready_surveys;
-    /* The ready queues with clients of dehydrators, at the arrival of the first untried client, or
-     * earlier if clients have left. */
+    /* The ready queues with clients of dehydrators, ordered by the arrival of their first untried
+     * client, or by that of an earlier client who has left. */
     struct agenda turns;
     struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
     bool for_claims;            /* as in the key_queue of `next` */

@@ -3,12 +3,12 @@
  * commit_hooks, which passes them on. Start with commit_hooks.h, then watch.h, the smallest of the
  * parts.
  *
- *     commit_hooks    passes effects to the journal, the replication stream, and
- *     blocked         clients that wait for keys
- *     watch           WATCH
- *     tracking        client-side caching
- *     notify          keyspace events, published through
- *     pubsub          channels and their subscribers
+ *     commit_hooks    passes effects to the journal, the replication stream and the next four
+ *     blocked         wakes clients that wait for keys
+ *     watch           makes EXEC fail if a watched key has changed
+ *     tracking        invalidates client-side caches
+ *     notify          publishes keyspace events
+ *     pubsub          the channels and their subscribers
  *
  * Each call first asks commit_hooks which effects are wanted, so that unused parts cost nothing.
  *

@@ -75,7 +75,8 @@ void tracking_flush(struct tracking *tracking); /* call after a commit: sends th
 /* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
 /* If more than `max` keys are remembered, forgets up to `most` of them, chosen at random, and sends
- * invalidations for them. 0 for no limit. Returns false if the limit is met already. */
+ * invalidations for them. A `max` of 0 means no limit. Returns false if the limit is met
+ * already. */
 bool tracking_trim(struct tracking *tracking, size_t max, size_t most);
 /* Applies the limit as tracking_trim does, with growing effort: each call in a row that finds too
  * many keys forgets more of them. */

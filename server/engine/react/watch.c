@@ -182,8 +182,9 @@ static void touch_existing(const struct watch *watch, int64_t db)
     }
 }
 
-/* Marks all sessions that watch a key of the database. DIFFERS: at SWAPDB, Redis spares sessions
- * whose key is missing in both databases; a failing EXEC is safe. (doc/differs.md) */
+/* Marks all sessions that watch a key of the database, because any of these keys may have changed.
+ * DIFFERS: Redis spares sessions whose key is missing in both databases of SWAPDB.
+ * (doc/differs.md) */
 static void touch_all(const struct watch *watch, int64_t db)
 {
     const struct dict *table = watched_in(watch, db);
