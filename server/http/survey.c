@@ -136,8 +136,8 @@ static bool scan_drained(struct survey *survey, size_t steps)
     return drained == NULL;
 }
 
-/* Works on the current database for about `steps` keys. After its last key, moves on to the next
- * database; after the last database, makes the pass the new result. */
+/* Counts about `steps` keys and members of the current database. After its last key, moves on to
+ * the next database; after the last database, makes the pass the new result. */
 static void step(struct survey *survey, size_t steps)
 {
     const struct store *store = survey->store;
