@@ -1,11 +1,14 @@
 /* rdb_write: builds a payload from the parts of a value.
  *
  * A set, hash or sorted set with few parts is staged in a buffer, because its encoding depends on
- * the longest part, which is known only at the end. Redis 5 and 6 (version 9) receive hashes,
- * sorted sets and lists in their plain encodings, which need no staging; for later versions a list
- * is written as nodes, and their number is inserted before them at the end. A stream is written
- * without its deleted entries, in nodes such as Redis at its default limits would create for the
- * remaining ones. stream.c and stream_node.h define the layouts of streams. */
+ * the longest part, which is known only at the end. (For Redis 5 and 6, version 9, hashes and
+ * sorted sets have one encoding and are written at once.)
+ *
+ * A list is written as nodes, and their number is inserted before them at the end. (Version 9 has
+ * no nodes: there a list is written element by element.)
+ *
+ * A stream is written without its deleted entries, in nodes such as Redis at its default limits
+ * would create for the remaining ones. stream.c and stream_node.h define the layouts. */
 #include "proto/rdb/rdb_write.h"
 
 #include <math.h>

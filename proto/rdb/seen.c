@@ -147,7 +147,8 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 static void release_buckets(struct rdb_seen *seen)
 {
     /* The directory lists a bucket 2^(seen->depth - bucket->depth) times. Free each bucket at its
-     * first slot. Iterate from the end, because the condition reads the bucket at every slot. */
+     * first slot, the lowest. Iterate from the end, because the condition reads the bucket at every
+     * slot. */
     for (size_t i = seen->buckets != NULL ? (size_t)1 << seen->depth : 0; i-- > 0;)
         if (i < (size_t)1 << seen->buckets[i]->depth) mem_free(seen->buckets[i]);
     mem_free(seen->buckets);

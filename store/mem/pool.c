@@ -1,9 +1,9 @@
 /* pool: blocks in slabs. The states of a slab, and what ends each:
  *
  *     NOWHERE    without a class                       next_slab: CURRENT
- *     CURRENT    new blocks of its class come from it  retire_current: a ring, or FULL
- *     1 to 16    a ring: n sixteenths of its blocks    pool_free_slab: a lower ring
- *                are in use, rounded up                next_slab: CURRENT
+ *     CURRENT    new blocks of its class come from it  retire_current: a ring, FULL or NOWHERE
+ *     1 to 16    a ring: from n - 1 to n sixteenths    pool_free_slab: a lower ring
+ *                of its blocks are in use              next_slab: CURRENT
  *                                                      leaves_class: LEAVING
  *     FULL       all blocks are in use                 pool_free_slab: a ring
  *     LEAVING    being emptied; other slabs of its     next_slab, if the class needs it: CURRENT

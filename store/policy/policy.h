@@ -97,9 +97,10 @@ struct policy_use {
 };
 /* Returns the deadline of a key to which the rule TTL applies:
  *
+ *     the command set or removed the deadline       that deadline
  *     created by this call, without a deadline      now + TTL
- *     created by this call, with a deadline         that deadline: the command gave it, or the
- *                                                   key that was copied or renamed
+ *     created by this call, with a deadline         that deadline, for example of the key that was
+ *                                                   copied or renamed
  *     existing, with a deadline, REFRESH applies    now + TTL, if that is later
  *     otherwise                                     unchanged */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,

@@ -82,8 +82,8 @@ static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count
     return count < policy->max_len ? (size_t)policy->max_len - count : 0;
 }
 
-/* Returns how many elements the target of the entry's policy can take. An element whose id exists
- * there needs no room, but does not move either while there is none. */
+/* Returns how many elements the target of the entry's policy can take. While there is no room at
+ * all, an element whose id exists there does not move either, although it would need no room. */
 static size_t room_at_target(struct txn *txn, const struct entry *entry)
 {
     struct stream_id id;

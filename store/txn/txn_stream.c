@@ -60,9 +60,12 @@ bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id
 
 typedef void record(struct txn *txn, struct entry *entry, struct effect *effect);
 
-/* Removes all entries. The effect of a trim is "all entries before an ID", and no ID is after the
- * greatest one. A stream may contain an entry with this ID: it has an effect of its own, and since
- * a replay of that changes the marks, a third effect restores them. */
+/* Removes all entries, by three effects:
+ *
+ *     EFFECT_STREAM_DROP     the entry with the greatest possible ID, if there is one: a trim
+ *                            removes "all before an ID", which can't include this entry
+ *     EFFECT_STREAM_MARKS    restores the marks, which a replay of the drop changes
+ *     EFFECT_STREAM_TRIM     all other entries */
 static void cut_all(struct txn *txn, struct entry *entry, record *to)
 {
     struct stream *stream = entry->object.stream;
