@@ -97,9 +97,9 @@ static bool is_command(const struct request *request, const char *name)
     return bytes_is_word(request->argv[0], name);
 }
 
-/* Applies one effect of the stream. An effect may not fit the data. On a writable replica, whose
- * clients may have changed the data, such an effect is skipped, as Redis skips a command that
- * fails. On other replicas the data must differ from the master's: returns false. */
+/* Applies one effect of the stream. An effect that does not fit the data shows that the data
+ * differs from the master's: returns false. Only on a writable replica, whose clients may have
+ * changed the data, such an effect is skipped instead, as Redis skips a command that fails. */
 static bool apply_one(void *ctx, const struct effect *effect)
 {
     struct follower *follower = ctx;

@@ -3,11 +3,11 @@
  *
  * What the stream consists of depends on the master:
  *
- *     expired           effects (feed.h)
- *     Redis or Valkey   commands that change data. They run like those of a client, except that
- *                       nothing expires on access and no policy applies
- *     expired that followed Redis or Valkey before its promotion
- *                       commands up to the offset of the promotion, then effects
+ *     a server like this one    effects (feed.h)
+ *     Redis or Valkey           commands that change data. They run like those of a client, except
+ *                               that nothing expires on access and no policy applies
+ *     a server like this one    commands up to the offset of its promotion, then effects
+ *     that followed Redis
  *
  * A transaction (between MULTI and EXEC, or between empty lines) is applied only once it is
  * complete. */

@@ -157,9 +157,9 @@ void link_answer(struct link *link, const char *line)
             next_step(link);
         break;
     case STEP_OURS:
-        /* An expired replies "OK expired", or "OK expired <offset>" if effects begin at that
-         * offset. Redis replies OK to any option, and so does an expired that passes on the stream
-         * of a Redis. */
+        /* A server like this one replies "OK expired", or "OK expired <offset>" if effects begin at
+         * that offset. Redis replies OK to any option; a server like this one that passes on the
+         * stream of a Redis does the same. */
         link->effects_from = LINK_NO_EFFECTS;
         if (begins_with(line, ours)) {
             link->effects_from = 0;

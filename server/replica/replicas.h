@@ -65,8 +65,8 @@ void replica_add_ability(struct replica *replica, enum replica_can can);
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
 /* Call when the replica was sent the offset at which effects begin. */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Does the replica know that effects begin at this offset? Always true for replicas other than
- * expired: the offset is never sent to them. */
+/* Does the replica know that effects begin at this offset? The offset is sent only to servers like
+ * this one, so this is always true for other replicas. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
 /* Call if the replica wants only the copy, not the stream (redis-cli --rdb). */
 void replica_set_copy_only(struct replica *replica, bool on);

@@ -63,8 +63,8 @@ void replication_second(struct replication *replication); /* about once a second
 struct link *replication_link(const struct replication *replication);
 struct replicas *replication_replicas(const struct replication *replication);
 const struct history *replication_history(const struct replication *replication);
-/* Did this server become a master at this point, when its stream was `id` up to `offset`? The
- * answer survives the next restart, which changes the server's own id again. */
+/* Was `id` up to `offset` this server's stream when it became a master? The answer survives the
+ * next restart, which changes the server's own id again. */
 bool replication_took_over(const struct replication *replication, const char *id, uint64_t offset);
 const struct backlog *replication_backlog(const struct replication *replication);
 /* Returns the offset of the last byte of the stream, as Redis counts. */

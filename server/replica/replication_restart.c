@@ -1,5 +1,7 @@
-/* replication_restart: stores the position of the data in its stream at a stop, and continues from
- * there after the restart. See replication.h. Depends on persist and backlog_file. */
+/* replication_restart: the functions of replication.h that let a server continue its stream after a
+ * restart. One returns the position of the data, which persist stores in the files; at a stop,
+ * another saves the backlog; at the start, a third continues from both. Depends on persist and
+ * backlog_file. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -10,8 +10,8 @@
  *     several, at least one unknown to it    an empty line, the commands, an empty line; runs of
  *                                            known commands are in MULTI and EXEC
  *
- * Redis ignores an empty line. For an expired it begins and ends a unit, which is applied as a
- * whole.
+ * Redis ignores an empty line. To a replica that is a server like this one, empty lines mark the
+ * beginning and the end of a unit, which is applied as a whole.
  *
  * A member that is added with a deadline is written as two commands, Redis' command without the
  * deadline and one that sets the deadline, so that a stock Redis adds the member. A field that
