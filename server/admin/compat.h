@@ -1,5 +1,5 @@
-/* compat: the server and the version that HELLO, INFO and LOLWUT report, by option compat-version.
- * Clients choose by them which features they use. */
+/* compat: the server and the version that HELLO, INFO and LOLWUT report (option compat-version).
+ * Clients decide by these which features they use. */
 #ifndef SERVER_ADMIN_COMPAT_H
 #define SERVER_ADMIN_COMPAT_H
 

@@ -6,10 +6,10 @@
  *
  * The form of a line:
  *
- *     text         pid:M day time mark text, as in Redis' logs
- *     JSON         an object with the members time (RFC 3339, UTC), level, pid and message
- *     text, to the systemd journal     <priority>text, because the journal adds the time itself
- *     JSON, to the systemd journal     <priority> and the object */
+ *     text             pid:M day time mark text, as in Redis' logs
+ *     JSON             an object with the members time (RFC 3339, UTC), level, pid and message
+ *     to the systemd journal, as text     <priority>text: the journal adds the time itself
+ *     to the systemd journal, as JSON     <priority>, then the object */
 #include "server/base/log.h"
 
 #include <errno.h>

@@ -15,8 +15,8 @@ int64_t process_raise_files(int64_t clients, int64_t more);
 unsigned process_cores(void);
 
 /* Forks, and returns in the child, which is detached from the terminal. The parent waits until the
- * child calls process_detached or dies, and its exit status says whether the daemon has started.
- * Returns the argument for process_detached, or -1 with errno. */
+ * child calls process_detached or dies; the parent's exit status says whether the daemon has
+ * started. Returns the argument for process_detached, or -1 with errno. */
 int process_detach(void);
 void process_detached(int parent);
 

@@ -1,6 +1,6 @@
-/* check: finds errors in options that the table of options can't find, because it knows neither
- * commands nor users: in lines about them and, for --check-config, in the files that options name.
- * Depends on acl and tls. */
+/* check: finds errors in options that the table of options can't find, because that table knows
+ * neither commands nor users: errors in lines about commands and users and, for --check-config, in
+ * the files that options name. Depends on acl and tls. */
 #ifndef SERVER_DAEMON_CHECK_H
 #define SERVER_DAEMON_CHECK_H
 

@@ -1,5 +1,6 @@
-/* policy_lines: see policy_lines.h. The lines first set policies in an empty store: a line thus
- * adds to earlier lines with the same name, but not to a policy of the data set. */
+/* policy_lines: see policy_lines.h. A line adds to earlier lines with the same name, but not to a
+ * policy of the data set. The lines are therefore first applied to an empty store, and the
+ * resulting policies are then set. */
 #include "server/daemon/policy_lines.h"
 
 #include <string.h>

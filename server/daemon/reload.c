@@ -49,8 +49,8 @@ void reload_drop(struct parts *parts)
 
 /* --- reading again --- */
 
-/* Reads the options again, as at the start. Changes to the directory in which the daemon was
- * started meanwhile, because the names of the file and of its includes may be relative to it. */
+/* Reads the options again, as at the start. Changes for that time to the directory in which the
+ * daemon was started, because the names of the file and of its includes may be relative to it. */
 static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
 {
     const struct reload *reload = &parts->reload;
