@@ -2,13 +2,13 @@
  * does not know what an option does. Options of Redis keep Redis' names and the syntax of their
  * values.
  *
- * Folder conf: each option is one row: its name, type, range, default and help, and
- * whether CONFIG SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and
- * expired.conf.example are made from the rows. options.c, options_network.c, options_data.c,
- * options_replication.c and options_cluster.c list the options that have an effect; accepted.c
- * lists options of Redis and Valkey that are ignored. load.c continues after an error, so that one
- * start reports all errors. Start with option.h, then read a row in options.c. To add an option,
- * add a field to struct conf and a row, run `make example`, and read the field where it matters.
+ * Folder conf: each option is one row: its name, type, range, default and help, and whether CONFIG
+ * SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made
+ * from the rows. options.c, options_network.c, options_data.c, options_replication.c and
+ * options_cluster.c list the options that have an effect; accepted.c lists options of Redis and
+ * Valkey that are ignored. load.c continues after an error, so that one start reports all errors.
+ * Start with option.h, then read a row in options.c. To add an option, add a field to struct conf
+ * and a row, run `make example`, and read the field where it matters.
  *
  * May use: store/base store/mem. */
 #ifndef CONF_CONF_H

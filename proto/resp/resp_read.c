@@ -2,10 +2,9 @@
  * observe them:
  *
  * - A header line ends at the first CR. The byte after the CR is skipped unchecked, and so are the
- * two bytes after an argument.
- *
+ *   two bytes after an argument.
  * - A NUL in a line hides the line end after it, because Redis searches with C string functions.
- * Such a line never ends, and fails once it is too long.
+ *   Such a line never ends, and fails once it is too long.
  *
  * A line is too long by its own length, which is checked when its end is found. The amount of input
  * does not matter, so that the result does not depend on how the network splits the input. */

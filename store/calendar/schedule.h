@@ -4,12 +4,11 @@
  * Two rules decide what happens where clocks are changed.
  *
  * - Hours given as numbers, lists and ranges are fixed times. A fixed time runs once: at the first
- * instant at which the local clock shows it or a later time. A time in the missing hour thus runs
- * at the first instant after the gap, and a time in the doubled hour at its first occurrence.
- *
+ *   instant at which the local clock shows it or a later time. A time in the missing hour thus runs
+ *   at the first instant after the gap, and a time in the doubled hour at its first occurrence.
  * - Hours with '*' or a step follow elapsed time: such a schedule runs whenever the local clock
- * shows a matching time. It runs in both occurrences of the doubled hour, and times of the missing
- * hour are left out. */
+ *   shows a matching time. It runs in both occurrences of the doubled hour, and times of the
+ *   missing hour are left out. */
 #ifndef STORE_CALENDAR_SCHEDULE_H
 #define STORE_CALENDAR_SCHEDULE_H
 

@@ -1,11 +1,9 @@
 /* outbuf: a chain of chunks. Invariants:
  *
  * - `len` is the sum of the chunks' unsent bytes, `bytes` the sum of their sizes.
- *
  * - An empty outbuf has no chunks, except between a reserve and its commit.
- *
  * - A chunk may be empty, if a reserve was not used or found too little room in it. Readers skip
- * it. */
+ *   it. */
 #include "store/mem/outbuf.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* agenda: a priority queue of deadlines; equal deadlines keep the order of arrival. Keys and
- * members of collections have their deadlines in agendas.
+ * members of large collections have their deadlines in agendas.
  *
  * The queue is a 4-ary min-heap with back positions: each deadline stores its slot, so that it can
  * be moved and cancelled in O(log n). The heap is stored in segments, so that growth never copies
@@ -10,11 +10,10 @@
  * exceed these widths:
  *
  * - 46 bits reach from 1970 to the year 4199. Later deadlines, up to INSTANT_MAX, are too rare to
- * justify wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and the
- * order stays exact.
- *
+ *   justify wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and
+ *   the order stays exact.
  * - When arrival numbers run out (2^35 since the agenda was last empty), all slots are renumbered
- * from 0, in O(n log n). */
+ *   from 0, in O(n log n). */
 #ifndef STORE_STRUCT_AGENDA_H
 #define STORE_STRUCT_AGENDA_H
 

@@ -477,10 +477,9 @@ static void bucket_visit(const struct dict *dict, size_t i, void (*visit)(void *
  * so the classes of hashes already visited are those whose reversed bits are smaller.
  *
  * - When the level rises, each class splits into two that are adjacent in that order. Visited
- * classes stay visited.
- *
+ *   classes stay visited.
  * - When the level falls, the cursor's class becomes larger, and is visited again as a whole.
- * Elements may be visited twice, but none is missed. */
+ *   Elements may be visited twice, but none is missed. */
 static uint64_t next_cursor(const struct dict *dict, uint64_t cursor)
 {
     return reverse_bits(reverse_bits(cursor | ~(uint64_t)(round_size(dict) - 1)) + 1);

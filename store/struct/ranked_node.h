@@ -3,15 +3,14 @@
  *
  * An item of an inner node is a branch: the first score and member of its subtree, the child, and
  * the number of members in the subtree. An item of a leaf is a member and a key of four bytes: its
- * score minus the leaf's base, rounded to a float. A search reads only keys.
+ * score minus the leaf's base, rounded to a float. Each part of the items is an array of its own,
+ * so that a search reads only scores or keys. A node has room for only a few more items than it
+ * contains.
  *
  * Subtracting and rounding keep the order of scores, but different scores may have equal keys. A
  * search then compares the members themselves, which costs cache misses, so ranked.c chooses
  * another base. In an exact leaf, base plus key is the score of each member, so equal keys mean
- * equal scores. Integers within 2^24 of one another, for example, make a leaf exact.
- *
- * Each part of the items is an array of its own, so that a search reads only scores or keys. A node
- * has room for only a few more items than it contains. */
+ * equal scores. Integers within 2^24 of one another, for example, make a leaf exact. */
 #ifndef STORE_STRUCT_RANKED_NODE_H
 #define STORE_STRUCT_RANKED_NODE_H
 

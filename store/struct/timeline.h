@@ -1,5 +1,6 @@
 /* timeline: a queue ordered by instant that can also count, search and walk. Equal instants keep
- * the order of arrival. Dehydrators keep their elements in it.
+ * the order of arrival. A dehydrator with many elements keeps them in a timeline
+ * (store/type/elements.h).
  *
  * A counted B+ tree over instants (counted.h). The slots of a leaf (instant and pointer) are in
  * order; a new slot goes after its equals, so that no arrival number is needed. The owner's

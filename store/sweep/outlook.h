@@ -47,11 +47,10 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
  * Counting takes steps, between which time may pass and data may change:
  *
  * - What does not change is counted once. There are two exceptions: a key may be counted twice if
- * the table of keys shrinks meanwhile, and a member of a large collection may be missed or counted
- * twice if deadlines of other members of it change meanwhile.
- *
+ *   the table of keys shrinks meanwhile, and a member of a large collection may be missed or
+ *   counted twice if deadlines of other members of it change meanwhile.
  * - What is added, removed or changed is counted as it was either before or after the change. An
- * element that moves to another instant may be counted at both or at neither. */
+ *   element that moves to another instant may be counted at both or at neither. */
 
 /* A band counts deadlines up to its end and after the end of the band before. */
 enum outlook_band {

@@ -4,9 +4,7 @@
  * happens:
  *
  * - A block that is at most half full divides its free space between both ends.
- *
  * - A fuller block doubles, with the new space at the end that needs it.
- *
  * - A new node is added. */
 #include "store/type/list.h"
 

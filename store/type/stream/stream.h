@@ -106,11 +106,9 @@ void stream_append_packed(struct stream *stream, const struct stream_packed *pac
  * read one by one:
  *
  * - the walk is inside a block;
- *
  * - the block is larger than STREAM_PACKED_MAX;
- *
  * - most of the block's entries were removed, so that adding the others one by one makes fewer
- * blocks.
+ *   blocks.
  *
  * O(names) */
 bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
