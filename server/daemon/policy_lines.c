@@ -1,6 +1,6 @@
 /* policy_lines: see policy_lines.h. A line adds to earlier lines with the same name, but not to a
- * policy of the data set. The lines are therefore first applied to an empty store, and the
- * resulting policies are then set. */
+ * policy of the data set. The lines are therefore first applied to an empty store; of the resulting
+ * policies, those whose name is new are then set in the data set. */
 #include "server/daemon/policy_lines.h"
 
 #include <string.h>
